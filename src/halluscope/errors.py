@@ -1,0 +1,13 @@
+"""The errors that are more than a `ValueError`'s message."""
+
+
+class JudgeUnavailable(ValueError):
+    """A judge cannot be had: unknown, without weights, or not to be downloaded."""
+
+
+class MissingExtra(JudgeUnavailable, ImportError):
+    """A judge needs packages that are an extra of halluscope."""
+
+
+class StoreError(ValueError):
+    """The store of answers cannot be read or written."""

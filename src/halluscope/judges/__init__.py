@@ -1,0 +1,1 @@
+"""Who answers: lexical rules, language models, or answers given by the caller."""

@@ -1,0 +1,177 @@
+"""What the two kinds of language model judge share: prompts in batches of one length, replies read as they come.
+
+A batch holds prompts of the same number of tokens, so that there is neither padding nor mask and an answer does not
+depend on its neighbours. Decoding is greedy and stops as soon as the reading rule knows the answer.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from halluscope.answers import RULES, UNASKED
+from halluscope.errors import MissingExtra
+from halluscope.judges.base import Answered, Pairs
+from halluscope.judges.weights import Weights
+from halluscope.questions import Question
+
+MAX_NEW_TOKENS = 8
+"""A reply that has not said yes or no by then is read as it stands."""
+
+MAX_TEXT_TOKENS = 2048
+"""A longer text loses its end, with a warning that counts such texts; a question is never cut."""
+
+POOL = 4096
+"""How many prompts are sorted by length at a time."""
+
+BATCH_TOKENS = {"cuda": 32_768, "cpu": 8_192}
+"""How many prompt tokens a batch may hold, by type of device."""
+
+
+class LanguageModelJudge:
+    """A language model that answers each prompt by itself.
+
+    Args:
+        weights: the model.
+        device: "cuda", "cuda:1", "cpu", ...; by default a GPU if there is one. On CUDA it computes in bfloat16
+            (float32 where the card has none: T5 overflows in float16), elsewhere in float32.
+        batch_tokens: how many prompt tokens a batch may hold; it cannot move an answer.
+
+    Raises:
+        MissingExtra: without torch and transformers.
+    """
+
+    rule: str
+    auto_class: str
+    adds_special_tokens = True
+    stored = True
+
+    def __init__(self, weights: Weights, device: str | None = None, batch_tokens: int | None = None) -> None:
+        try:
+            import torch
+            import transformers
+        except ImportError as error:
+            raise MissingExtra(
+                f"The judge {weights.name!r} needs torch and transformers ({error}): pip install 'halluscope[judge]'. "
+                "judges='lexical' needs neither."
+            ) from error
+        self._torch, self._transformers = torch, transformers
+        self.weights = weights
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        half = self.device.type == "cuda" and torch.cuda.is_bf16_supported()
+        self.dtype = torch.bfloat16 if half else torch.float32
+        self.batch_tokens = batch_tokens or BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])
+        self.key = f"{weights.key}:{str(self.dtype).removeprefix('torch.')}:{self.rule}"
+        self._model: Any = None
+        self._tokenizer: Any = None
+
+    def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
+        """Answer each pair, in batches of equal length, the shortest texts first."""
+        self.load()
+        shown = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
+        lengths = np.array([len(shown[i]) for i in pairs[:, 0].tolist()])
+        for pool in np.split(np.argsort(lengths, kind="stable"), range(POOL, len(pairs), POOL)):
+            prompts = [
+                self.prompt(shown[text], questions[question]) for text, question in pairs[pool].tolist()
+            ]
+            for batch, ids in self._batches(prompts):
+                yield pool[batch], self._decide_in_memory(ids)
+
+    def load(self) -> None:
+        """Load tokenizer and model, unless they are loaded."""
+        if self._model is not None:
+            return
+        source, options = self.weights.source, self.weights.load_options
+        self._tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
+        model = getattr(self._transformers, self.auto_class).from_pretrained(
+            source, dtype=self.dtype, **options
+        )
+        self._model = model.to(self.device).eval()
+        added = self._tokenizer.added_tokens_decoder.values()
+        self._special = sorted((str(token) for token in added if token.special), key=len, reverse=True)
+        ends = self._model.generation_config.eos_token_id
+        self._ends = set(ends if isinstance(ends, list) else [ends])
+        positions = getattr(self._model.config, "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
+        self._max_text_tokens = min(MAX_TEXT_TOKENS, positions // 2)
+
+    def close(self) -> None:
+        """Free the model's memory."""
+        self._model = self._tokenizer = None
+        if self.device.type == "cuda":
+            self._torch.cuda.empty_cache()
+
+    def prompt(self, text: str, question: Question) -> str:
+        """The whole prompt, as the tokenizer gets it, of a text that `show` returned."""
+        return question.prompt(text)
+
+    def show(self, text: str) -> str:
+        """What the model is shown of a text: no control tokens, no half characters, and not more than it can read.
+
+        A control token of the model that stands in the text is broken by a space, so that it cannot end a turn.
+        """
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        for token in self._special:
+            text = text.replace(token, f"{token[0]} {token[1:]}")
+        if len(text.encode()) > self._max_text_tokens:
+            spans = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)[
+                "offset_mapping"
+            ]
+            if len(spans) > self._max_text_tokens:
+                warnings.warn(
+                    f"{self.weights.name} reads at most {self._max_text_tokens} tokens of a text; "
+                    f"a text of {len(spans)} tokens lost its end.",
+                    stacklevel=2,
+                )
+                text = text[: spans[self._max_text_tokens][0]]
+        return text
+
+    def _batches(self, prompts: Sequence[str]) -> Iterator[tuple[Any, Any]]:
+        """Places in `prompts` and their token ids [batch, length], for each batch of equal length."""
+        ids = self._tokenizer(list(prompts), add_special_tokens=self.adds_special_tokens)["input_ids"]
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+        for length, group in groupby(order, key=lambda i: len(ids[i])):
+            places = np.array(list(group))
+            size = max(1, self.batch_tokens // length)
+            for batch in np.split(places, range(size, len(places), size)):
+                yield batch, self._torch.tensor([ids[i] for i in batch], device=self.device)
+
+    def _decide_in_memory(self, ids: Any) -> Any:
+        """Answer codes of a batch, in halves where the GPU's memory does not hold it."""
+        try:
+            return self._decide(ids)
+        except self._torch.OutOfMemoryError:
+            if len(ids) == 1:
+                raise
+            self._torch.cuda.empty_cache()
+        return np.concatenate([self._decide_in_memory(half) for half in ids.tensor_split(2)])
+
+    def _decide(self, ids: Any) -> Any:
+        """Answer codes of a batch: decode greedily until the rule has read every reply."""
+        rule = RULES[self.rule]
+        codes = np.full(len(ids), UNASKED, dtype=np.int8)
+        replies: list[list[int]] = [[] for _ in codes]
+        with self._torch.inference_mode():
+            logits, state = self._read(ids)
+            for step in range(1, MAX_NEW_TOKENS + 1):
+                tokens = logits.argmax(-1)
+                for i, token in enumerate(tokens.tolist()):
+                    if codes[i] != UNASKED:
+                        continue
+                    replies[i].append(token)
+                    reply = self._tokenizer.decode(replies[i], skip_special_tokens=True)
+                    said = rule(reply, token in self._ends or step == MAX_NEW_TOKENS)
+                    codes[i] = UNASKED if said is None else said
+                if (codes != UNASKED).all():
+                    break
+                logits, state = self._continue(tokens, state)
+        return codes
+
+    def _read(self, ids: Any) -> tuple[Any, Any]:
+        """Read prompts [batch, length]: the logits of each reply's first token, and what `_continue` needs."""
+        raise NotImplementedError
+
+    def _continue(self, tokens: Any, state: Any) -> tuple[Any, Any]:
+        """The logits of each reply's next token after `tokens` [batch]."""
+        raise NotImplementedError

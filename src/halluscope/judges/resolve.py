@@ -1,0 +1,57 @@
+"""From what a user writes for `judges` to the judges, checked before any of them is loaded."""
+
+from collections.abc import Sequence
+
+from halluscope.errors import JudgeUnavailable
+from halluscope.judges import weights
+from halluscope.judges.base import Judge
+from halluscope.judges.causal import CausalJudge
+from halluscope.judges.lexical import LexicalJudge
+from halluscope.judges.seq2seq import FLAN_T5, Seq2SeqJudge
+from halluscope.vocabularies import Vocabulary
+
+ENSEMBLES = {"flan-t5": FLAN_T5}
+"""Names that stand for several judges."""
+
+
+def resolve(
+    judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary, device: str | None
+) -> list[Judge]:
+    """The judges that are meant, in the order given.
+
+    Args:
+        judges: "flan-t5", "lexical", a model (Hub id, folder or GGUF file), a judge, or a list of these.
+        vocabulary: the classes that will be asked about.
+        device: where language models run; None takes a GPU if there is one.
+
+    Raises:
+        JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
+        ValueError: for no judge, or the same judge twice.
+    """
+    wanted: list[str | Judge] = list(judges) if isinstance(judges, Sequence) and not isinstance(judges, str) else [judges]
+    named = [
+        name
+        for judge in wanted
+        for name in (ENSEMBLES.get(judge, [judge]) if isinstance(judge, str) else [judge])
+    ]
+    if not named:
+        raise ValueError("judges is empty; expected 'flan-t5', 'lexical', or a list of models.")
+    found = [_judge(judge, vocabulary, device) for judge in named]
+    keys = [judge.key for judge in found]
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    if twice:
+        raise ValueError(f"judges names {', '.join(twice)} more than once; each judge votes once.")
+    return found
+
+
+def _judge(judge: str | Judge, vocabulary: Vocabulary, device: str | None) -> Judge:
+    if not isinstance(judge, str):
+        if not hasattr(judge, "answer") or not hasattr(judge, "key"):
+            raise JudgeUnavailable(
+                f"{judge!r:.80} is no judge; expected a name, a model, or a halluscope judge."
+            )
+        return judge
+    if judge == "lexical":
+        return LexicalJudge(vocabulary)
+    model = weights.find(judge)
+    return Seq2SeqJudge(model, device) if model.is_encoder_decoder else CausalJudge(model, device)

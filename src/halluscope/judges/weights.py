@@ -1,0 +1,129 @@
+"""Where a judge's weights come from: a folder, a GGUF file or the Hub, found before anything is loaded."""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from halluscope.errors import JudgeUnavailable
+
+REVISIONS = {
+    "google/flan-t5-base": "7bcac572ce56db69c1ea7c8af255c5d7c9672fc2",
+    "google/flan-t5-large": "0613663d0d48ea86ba8cb3d7a44f0f65dc596a2a",
+    "google/flan-t5-xl": "7d6315df2c2fb742f0f5b556879d730926ca9001",
+}
+"""The models that a name of ours stands for, each at a pinned commit of the Hub."""
+
+_WEIGHTS = (".safetensors", ".bin", ".gguf")
+_WEIGHTS_PATTERNS = tuple(f"*{suffix}" for suffix in _WEIGHTS)
+_BESIDE = ("*.json", "*.model", "*.jinja", "*.txt")
+_EMBEDDED = "judges='lexical' needs no model."
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A model that is there, or can be fetched.
+
+    Attributes:
+        source: the folder that transformers loads.
+        name: how it is called in a signature; never a path.
+        revision: the Hub's commit, or 12 hexadecimal digits of the files' sha256.
+        gguf_file: the file inside the folder, for GGUF weights.
+        is_encoder_decoder: whether an encoder reads the prompt, as in T5.
+    """
+
+    source: str
+    name: str
+    revision: str
+    gguf_file: str | None = None
+    is_encoder_decoder: bool = False
+
+    @property
+    def key(self) -> str:
+        """Name and revision, as they stand in a signature."""
+        return f"{self.name}@{self.revision[:12]}"
+
+    @property
+    def load_options(self) -> dict[str, Any]:
+        """What `from_pretrained` needs beside the source. Code that comes with a model is never run."""
+        return {"gguf_file": self.gguf_file} if self.gguf_file else {}
+
+
+def find(model: str) -> Weights:
+    """Find a model by folder, GGUF file, or Hub id ("org/name", or "org/name@revision").
+
+    Raises:
+        JudgeUnavailable: if there is no such thing, a folder holds no weights, or the Hub cannot be asked.
+    """
+    path = Path(model).expanduser()
+    if path.is_file() and path.suffix == ".gguf":
+        return Weights(str(path.parent), path.stem, _digest([path]), gguf_file=path.name)
+    if path.is_dir():
+        return _folder(path)
+    if path.is_absolute() or model.startswith((".", "~")) or model.count("/") != 1:
+        raise JudgeUnavailable(
+            f"There is no judge {model!r}: it is neither a folder, nor a .gguf file, nor an id of the Hub "
+            f"(org/name), nor one of 'flan-t5' and 'lexical'. {_EMBEDDED}"
+        )
+    return _on_hub(*model.partition("@")[::2])
+
+
+def _folder(path: Path, revision: str | None = None) -> Weights:
+    files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+    if not any(file.suffix in _WEIGHTS for file in files):
+        raise JudgeUnavailable(
+            f"The folder of the judge {path.name!r} holds no weights: expected a file that ends in "
+            f"{', '.join(_WEIGHTS)}; found {', '.join(file.name for file in files[:8]) or 'nothing'}. "
+            "Copy the model's whole folder, as save_pretrained or a download from the Hub leaves it."
+        )
+    config = path / "config.json"
+    if not config.is_file():
+        raise JudgeUnavailable(
+            f"The folder of the judge {path.name!r} holds no config.json; copy the whole folder."
+        )
+    judged_by = [
+        file for file in files if any(file.match(pattern) for pattern in (*_BESIDE, *_WEIGHTS_PATTERNS))
+    ]
+    return Weights(
+        str(path), path.resolve().name, revision or _digest(judged_by), is_encoder_decoder=_encodes(config)
+    )
+
+
+def _on_hub(name: str, revision: str) -> Weights:
+    """Fetch the whole model now, so that no judge is missed after hours of asking the others."""
+    from huggingface_hub import snapshot_download
+
+    revision = revision or REVISIONS.get(name, "main")
+    try:
+        for weights in _WEIGHTS[:2]:
+            found = Path(snapshot_download(name, revision=revision, allow_patterns=[*_BESIDE, f"*{weights}"]))
+            if any(found.glob(f"*{weights}")):
+                return replace(_folder(found, revision=found.name), name=name)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {(str(error).splitlines() or ['no reason given'])[0]}"
+    else:
+        reason = "no weights lie there in a form that transformers reads"
+    raise JudgeUnavailable(
+        f"The judge {name!r} (revision {revision}) is neither on this machine nor can it be downloaded ({reason}). "
+        f"Where there is a network, run `hf download {name} --revision {revision} --local-dir {name.split('/')[1]}`, "
+        f"bring the folder here and pass it: judges=['./{name.split('/')[1]}']. {_EMBEDDED}"
+    )
+
+
+def _encodes(config: Path) -> bool:
+    try:
+        return bool(json.loads(config.read_text(encoding="utf-8")).get("is_encoder_decoder", False))
+    except (ValueError, AttributeError) as error:
+        raise JudgeUnavailable(
+            f"The judge's {config.name} is not a configuration in JSON: {error}."
+        ) from error
+
+
+def _digest(files: list[Path]) -> str:
+    """12 hexadecimal digits of the sha256 of names and contents."""
+    digest = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            digest.update(f"{path.name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\0".encode())
+    return digest.hexdigest()[:12]

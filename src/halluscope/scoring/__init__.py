@@ -1,0 +1,1 @@
+"""Pure functions from counts to numbers, one module a kind of benchmark."""

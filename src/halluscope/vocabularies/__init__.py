@@ -1,0 +1,115 @@
+"""The class names that a benchmark asks about, in category order.
+
+A built-in vocabulary is one TOML file beside this module: its names are facts of the dataset, its `mentions`
+(what a text may call a class) are this project's own table and serve only the lexical judge.
+"""
+
+import difflib
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+CUSTOM = "custom"
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Class names in category order, with what language needs to know about them.
+
+    Attributes:
+        name: "coco", or "custom-<8 hexadecimal digits of the names' sha256>" for the user's own list.
+        classes: the names, unique and not empty.
+        plurals: the names that take no article ("scissors").
+        mentions: class name -> words and phrases, in the singular, that a text uses for it.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    plurals: frozenset[str] = frozenset()
+    mentions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def presence(self, objects: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
+        """Turn the object names of n images into a table [n, classes].
+
+        Raises:
+            ValueError: for a name outside the vocabulary, with its row and the nearest known name.
+        """
+        column = {name: i for i, name in enumerate(self.classes)}
+        table = np.zeros((len(objects), len(self.classes)), dtype=bool)
+        for row, names in enumerate(objects):
+            if names is None or isinstance(names, str):
+                raise ValueError(
+                    f"references[{row}] is {names!r:.80}; expected a list of class names, such as ['dog', 'cup'] "
+                    "(an image without any object has the empty list)."
+                )
+            for name in names:
+                if name not in column:
+                    raise ValueError(f"references[{row}] names {self._unknown(name)}")
+                table[row, column[name]] = True
+        return table
+
+    def _unknown(self, name: object) -> str:
+        near = difflib.get_close_matches(str(name).lower(), self.classes, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        return (
+            f"{name!r:.80}, which is not one of the {len(self.classes)} classes of the vocabulary {self.name!r}."
+            f"{hint} Pass vocabulary=[...] to score another list of classes."
+        )
+
+
+def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
+    """Find a built-in vocabulary by name, or make one of a list of class names.
+
+    Raises:
+        ValueError: for an unknown name, an empty list, names that are not text, or names that come twice.
+    """
+    if isinstance(vocabulary, Vocabulary):
+        return vocabulary
+    if isinstance(vocabulary, str):
+        return _builtin(vocabulary)
+    classes = tuple(vocabulary)
+    if not classes:
+        raise ValueError(f"The vocabulary is empty; expected class names, or one of {', '.join(names())}.")
+    for i, name in enumerate(classes):
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"vocabulary[{i}] is {name!r:.80}; expected a class name as text.")
+    twice = sorted({name for name in classes if classes.count(name) > 1})
+    if twice:
+        raise ValueError(
+            f"The vocabulary names {', '.join(map(repr, twice[:5]))} twice; name each class once."
+        )
+    for known in map(_builtin, names()):
+        if known.classes == classes:
+            return known
+    digest = hashlib.sha256(json.dumps(classes).encode()).hexdigest()[:8]
+    return Vocabulary(f"{CUSTOM}-{digest}", classes)
+
+
+def names() -> list[str]:
+    """The built-in vocabularies' names."""
+    files = resources.files(__package__).iterdir()
+    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+
+
+@cache
+def _builtin(name: str) -> Vocabulary:
+    if name not in names():
+        raise ValueError(
+            f"There is no vocabulary {name!r}; known are {', '.join(names())}. "
+            "A list of class names serves as well: vocabulary=['dog', 'cup', ...]."
+        )
+    table = tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    classes = table["classes"]
+    return Vocabulary(
+        name=name,
+        classes=tuple(classes),
+        plurals=frozenset(table["plurals"]),
+        mentions={cls: tuple(words) for cls, words in classes.items()},
+    )

@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from halluscope import voting
+from halluscope.answers import NO, OTHER, UNASKED, YES
+
+votes = st.integers(1, 9).flatmap(lambda n: arrays(np.int8, (4, 3, n), elements=st.integers(0, 1)))
+
+
+def k_of(n: int):
+    return st.integers(n // 2 + 1, n)
+
+
+@given(st.data(), votes)
+def test_labels_follow_the_paper(data, votes):
+    """Section 3.2: 1 if the sum is at least k, 0 if it is at most NM - k, else ignored."""
+    n = votes.shape[-1]
+    k = data.draw(k_of(n))
+    labels = voting.label(*voting.count(votes), k)
+    for cell in np.ndindex(labels.shape):
+        total = int(votes[cell].sum())
+        assert labels[cell] == (1 if total >= k else 0 if total <= n - k else voting.IGNORED)
+
+
+@given(st.data(), votes)
+def test_permuted_votes_give_the_same_labels(data, votes):
+    order = data.draw(st.permutations(range(votes.shape[-1])))
+    k = data.draw(k_of(votes.shape[-1]))
+    expected = voting.label(*voting.count(votes), k)
+    assert (voting.label(*voting.count(votes[..., order]), k) == expected).all()
+
+
+@given(votes)
+def test_more_agreement_never_adds_labels(votes):
+    n = votes.shape[-1]
+    labels = [voting.label(*voting.count(votes), k) for k in range(n // 2 + 1, n + 1)]
+    for weaker, stronger in zip(labels, labels[1:], strict=False):
+        kept = stronger != voting.IGNORED
+        assert (weaker[kept] == stronger[kept]).all()
+
+
+def test_a_reply_that_is_neither_is_a_vote_against_yes():
+    yes, no = voting.count(np.array([[[YES, OTHER, NO, UNASKED]]], dtype=np.int8))
+    assert (yes.item(), no.item()) == (1, 2)
+
+
+@given(st.data(), votes, arrays(bool, (4, 3)))
+def test_a_decided_cell_cannot_move(data, votes, present):
+    """However the unasked votes of a decided cell fall, what enters precision and recall stays."""
+    n = votes.shape[-1]
+    k = data.draw(k_of(n))
+    asked = data.draw(st.integers(0, n))
+    yes, no = voting.count(votes[..., :asked])
+    decided = ~voting.undecided(yes, no, n, k, present)
+    now, full = voting.label(yes, no, k), voting.label(*voting.count(votes), k)
+    assert (now == full)[decided & present].all()
+    assert ((now == 1) == (full == 1))[decided & ~present].all()
+
+
+@pytest.mark.parametrize("agreement", [0, 4, 10, "most", 7.5, True, None])
+def test_agreement_out_of_range(agreement):
+    with pytest.raises(ValueError, match="agreement is"):
+        voting.required(agreement, 9)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (np.zeros((2, 3)), r"votes has the shape \(2, 3\); expected \(2 images, 3 classes"),
+        (np.zeros((2, 3, 0)), "votes has the shape"),
+        (np.zeros((3, 2, 1)), "votes has the shape"),
+        (np.full((2, 3, 1), 2), r"votes\[0, 0, 0\] is .*2.*; expected 0 \(no\) or 1 \(yes\)"),
+        (np.full((2, 3, 1), np.nan), r"votes\[0, 0, 0\]"),
+    ],
+)
+def test_bad_votes(given, message):
+    with pytest.raises(ValueError, match=message):
+        voting.check(given, images=2, classes=3)
