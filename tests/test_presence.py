@@ -34,11 +34,13 @@ def test_f_of_the_papers_own_p_and_r(model):
     """Ten rows of Table 1 have F of the two averages, to the printed decimal; LLaVA-Mistral's class F has not."""
     row = np.array(TABLE_1[model])
     for p, r, f1, f05 in (row[:4], row[4:]):
-        inputs = [(p + dp, r + dr) for dp in (-0.05, 0.05) for dr in (-0.05, 0.05)]  # P and R are rounded themselves
+        inputs = [
+            (p + dp, r + dr) for dp in (-0.05, 0.05) for dr in (-0.05, 0.05)
+        ]  # P and R are rounded themselves
         for beta, printed in ((1.0, f1), (0.5, f05)):
             possible = [float(presence.f_score(np.array(a), np.array(b), beta)) for a, b in inputs]
             holds = min(possible) - 0.05 <= printed <= max(possible) + 0.05
-            consistent = not (model == "LLaVA-Mistral")
+            consistent = model != "LLaVA-Mistral"
             assert holds == consistent, (model, beta, printed, possible)
 
 
@@ -95,7 +97,9 @@ def test_a_perfect_model():
 def test_the_order_of_images_and_classes_does_not_matter(table, class_f, all_average):
     labels, present = table
     straight = points(Hits.of(labels, present), class_f=class_f, all_average=all_average)
-    turned = points(Hits.of(labels[::-1, ::-1], present[::-1, ::-1]), class_f=class_f, all_average=all_average)
+    turned = points(
+        Hits.of(labels[::-1, ::-1], present[::-1, ::-1]), class_f=class_f, all_average=all_average
+    )
     assert turned == pytest.approx(straight, nan_ok=True)
 
 
@@ -118,8 +122,12 @@ def test_weights_are_the_same_as_repeating_images(table, seed):
         conventions = Conventions(all_average=all_average)
         weighted = presence.score(Hits.of(labels, present), conventions, weights)
         for i, row in enumerate(weights.astype(int)):
-            repeated = points(Hits.of(labels.repeat(row, axis=0), present.repeat(row, axis=0)), all_average=all_average)
-            assert {name: value[i] for name, value in weighted.items()} == pytest.approx(repeated, nan_ok=True)
+            repeated = points(
+                Hits.of(labels.repeat(row, axis=0), present.repeat(row, axis=0)), all_average=all_average
+            )
+            assert {name: value[i] for name, value in weighted.items()} == pytest.approx(
+                repeated, nan_ok=True
+            )
 
 
 def test_the_bootstrap_interval_of_a_proportion(rng):
@@ -134,7 +142,9 @@ def test_the_bootstrap_interval_of_a_proportion(rng):
     assert high == pytest.approx(present.mean() + error, abs=0.004)
 
 
-@pytest.mark.parametrize("options", [{"beta": 0}, {"beta": "1"}, {"class_f": "median"}, {"all_average": "class"}])
+@pytest.mark.parametrize(
+    "options", [{"beta": 0}, {"beta": "1"}, {"class_f": "median"}, {"all_average": "class"}]
+)
 def test_bad_conventions(options):
     with pytest.raises(ValueError, match=f"{next(iter(options))} is .*; expected"):
         Conventions(**options)

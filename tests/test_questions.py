@@ -31,7 +31,9 @@ def test_the_released_questions():
     assert asked("released", "skis")[1] == "Is there skis in this image?"
     assert asked("released", "scissors")[1] == "Is there scissors in this image?"
     prompt = questions.RELEASED.about(COCO)[1][0].prompt("A man.")
-    assert prompt == "Text: A man.\n\nRead the text and answer the question.\n\nIs there a person in this image?"
+    assert (
+        prompt == "Text: A man.\n\nRead the text and answer the question.\n\nIs there a person in this image?"
+    )
 
 
 def test_only_the_released_set_cuts_the_response():
@@ -54,7 +56,12 @@ def test_own_templates():
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [("papers", "no question set 'papers'"), ([], "questions is empty"), (["Is there?"], r"questions\[0\]"), ([3], "is 3")],
+    [
+        ("papers", "no question set 'papers'"),
+        ([], "questions is empty"),
+        (["Is there?"], r"questions\[0\]"),
+        ([3], "is 3"),
+    ],
 )
 def test_bad_questions(given, message):
     with pytest.raises(ValueError, match=message):

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -37,7 +39,7 @@ def test_permuted_votes_give_the_same_labels(data, votes):
 def test_more_agreement_never_adds_labels(votes):
     n = votes.shape[-1]
     labels = [voting.label(*voting.count(votes), k) for k in range(n // 2 + 1, n + 1)]
-    for weaker, stronger in zip(labels, labels[1:], strict=False):
+    for weaker, stronger in pairwise(labels):
         kept = stronger != voting.IGNORED
         assert (weaker[kept] == stronger[kept]).all()
 

@@ -11,3 +11,7 @@ class MissingExtra(JudgeUnavailable, ImportError):
 
 class StoreError(ValueError):
     """The store of answers cannot be read or written."""
+
+
+class BuildError(ValueError):
+    """Something that a dataset is built from is not what it has to be."""

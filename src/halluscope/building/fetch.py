@@ -1,0 +1,124 @@
+"""Gets an upstream file: from where the user has it, or by a download that is checked by sha256.
+
+Nothing is unpacked: a member of a zip is read where it is, so that no archive can write anywhere.
+"""
+
+import hashlib
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pooch
+
+from halluscope.building.spec import Source
+from halluscope.errors import BuildError
+
+Readable = Path | zipfile.Path
+"""A file or a folder, on disk or inside a zip."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A source as it was got.
+
+    Attributes:
+        path: the file or folder to read.
+        sha256: of the file (of the zip, for a folder inside a zip); None for a folder on disk.
+        published: whether that is the sha256 of what was published; None for a folder on disk, which has none.
+    """
+
+    path: Readable
+    sha256: str | None
+    published: bool | None
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept unless the user names another folder."""
+    return Path(pooch.os_cache("halluscope"))
+
+
+def fetch(
+    source: Source, option: str, given: Path | None = None, cache: Path | None = None, subset: bool = False
+) -> Fetched:
+    """Find a source in what the user gives, or download it.
+
+    Args:
+        source: what is wanted.
+        option: the option that names it on the command line, for messages.
+        given: the file itself, the zip that holds it, or a folder that holds it.
+        cache: the folder that keeps downloads.
+        subset: accept a file that is not the published one.
+
+    Raises:
+        BuildError: when nothing is there, or it is not what was published.
+    """
+    if given is None:
+        given = download(source, option, cache)
+    path = _locate(source, option, given)
+    if given.is_dir() and path.is_dir():
+        return Fetched(path, None, None)
+    file, expected = (given, source.sha256) if path.is_dir() else (path, source.content_sha256)
+    sha256 = sha256_of(file)
+    if sha256 != expected and not subset:
+        raise BuildError(
+            f"{file} is not the published file: its sha256 is {sha256}, expected {expected} "
+            f"({source.url}{f', member {source.member}' if source.member else ''}). "
+            f"Leave {option} out to download it, or pass --subset if you mean to build from a part of it."
+        )
+    return Fetched(path, sha256, sha256 == expected)
+
+
+def download(source: Source, option: str, cache: Path | None = None) -> Path:
+    """Download a source, or take it from the cache folder when it is there already.
+
+    Raises:
+        BuildError: when it cannot be had, or something else arrived (what and what was expected).
+    """
+    try:
+        file = pooch.retrieve(
+            source.url,
+            known_hash=f"sha256:{source.sha256}",
+            path=cache or cache_folder(),
+            downloader=pooch.HTTPDownloader(progressbar=sys.stderr.isatty()),
+        )
+    except (OSError, ValueError) as error:
+        raise BuildError(
+            f"Could not download {source.url}. Try again, or get the file by other means and name it with {option}. "
+            f"What went wrong: {error}"
+        ) from error
+    return Path(file)
+
+
+def sha256_of(file: Readable) -> str:
+    """The sha256 of a file, in hexadecimal.
+
+    Raises:
+        BuildError: for a member of a zip that cannot be read.
+    """
+    try:
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+    except zipfile.BadZipFile as error:
+        raise BuildError(f"{file} cannot be read: {error}.") from error
+
+
+def _locate(source: Source, option: str, given: Path) -> Readable:
+    """The file or folder that is meant, in the folder, zip or file that was given."""
+    name = source.member or source.url.rpartition("/")[2]
+    if not given.exists():
+        raise BuildError(f"{option} {given} does not exist; leave the option out to download {source.url}.")
+    zipped = zipfile.is_zipfile(given)
+    if given.is_file() and (source.member is None or not (zipped or name.endswith("/"))):
+        return given
+    if given.is_file() and not zipped:
+        raise BuildError(
+            f"{option} {given} is neither a folder nor a zip; expected the files of {source.url}."
+        )
+    root = zipfile.Path(given) if zipped else given
+    for place in (root / name, root / Path(name).name, root):
+        if place.exists() and (place.is_dir() == name.endswith("/")):
+            return place
+    raise BuildError(
+        f"{option} {given} holds no {name}; name the file of {source.url}, or the folder that it is in."
+    )

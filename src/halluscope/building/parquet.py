@@ -1,0 +1,99 @@
+"""Writes rows as Parquet shards in the Hub's layout.
+
+The same rows give the same bytes (with the same pyarrow): row groups of fixed size, no time stamps.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from datasets import Features
+
+from halluscope.errors import BuildError
+
+GROUP_ROWS = 100
+SHARD_BYTES = 250_000_000
+
+
+@dataclass(frozen=True)
+class Table:
+    """What becomes one config and split of a dataset.
+
+    Attributes:
+        features: the columns; their metadata goes into the files, so that images come back as images.
+        rows: made one at a time, so that memory stays small.
+        split: the split's name.
+        config: the config's name.
+    """
+
+    features: Features
+    rows: Iterable[Mapping[str, Any]]
+    split: str
+    config: str = "default"
+
+    @property
+    def stem(self) -> str:
+        """What its files' paths begin with."""
+        return f"data/{self.split}" if self.config == "default" else f"data/{self.config}/{self.split}"
+
+
+def write(table: Table, folder: Path, shard_bytes: int = SHARD_BYTES) -> dict[str, Any]:
+    """Write a table's shards under a folder and describe them.
+
+    Args:
+        table: what to write.
+        folder: the dataset's folder.
+        shard_bytes: a shard that has reached this size is closed.
+
+    Returns:
+        config, split, columns, rows, bytes (in memory) and shards, a list of {file, bytes, sha256}.
+
+    Raises:
+        BuildError: when there is no row.
+    """
+    (folder / table.stem).parent.mkdir(parents=True, exist_ok=True)
+    schema = table.features.arrow_schema
+    groups = _groups(table.rows, schema)
+    parts: list[Path] = []
+    rows = size = 0
+    while (group := next(groups, None)) is not None:
+        part = folder / f"{table.stem}-{len(parts):05d}"
+        parts.append(part)
+        held = 0
+        with pq.ParquetWriter(part, schema) as writer:
+            while group is not None:
+                writer.write_table(group)
+                rows += group.num_rows
+                held += group.nbytes
+                group = next(groups, None) if held < shard_bytes else None
+        size += held
+    if not parts:
+        raise BuildError(
+            f"The split {table.split!r} of config {table.config!r} has no row; there is nothing to write."
+        )
+    files = [part.rename(f"{part}-of-{len(parts):05d}.parquet") for part in parts]
+    return {
+        "config": table.config,
+        "split": table.split,
+        "columns": list(table.features),
+        "rows": rows,
+        "bytes": size,
+        "shards": [_describe(file, folder) for file in files],
+    }
+
+
+def _groups(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> Iterator[pa.Table]:
+    remaining = iter(rows)
+    while group := list(islice(remaining, GROUP_ROWS)):
+        yield pa.Table.from_pylist(group, schema=schema)
+
+
+def _describe(file: Path, folder: Path) -> dict[str, Any]:
+    with file.open("rb") as stream:
+        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    return {"file": file.relative_to(folder).as_posix(), "bytes": file.stat().st_size, "sha256": sha256}

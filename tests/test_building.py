@@ -1,0 +1,664 @@
+"""The builders' frame and throne_coco, on a small COCO set with real JPEGs that is made here."""
+
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from datasets import Features, Image, Value, load_dataset
+from huggingface_hub import DatasetCard
+from PIL import Image as Pillow
+
+from halluscope.building import coco, command, fetch, images, output, parquet, presence
+from halluscope.building import spec as specs
+from halluscope.building.spec import Spec
+from halluscope.errors import BuildError
+from halluscope.share import checkout, share
+
+ROOT = Path(__file__).parents[1]
+
+
+def _throne_coco() -> Any:
+    loaded = importlib.util.spec_from_file_location("throne_coco", share("builders", "throne_coco.py"))
+    assert loaded is not None and loaded.loader is not None
+    module = importlib.util.module_from_spec(loaded)
+    loaded.loader.exec_module(module)
+    return module
+
+
+throne_coco = _throne_coco()
+
+# Categories, images and annotations are all out of order on purpose.
+CATEGORIES = {87: "scissors", 18: "dog", 1: "person", 47: "cup"}
+IMAGES = (30, 10, 20, 40)
+ANNOTATIONS = [(10, 47, 0), (30, 18, 1), (10, 1, 0), (10, 47, 0), (40, 87, 0), (40, 1, 1)]
+OBJECTS = [["person", "cup"], [], ["dog"], ["person", "scissors"]]
+
+
+def annotations() -> dict[str, Any]:
+    """A COCO file's content, without `info` and `licenses`."""
+    return {
+        "images": [{"id": i, "file_name": f"{i:012d}.jpg", "width": 32, "height": 24} for i in IMAGES],
+        "annotations": [
+            {"id": n, "image_id": image, "category_id": category, "iscrowd": crowd, "bbox": [0, 0, 9, 9]}
+            for n, (image, category, crowd) in enumerate(ANNOTATIONS)
+        ],
+        "categories": [{"id": i, "name": name} for i, name in CATEGORIES.items()],
+    }
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No proxy, and caches of its own for each test."""
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def upstream(tmp_path: Path) -> Path:
+    """A folder with instances_val2017.json and val2017/*.jpg."""
+    folder = tmp_path / "upstream"
+    (folder / "val2017").mkdir(parents=True)
+    for i in IMAGES:
+        picture = Pillow.effect_noise((32, 24), i).convert("RGB")
+        picture.save(folder / "val2017" / f"{i:012d}.jpg", comment=b"kept as it is")
+    write_annotations(folder, annotations())
+    return folder
+
+
+def write_annotations(folder: Path, content: Any) -> Path:
+    file = folder / "instances_val2017.json"
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    return file
+
+
+def zipped(upstream: Path) -> tuple[Path, Path]:
+    """The two archives as COCO publishes them, the second with a member that leads out of it."""
+    labels, pictures = upstream / "annotations_trainval2017.zip", upstream / "val2017.zip"
+    with zipfile.ZipFile(labels, "w") as archive:
+        archive.write(upstream / "instances_val2017.json", "annotations/instances_val2017.json")
+    with zipfile.ZipFile(pictures, "w") as archive:
+        archive.writestr("../../outside.jpg", b"I would like to be outside")
+        for file in sorted((upstream / "val2017").iterdir()):
+            archive.write(file, f"val2017/{file.name}")
+    return labels, pictures
+
+
+def spec_of(upstream: Path, url: str = "http://127.0.0.1:9", **expected: int) -> Spec:
+    """The real spec, with this set's sums and counts."""
+    labels, pictures = zipped(upstream)
+    sums = {
+        "113a836d90195ee1f884e704da6304dfaaecff1f023f49b6ca93c4aaae470268": fetch.sha256_of(labels),
+        "e8c7f7908f1d7278341fae127d0da654f102f11bd7b21d8aeefa635b8c810b6f": fetch.sha256_of(
+            upstream / "instances_val2017.json"
+        ),
+        "4f7e2ccb2866ec5041993c9cf2a952bbed69647b115d0f74da7ce8f4bef82f05": fetch.sha256_of(pictures),
+        "http://images.cocodataset.org/annotations": url,
+        "http://images.cocodataset.org/zips": url,
+        "images = 5000": f"images = {expected.get('images', 4)}",
+        "classes = 80": f"classes = {expected.get('classes', 4)}",
+        "annotations = 36781": f"annotations = {expected.get('annotations', 6)}",
+    }
+    text = share("datasets", "throne_coco", "spec.toml").read_text()
+    for old, new in sums.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    file = upstream / "spec.toml"
+    file.write_text(text)
+    return specs.read(file)
+
+
+def build(upstream: Path, out: Path, **options: Any) -> Path:
+    """Build from local files as the user would with --subset."""
+    options = {"images": upstream / "val2017", "subset": True} | options
+    built = throne_coco.build(upstream / "instances_val2017.json", options.pop("images"), out, **options)
+    assert isinstance(built, Path)
+    return built
+
+
+def load(folder: Path, **options: Any) -> Any:
+    return load_dataset(str(folder), split="validation", cache_dir=str(folder.parent / "hf"), **options)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()
+    }
+
+
+# What comes out
+
+
+def test_rows(upstream: Path, tmp_path: Path) -> None:
+    rows = load(build(upstream, tmp_path / "out"))
+    assert rows.column_names == ["image_id", "image", "file_name", "prompt", "objects"]
+    assert rows.features["image_id"] == Value("int64")
+    assert list(rows["image_id"]) == [10, 20, 30, 40]
+    assert list(rows["objects"]) == OBJECTS
+    assert set(rows["prompt"]) == {"Describe this image in detail."}
+    assert rows[0]["image"].size == (32, 24)
+
+
+def test_image_bytes_are_untouched(upstream: Path, tmp_path: Path) -> None:
+    rows = load(build(upstream, tmp_path / "out")).cast_column("image", Image(decode=False))
+    assert len(rows) == 4
+    for row in rows:
+        assert row["image"]["bytes"] == (upstream / "val2017" / row["file_name"]).read_bytes()
+
+
+def test_streaming(upstream: Path, tmp_path: Path) -> None:
+    rows = list(load(build(upstream, tmp_path / "out"), streaming=True))
+    assert [row["objects"] for row in rows] == OBJECTS
+    assert rows[3]["image"].size == (32, 24)
+
+
+def test_without_images(upstream: Path, tmp_path: Path) -> None:
+    shutil.rmtree(upstream / "val2017")
+    out = build(upstream, tmp_path / "out", images=None, with_images=False)
+    rows = load(out)
+    assert rows.column_names == ["image_id", "file_name", "prompt", "objects"]
+    assert list(rows["objects"]) == OBJECTS
+    card = (out / "README.md").read_text()
+    assert "| `image` |" not in card and "built without images" in card and "| not used |" in card
+
+
+def test_same_input_same_bytes(upstream: Path, tmp_path: Path) -> None:
+    one = build(upstream, tmp_path / "one")
+    elsewhere = shutil.copytree(upstream, tmp_path / "elsewhere")
+    two = build(elsewhere, tmp_path / "deeper" / "two")
+    assert files(one) == files(two)
+
+
+def test_stats(upstream: Path, tmp_path: Path) -> None:
+    out = build(upstream, tmp_path / "out")
+    stats = json.loads((out / "stats.json").read_text())
+    assert stats["subset"] is True
+    assert stats["counts"] == {
+        "images": 4,
+        "annotations": 6,
+        "classes": 4,
+        "objects_per_image": {"mean": 1.25, "min": 0, "max": 2},
+        "images_without_objects": 1,
+        "images_per_class": {"person": 2, "dog": 1, "cup": 1, "scissors": 1},
+    }
+    published = fetch.sha256_of(upstream / "instances_val2017.json")
+    assert stats["sources"] == {
+        "annotations": {"sha256": published, "published": False},
+        "images": {"sha256": None, "published": None},
+    }
+    (table,) = stats["tables"]
+    (shard,) = table["shards"]
+    content = (out / shard["file"]).read_bytes()
+    assert table["rows"] == 4
+    assert (shard["bytes"], shard["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
+    assert str(tmp_path) not in (out / "stats.json").read_text()
+
+
+def test_card(upstream: Path, tmp_path: Path) -> None:
+    out = build(upstream, tmp_path / "out")
+    card = DatasetCard.load(out / "README.md")
+    assert card.data.license == "cc-by-4.0"
+    assert card.data["configs"] == [
+        {"config_name": "default", "data_files": [{"split": "validation", "path": "data/validation-*"}]}
+    ]
+    (split,) = card.data["dataset_info"]["splits"]
+    assert (split["name"], split["num_examples"]) == ("validation", 4)
+    assert [column["name"] for column in card.data["dataset_info"]["features"]][1] == "image"
+    assert "| images | 4 | 5,000 |" in card.text
+    assert "| annotations | 6 | 36,781 |" in card.text
+    assert "This is a subset" in card.text
+    assert "{{" not in card.text and "{%" not in card.text
+    assert str(tmp_path) not in card.text
+
+
+def test_shards_and_row_groups(tmp_path: Path) -> None:
+    rows = ({"number": i, "text": "x" * 100} for i in range(450))
+    features = Features({"number": Value("int64"), "text": Value("string")})
+    table = parquet.write(parquet.Table(features, rows, "test"), tmp_path, shard_bytes=20_000)
+    names = [shard["file"] for shard in table["shards"]]
+    assert names == [f"data/test-{i:05d}-of-00003.parquet" for i in range(3)]
+    assert sorted(file.name for file in (tmp_path / "data").iterdir()) == [Path(name).name for name in names]
+    shards = [pq.ParquetFile(tmp_path / name) for name in names]
+    assert [shard.num_row_groups for shard in shards] == [2, 2, 1]
+    assert [n for shard in shards for n in shard.read()["number"].to_pylist()] == list(range(450))
+
+
+def test_no_rows_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="has no row"):
+        parquet.write(parquet.Table(Features({"a": Value("int64")}), [], "test"), tmp_path)
+
+
+def test_two_configs_load_by_name(upstream: Path, tmp_path: Path) -> None:
+    table = coco.read_annotations(upstream / "instances_val2017.json")
+    asked = parquet.Table(
+        Features({"asked": Value("string")}), [{"asked": "Is there a dog?"}], "test", "questions"
+    )
+    tables = [presence.table(table, "validation", None), asked]
+    out = output.write(spec_of(upstream), tables, presence.counts(table), {}, True, tmp_path / "out")
+    rows = load_dataset(str(out), "questions", split="test", cache_dir=str(tmp_path / "hf"))
+    assert list(rows["asked"]) == ["Is there a dog?"]
+    assert len(load(out)) == 4
+
+
+# Where it comes from
+
+
+@pytest.fixture
+def server(upstream: Path) -> Iterator[str]:
+    """An HTTP server on loopback that serves the upstream folder."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(upstream))) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{http.server_port}"
+        http.shutdown()
+
+
+def test_download(upstream: Path, tmp_path: Path, server: str) -> None:
+    spec = spec_of(upstream, server)
+    out = throne_coco.build(out=tmp_path / "out", cache=tmp_path / "kept", spec=spec)
+    stats = json.loads((out / "stats.json").read_text())
+    assert stats["subset"] is False
+    assert all(source["published"] for source in stats["sources"].values())
+    assert "This is a subset" not in (out / "README.md").read_text()
+    assert list(load(out)["objects"]) == OBJECTS
+    assert not list(tmp_path.rglob("outside.jpg")) and not list(tmp_path.parent.glob("outside.jpg"))
+
+    for archive in upstream.glob("*.zip"):  # the second time they come from the cache folder
+        archive.unlink()
+    again = throne_coco.build(out=tmp_path / "again", cache=tmp_path / "kept", spec=spec)
+    assert files(again) == files(out)
+
+
+def test_download_of_something_else(upstream: Path, tmp_path: Path, server: str) -> None:
+    spec = spec_of(upstream, server)
+    published = spec.sources["annotations"].sha256
+    (upstream / "annotations_trainval2017.zip").write_bytes(b"another file")
+    arrived = hashlib.sha256(b"another file").hexdigest()
+    with pytest.raises(BuildError, match=rf"--annotations.*expected sha256:{published} but got {arrived}"):
+        throne_coco.build(out=tmp_path / "out", cache=tmp_path / "kept", spec=spec)
+    assert not list((tmp_path / "kept").iterdir()) and not (tmp_path / "out").exists()
+
+
+def test_download_that_is_not_there(upstream: Path, tmp_path: Path, server: str) -> None:
+    spec = spec_of(upstream, server)
+    (upstream / "val2017.zip").unlink()
+    with pytest.raises(BuildError, match=r"Could not download .*val2017\.zip.*--images.*404"):
+        throne_coco.build(out=tmp_path / "out", cache=tmp_path / "kept", spec=spec)
+
+
+def test_local_archives_and_folders_give_the_same_rows(upstream: Path, tmp_path: Path) -> None:
+    spec = spec_of(upstream)
+    labels, pictures = upstream / "annotations_trainval2017.zip", upstream / "val2017.zip"
+    one = throne_coco.build(labels, pictures, tmp_path / "one", spec=spec)
+    two = throne_coco.build(upstream, upstream, tmp_path / "two", spec=spec)
+    stats = [json.loads((out / "stats.json").read_text()) for out in (one, two)]
+    assert stats[0]["tables"] == stats[1]["tables"]
+    assert [each["sources"]["images"]["published"] for each in stats] == [True, None]
+    assert [each["subset"] for each in stats] == [False, False]
+
+
+def test_another_archive_needs_subset(upstream: Path, tmp_path: Path) -> None:
+    spec = spec_of(upstream)
+    with zipfile.ZipFile(upstream / "val2017.zip", "a") as archive:
+        archive.writestr("val2017/more.txt", "more")
+    args = (upstream, upstream / "val2017.zip", tmp_path / "out")
+    with pytest.raises(BuildError, match=r"val2017\.zip is not the published file.*--subset"):
+        throne_coco.build(*args, spec=spec)
+    stats = json.loads((throne_coco.build(*args, spec=spec, subset=True) / "stats.json").read_text())
+    assert stats["subset"] is True and stats["sources"]["images"]["published"] is False
+
+
+def test_changed_annotations_need_subset(upstream: Path, tmp_path: Path) -> None:
+    spec = spec_of(upstream)
+    published = spec.sources["annotations"].member_sha256
+    arrived = fetch.sha256_of(write_annotations(upstream, annotations() | {"info": {}}))
+    with pytest.raises(BuildError, match=f"its sha256 is {arrived}, expected {published}.*--subset"):
+        build(upstream, tmp_path / "out", spec=spec, subset=False)
+
+
+def test_counts_are_expected(upstream: Path, tmp_path: Path) -> None:
+    spec = spec_of(upstream, annotations=7000)
+    message = (
+        "expected to hold 4 images, 4 classes, 7,000 annotations; found 4 images, 4 classes, 6 annotations"
+    )
+    with pytest.raises(BuildError, match=f"{message}.*Pass --subset if you mean it"):
+        build(upstream, tmp_path / "out", spec=spec, subset=False)
+    assert not (tmp_path / "out").exists()
+
+
+# What is refused
+
+
+def _broken(**changes: Any) -> dict[str, Any]:
+    return annotations() | changes
+
+
+def _more(key: str, entry: Any) -> dict[str, Any]:
+    return annotations() | {key: [*annotations()[key], entry]}
+
+
+BAD_ANNOTATIONS = {
+    "cut off in text": (json.dumps(annotations())[:50], r"cut off: .* \(character 36 of 50\)"),
+    "cut off between": (json.dumps(annotations())[:68], r"cut off: .* \(character 68 of 68\)"),
+    "empty": ("", r"cut off: Expecting value at line 1, column 1 \(character 0 of 0\)"),
+    "not JSON": ("image,objects\n1,dog", r"not JSON: Expecting value at line 1, column 1"),
+    "a list": ("[1, 2]", "not COCO: it holds a JSON list, expected an object"),
+    "no images": ({"annotations": [], "categories": []}, "not COCO: it has no 'images'"),
+    "no annotations": ({"images": [], "categories": []}, "not COCO: it has no 'annotations'|names no images"),
+    "no categories": (
+        {k: v for k, v in annotations().items() if k != "categories"},
+        "it has no 'categories'",
+    ),
+    "images of another kind": (_broken(images={"1": "a"}), "not COCO: 'images' is a dict"),
+    "no image": (_broken(images=[], annotations=[]), "names no images"),
+    "an image without a name": (_more("images", {"id": 7}), r"images\[4\] \(id 7\) has file_name None"),
+    "an image id that is text": (_more("images", {"id": "7"}), r"images\[4\] is .*expected .* whole number"),
+    "a duplicate image id": (_more("images", annotations()["images"][1]), r"images\[4\] has id 10, which"),
+    "a duplicate category id": (_more("categories", {"id": 18, "name": "cat"}), r"categories\[4\] has id 18"),
+    "an unknown image": (
+        _more("annotations", {"id": 99, "image_id": 5, "category_id": 1}),
+        r"annotations\[6\] \(id 99\) has image_id 5, which is not among the 4 images",
+    ),
+    "an unknown category": (
+        _more("annotations", {"id": 99, "image_id": 10, "category_id": 2}),
+        r"annotations\[6\] \(id 99\) has category_id 2, which is not among the 4 categories",
+    ),
+    "an annotation without an image": (
+        _more("annotations", {"id": 9, "category_id": 1}),
+        "has image_id None",
+    ),
+    "an image id in a list": (
+        _more("annotations", {"id": 9, "image_id": [10], "category_id": 1}),
+        r"has image_id \[10\], which",
+    ),
+    "an annotation that is a number": (_more("annotations", 9), r"annotations\[6\] is 9; expected an object"),
+    "a class of another dataset": (_more("categories", {"id": 500, "name": "sombrero"}), "class 'sombrero'"),
+    "a file name that leads out": (
+        _more("images", {"id": 7, "file_name": "../instances_val2017.json"}),
+        r"'\.\./instances_val2017\.json' leads out of",
+    ),
+    "an absolute file name": (_more("images", {"id": 7, "file_name": "/etc/hosts"}), "leads out of"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ANNOTATIONS)
+def test_bad_annotations(case: str, upstream: Path, tmp_path: Path) -> None:
+    content, message = BAD_ANNOTATIONS[case]
+    write_annotations(upstream, content)
+    with pytest.raises(BuildError, match=message):
+        build(upstream, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_annotations_that_are_not_text(upstream: Path, tmp_path: Path) -> None:
+    (upstream / "instances_val2017.json").write_bytes(b'{"images": "\xff"}')
+    with pytest.raises(BuildError, match="byte 12 is not UTF-8"):
+        build(upstream, tmp_path / "out")
+
+
+def _remove(file: Path) -> None:
+    file.unlink()
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-200])  # Pillow's verify() accepts this
+
+
+def _text(file: Path) -> None:
+    file.write_text("<html>404</html>")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_remove, r"1 of the 4 images are not in .*val2017.*: 000000000030\.jpg\..*--only-images-present"),
+        (_cut, r"000000000030\.jpg is not a readable image: image file is truncated"),
+        (_text, r"000000000030\.jpg is not a readable image: cannot identify"),
+    ],
+)
+def test_bad_image(spoil: Callable[[Path], None], message: str, upstream: Path, tmp_path: Path) -> None:
+    spoil(upstream / "val2017" / "000000000030.jpg")
+    with pytest.raises(BuildError, match=message):
+        build(upstream, tmp_path / "out")
+    _, pictures = zipped(upstream)
+    with pytest.raises(BuildError, match=message):
+        build(upstream, tmp_path / "out", images=pictures)
+    assert not (tmp_path / "out").exists()
+
+
+def test_only_images_present(upstream: Path, tmp_path: Path) -> None:
+    (upstream / "val2017" / "000000000030.jpg").unlink()
+    out = build(upstream, tmp_path / "out", only_images_present=True)
+    assert list(load(out)["image_id"]) == [10, 20, 40]
+    assert json.loads((out / "stats.json").read_text())["counts"]["annotations"] == 5
+    spec = spec_of(upstream)
+    with pytest.raises(BuildError, match=r"found 3 images.*Pass --subset"):
+        build(upstream, tmp_path / "two", spec=spec, subset=False, only_images_present=True)
+
+
+def test_only_images_present_and_none_is(upstream: Path, tmp_path: Path) -> None:
+    for file in (upstream / "val2017").iterdir():
+        file.unlink()
+    with pytest.raises(BuildError, match="None of the 4 images"):
+        build(upstream, tmp_path / "out", only_images_present=True)
+
+
+def test_missing_places(upstream: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    out = tmp_path / "out"
+    with pytest.raises(BuildError, match=r"--annotations .*nowhere does not exist"):
+        throne_coco.build(tmp_path / "nowhere", upstream, out)
+    with pytest.raises(
+        BuildError, match=r"--annotations .*empty holds no annotations/instances_val2017.json"
+    ):
+        throne_coco.build(tmp_path / "empty", upstream, out)
+    with pytest.raises(BuildError, match=r"--images .*json is neither a folder nor a zip"):
+        build(upstream, out, images=upstream / "instances_val2017.json")
+    labels, pictures = zipped(upstream)
+    with pytest.raises(BuildError, match=r"--annotations .*val2017\.zip holds no"):
+        throne_coco.build(pictures, labels, out)
+
+
+def test_corrupt_archive(upstream: Path, tmp_path: Path) -> None:
+    labels, pictures = zipped(upstream)
+    for archive in (labels, pictures):
+        content = bytearray(archive.read_bytes())
+        content[len(content) // 2] ^= 255  # a stored member's content: its check sum is wrong now
+        archive.write_bytes(content)
+    with pytest.raises(BuildError, match="cannot be read: Bad CRC-32"):
+        throne_coco.build(labels, upstream, tmp_path / "out", subset=True)
+    with pytest.raises(BuildError, match="is not a readable image: Bad CRC-32"):
+        throne_coco.build(upstream, pictures, tmp_path / "out", subset=True)
+
+
+# The folder: all or nothing
+
+
+def test_existing_build_needs_force(upstream: Path, tmp_path: Path) -> None:
+    out = build(upstream, tmp_path / "out")
+    with pytest.raises(BuildError, match="holds a build already; pass --force"):
+        build(upstream, out)
+    build(upstream, out, images=None, with_images=False, force=True)
+    assert "image" not in load(out).column_names
+    assert [entry.name for entry in tmp_path.glob(".out*")] == []
+
+
+def test_foreign_files_are_never_replaced(upstream: Path, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.tex").write_text("mine")
+    with pytest.raises(BuildError, match=r"holds 'thesis\.tex', which no build makes"):
+        build(upstream, tmp_path / "home", force=True)
+    with pytest.raises(BuildError, match="is a file"):
+        build(upstream, tmp_path / "home" / "thesis.tex", force=True)
+
+
+def test_a_checkout_s_facts_are_replaced_by_the_same(upstream: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    facts = share("datasets", "throne_coco", "spec.toml").read_bytes()
+    (tmp_path / "out" / "spec.toml").write_bytes(facts)
+    assert files(build(upstream, tmp_path / "out"))["spec.toml"] == facts
+
+
+def test_failed_build_leaves_the_old_one(
+    upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = build(upstream, tmp_path / "out")
+    before = files(out)
+
+    def full_disk(*_: object) -> bytes:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(images, "read", full_disk)
+    monkeypatch.setattr(images, "check", lambda *_: None)
+    with pytest.raises(OSError, match="No space left"):
+        build(upstream, out, force=True)
+    assert files(out) == before
+    assert [entry.name for entry in tmp_path.glob(".out*")] == []
+
+
+def test_killed_build_leaves_no_half_dataset(upstream: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code = (
+        "import os, pathlib, sys; from halluscope.building import output\n"
+        "with output.new_folder(pathlib.Path(sys.argv[1])) as folder:\n"
+        "    (folder / 'README.md').write_text('half'); os.kill(os.getpid(), 9)"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, str(out)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not out.exists()
+    assert len(load(build(upstream, out))) == 4
+
+
+# The command line, the spec, and where files are
+
+
+def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["--annotations", str(upstream), "--images", str(upstream), "--out", str(tmp_path / "out")]
+    assert throne_coco.main(argv) == 1
+    assert capsys.readouterr().err.startswith("error: ")
+    assert throne_coco.main([*argv, "--subset"]) == 0
+    said = capsys.readouterr().out
+    assert "4 images, 6 annotations, 4 classes, 1 images without objects (a subset)" in said
+    assert f"load_dataset('{tmp_path / 'out'}', split='validation')" in said
+
+
+def test_script_runs_from_anywhere(upstream: Path, tmp_path: Path) -> None:
+    script = share("builders", "throne_coco.py").resolve()
+    argv = ["--annotations", "upstream", "--no-images", "--subset", "--out", "datasets/throne_coco"]
+    subprocess.run([sys.executable, str(script), *argv], cwd=tmp_path, check=True, capture_output=True)
+    code = "from datasets import load_dataset; print(len(load_dataset('datasets/throne_coco', split='validation')))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"},
+    )
+    assert loaded.stdout.strip() == "4"
+
+
+def test_options_of_every_builder() -> None:
+    options = vars(command.parser("any", None).parse_args([]))
+    assert options == {"out": None, "force": False, "subset": False, "cache": None}
+
+
+SPEC = share("datasets", "throne_coco", "spec.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('split = "validation"', 'splits = "validation"', "unknown key splits"),
+        ('split = "validation"', "", "split is missing"),
+        ('split = "validation"', "split = 3", "split is 3; expected str"),
+        ('license = "cc-by-4.0"', "", "license is missing"),
+        ("[expected]", "[expects]", "unknown key expects"),
+        ("images = 5000", 'images = "all"', r"\[expected\] images is 'all'"),
+        ('member = "val2017/"', 'revision = "main"', r"\[sources.images\]: unknown key revision"),
+        ('member = "val2017/"', 'member = "val2017"', "member_sha256 is None; expected both for a file"),
+        ('sha256 = "4f7e2c', 'sha256 = "4F7E2C', r"\[sources.images\]: sha256 is .*64 lower-case"),
+        ('sha256 = "4f7e2c', 'sha265 = "4f7e2c', "unknown key sha265"),
+        (
+            'url = "http://images.cocodataset.org/zips',
+            'url = "images.cocodataset.org/zips',
+            "expected http://",
+        ),
+        ("[sources.images]", "[sources.images", "is not TOML"),
+    ],
+)
+def test_spec_is_strict(old: str, new: str, message: str, tmp_path: Path) -> None:
+    assert old in SPEC
+    (tmp_path / "spec.toml").write_text(SPEC.replace(old, new))
+    with pytest.raises(BuildError, match=message):
+        specs.read(tmp_path / "spec.toml")
+
+
+def test_spec_of_throne_coco() -> None:
+    spec = specs.load("throne_coco")
+    assert spec.expected == {"images": 5000, "classes": 80, "annotations": 36781}
+    assert (spec.name, spec.vocabulary, spec.publish_images) == ("throne_coco", "coco", False)
+    with pytest.raises(FileNotFoundError, match=r"throne_moon.spec\.toml is not in"):
+        specs.load("throne_moon")
+
+
+def test_share_in_an_installed_wheel(tmp_path: Path) -> None:
+    package = tmp_path / "site" / "halluscope"
+    (package / "_share" / "builders").mkdir(parents=True)
+    (package / "_share" / "builders" / "throne_coco.py").touch()
+    (package / "__init__.py").touch()
+    shutil.copy(ROOT / "src" / "halluscope" / "share.py", package)
+    code = "from halluscope.share import *; print(checkout(), share('builders', 'throne_coco.py')); share('metrics')"
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(package.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout.split() == ["None", str(package / "_share" / "builders" / "throne_coco.py")]
+    assert f"FileNotFoundError: metrics is not in {package / '_share'}" in ran.stderr
+
+
+@pytest.mark.skipif(checkout() is None, reason="needs a checkout")
+def test_the_folder_datasets_does_not_hide_the_library() -> None:
+    assert not list((ROOT / "datasets").rglob("*.py"))
+    code = "import datasets; print(datasets.__version__)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
+
+
+# The real thing, where it is at hand
+
+
+@pytest.mark.skipif("HALLUSCOPE_UPSTREAM" not in os.environ, reason="HALLUSCOPE_UPSTREAM names no folder")
+def test_real_images(tmp_path: Path) -> None:
+    tiny = Path(os.environ["HALLUSCOPE_UPSTREAM"]) / "coco" / "tiny"
+    out = throne_coco.build(tiny, tiny, tmp_path / "out", subset=True)
+    rows = load(out).cast_column("image", Image(decode=False))
+    truth = json.loads((tiny / "instances_val2017.json").read_text())
+    names = {category["id"]: category["name"] for category in truth["categories"]}
+    expected: dict[int, set[int]] = {image["id"]: set() for image in truth["images"]}
+    for annotation in truth["annotations"]:
+        expected[annotation["image_id"]].add(annotation["category_id"])
+    assert len(rows) == 80
+    for row in rows:
+        assert row["objects"] == [names[i] for i in sorted(expected[row["image_id"]])]
+        assert row["image"]["bytes"] == (tiny / "val2017" / row["file_name"]).read_bytes()
+    assert json.loads((out / "stats.json").read_text())["counts"]["annotations"] == 815
