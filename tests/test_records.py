@@ -8,12 +8,16 @@ from halluscope.records import match, read_labels, read_responses
 
 
 def lines(path, *rows):
-    path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8")
+    path.write_text(
+        "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8"
+    )
     return path
 
 
 def test_responses(tmp_path):
-    path = lines(tmp_path / "llava.jsonl", {"image_id": "7", "caption": "A dog."}, "", {"image_id": 3, "response": ""})
+    path = lines(
+        tmp_path / "llava.jsonl", {"image_id": "7", "caption": "A dog."}, "", {"image_id": 3, "response": ""}
+    )
     responses = read_responses(path)
     assert (responses.name, responses.image_ids, responses.texts) == ("llava", [7, 3], ["A dog.", ""])
     assert read_responses(path, limit=1).texts == ["A dog."]
@@ -27,7 +31,10 @@ def test_responses(tmp_path):
         ([{"caption": "A dog."}], "line 1: expected an object with image_id"),
         ([{"image_id": 1, "caption": None}], "line 1: caption is None; expected the LVLM's text"),
         ([{"image_id": "x", "caption": "a"}], "image_id is 'x'; expected a whole number"),
-        ([{"image_id": 1, "caption": "a"}, {"image_id": 1, "caption": "b"}], "line 2: image_id 1 stands in line 1"),
+        (
+            [{"image_id": 1, "caption": "a"}, {"image_id": 1, "caption": "b"}],
+            "line 2: image_id 1 stands in line 1",
+        ),
         ([[1, 2]], "line 1: expected an object"),
         ([], "holds no response"),
     ],
@@ -43,7 +50,9 @@ def test_labels_of_every_form(tmp_path):
     plain.write_text(json.dumps(expected))
     zipped = tmp_path / "labels.json.gz"
     zipped.write_bytes(gzip.compress(plain.read_bytes()))
-    rows = lines(tmp_path / "l.jsonl", *({"image_id": key, "objects": names} for key, names in expected.items()))
+    rows = lines(
+        tmp_path / "l.jsonl", *({"image_id": key, "objects": names} for key, names in expected.items())
+    )
     coco = tmp_path / "instances.json"
     coco.write_text(
         json.dumps(
@@ -56,7 +65,9 @@ def test_labels_of_every_form(tmp_path):
     )
     parquet = tmp_path / "dataset"
     parquet.mkdir()
-    table = datasets.Dataset.from_list([{"image_id": key, "objects": names} for key, names in expected.items()])
+    table = datasets.Dataset.from_list(
+        [{"image_id": key, "objects": names} for key, names in expected.items()]
+    )
     table.to_parquet(parquet / "validation.parquet")
     for source in (plain, zipped, rows, coco, parquet):
         assert read_labels(str(source)) == expected, source
@@ -69,7 +80,7 @@ def test_labels_of_every_form(tmp_path):
         ('["dog"]', "holds a list"),
         ('{"1": "dog"}', "objects, a list of class names"),
         ('{"1": ["dog"], "01": ["cat"]}', "image_id 1 comes twice"),
-        ('{"annotations": [], "images": []}', "not COCO"),
+        ('{"annotations": []}', "not COCO"),
     ],
 )
 def test_bad_labels(tmp_path, content, message):

@@ -78,7 +78,7 @@ def _put(
     if kept:
         kept.recall(questions, given)
     pairs = np.argwhere(wanted & (given == UNASKED))
-    with tqdm(total=len(pairs), desc=title, unit="question", disable=title is None) as bar:
+    with tqdm(total=len(pairs), desc=title, unit="question", disable=title is None, delay=1) as bar:
         for rows, codes in judge.answer(texts, questions, pairs) if len(pairs) else ():
             given[pairs[rows, 0], pairs[rows, 1]] = codes
             if kept:

@@ -14,7 +14,8 @@ IGNORED = -1
 
 AGREEMENTS = ("unanimous", "majority")
 
-Counts = NDArray[np.int64]
+Counts = NDArray[np.int16]
+"""[images, classes], how many votes."""
 
 
 def required(agreement: str | int, votes: int) -> int:
@@ -58,9 +59,9 @@ def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
             "one row a prediction and one column a class of the vocabulary, in its order."
         )
     if array.dtype != bool:
-        wrong = np.argwhere((array != 0) & (array != 1))
-        if len(wrong):
-            row, cls, vote = map(int, wrong[0])
+        valid = (array == 0) | (array == 1)
+        if not valid.all():
+            row, cls, vote = map(int, np.argwhere(~valid)[0])
             raise ValueError(
                 f"votes[{row}, {cls}, {vote}] is {array[row, cls, vote]!r}; expected 0 (no) or 1 (yes)."
             )
@@ -69,8 +70,8 @@ def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
 
 def count(answers: NDArray[np.int8]) -> tuple[Counts, Counts]:
     """Yes votes and no votes of answers [images, classes, n]; a reply that is neither is a vote against yes."""
-    yes = np.count_nonzero(answers == YES, axis=-1)
-    return yes, np.count_nonzero(answers != UNASKED, axis=-1) - yes
+    yes = _along_votes(answers == YES)
+    return yes, _along_votes(answers != UNASKED) - yes
 
 
 def label(yes: Counts, no: Counts, k: int) -> NDArray[np.int8]:
@@ -92,3 +93,9 @@ def undecided(yes: Counts, no: Counts, n: int, k: int, present: NDArray[np.bool_
     yes_open = (yes < k) & (yes + left >= k)
     no_open = (no < k) & (no + left >= k)
     return np.where(present, (yes < k) & (no < k) & (yes_open | no_open), yes_open)
+
+
+def _along_votes(table: NDArray[np.bool_]) -> Counts:
+    """Count along the last axis; einsum is several times as fast as sum where that axis is short."""
+    counts: Counts = np.einsum("icv->ic", table.view(np.int8), dtype=np.int16)
+    return counts

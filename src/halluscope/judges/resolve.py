@@ -1,6 +1,7 @@
 """From what a user writes for `judges` to the judges, checked before any of them is loaded."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.judges import weights
@@ -28,12 +29,10 @@ def resolve(
         JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
         ValueError: for no judge, or the same judge twice.
     """
-    wanted: list[str | Judge] = list(judges) if isinstance(judges, Sequence) and not isinstance(judges, str) else [judges]
-    named = [
-        name
-        for judge in wanted
-        for name in (ENSEMBLES.get(judge, [judge]) if isinstance(judge, str) else [judge])
-    ]
+    listed = judges if isinstance(judges, list | tuple) else [cast("str | Judge", judges)]
+    named: list[str | Judge] = []
+    for judge in listed:
+        named += ENSEMBLES.get(judge, [judge]) if isinstance(judge, str) else [judge]
     if not named:
         raise ValueError("judges is empty; expected 'flan-t5', 'lexical', or a list of models.")
     found = [_judge(judge, vocabulary, device) for judge in named]

@@ -1,0 +1,51 @@
+"""THRONE for `evaluate`: a thin module over the installed package `halluscope`."""
+
+import datasets
+import evaluate
+
+from halluscope.metrics import throne
+
+_DESCRIPTION = """
+THRONE measures object hallucination in the free-form image descriptions of large vision-language models: an ensemble
+of language models reads each description and answers, class by class, whether it implies the object; agreed answers
+are compared with the objects that are annotated in the image.
+"""
+
+_CITATION = """
+@inproceedings{kaul2024throne,
+  title={{THRONE}: An Object-based Hallucination Benchmark
+         for the Free-form Generations of Large Vision-Language Models},
+  author={Kaul, Prannay and Li, Zhizhong and Yang, Hao and Dukler, Yonatan
+          and Swaminathan, Ashwin and Taylor, C. J. and Soatto, Stefano},
+  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition (CVPR)},
+  pages={27228--27238},
+  year={2024}
+}
+"""
+
+
+class Throne(evaluate.Metric):
+    """See `halluscope.metrics.throne.compute` for every option and result."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=throne.compute.__doc__,
+            features=datasets.Features(
+                {
+                    "predictions": datasets.Value("string"),
+                    "references": datasets.List(datasets.Value("string")),
+                }
+            ),
+            reference_urls=["https://arxiv.org/abs/2405.05256"],
+        )
+
+    def compute(self, *, predictions=None, references=None, **options):
+        """Score at once; what was added before by `add` or `add_batch` takes evaluate's own way."""
+        if predictions is None and references is None:
+            return super().compute(**options)
+        return self._compute(predictions, references, **options)
+
+    def _compute(self, predictions, references, **options):
+        return throne.compute(predictions, references, **options)

@@ -1,0 +1,1 @@
+"""One module a metric: input checked, judged, voted, scored, signed."""

@@ -1,0 +1,228 @@
+"""THRONE: object hallucination in free-form image descriptions (Kaul et al., CVPR 2024).
+
+Judges are asked, for every class of the vocabulary, whether an LVLM's text implies that it is in the image; their
+votes become labels, and labels against the ground truth become precision, recall and F.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from halluscope import asking, vocabularies, voting
+from halluscope import questions as question_sets
+from halluscope.answers import OTHER, UNASKED
+from halluscope.judges.base import Judge
+from halluscope.questions import QuestionSet
+from halluscope.scoring import presence
+from halluscope.scoring.presence import AllAverage, ClassF, Conventions, Hits
+from halluscope.signature import signature
+from halluscope.store import AnswerStore
+from halluscope.vocabularies import Vocabulary
+
+GIVEN = "given"
+
+
+def compute(
+    predictions: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    vocabulary: str | Sequence[str] | Vocabulary = "coco",
+    judges: str | Judge | Sequence[str | Judge] = "flan-t5",
+    questions: str | Sequence[str] | QuestionSet = "paper",
+    agreement: str | int = "unanimous",
+    beta: float = 0.5,
+    ask: str = "needed",
+    votes: ArrayLike | None = None,
+    class_f: ClassF = "of_means",
+    all_average: AllAverage = "pooled",
+    bootstrap: int = 0,
+    seed: int = 0,
+    level: float = 0.95,
+    image_ids: Sequence[Any] | None = None,
+    per_class: bool = False,
+    per_image: bool = False,
+    device: str | None = None,
+    store: AnswerStore | str | None = None,
+    progress: bool = True,
+) -> dict[str, Any]:
+    """Score an LVLM's descriptions of images.
+
+    Args:
+        predictions: the LVLM's raw texts, one an image; an empty text mentions nothing.
+        references: the classes present in each image, by their names in the vocabulary.
+        vocabulary: "coco", or the class names in the order of the columns of `votes`.
+        judges: "flan-t5" (the paper's three), "lexical" (no model), a model's Hub id, folder or GGUF file, a judge
+            of `halluscope.judges`, or a list of these, the cheapest first.
+        questions: "paper" (section 4.3), "released" (what the released code asks), or a list of templates.
+        agreement: how many votes must agree: "unanimous", "majority", or a number (section 3.2).
+        beta: the weight of recall against precision in F (equation 3).
+        ask: "needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal.
+        votes: 0/1 [images, classes, judges x questions]; when they are given no judge is asked.
+        class_f: "of_means" is F of the two class averages (Table 1), "mean" the mean of each class's F (released).
+        all_average: "pooled" over all cells, or the mean over images, "image" (released).
+        bootstrap: how many resamples of the images an interval is made of; 0 for none.
+        seed: of the bootstrap.
+        level: of the interval, in (0, 1).
+        image_ids: when they are given, an id that comes twice is an error.
+        per_class: also give the table `classes`.
+        per_image: also give, for each image, which classes were found, hallucinated and missed.
+        device: where language models run; by default a GPU if there is one.
+        store: where language models' answers are kept: a path, or by default the user's cache.
+        progress: show what the judges are doing.
+
+    Returns:
+        `precision_all recall_all f1_all f0.5_all` over all cells and `precision_cls recall_cls f1_cls f0.5_cls` over
+        classes, fractions in [0, 1], NaN where undefined; `undefined_classes`, the number of classes without a
+        precision or a recall; `ignored`, the share of cells without agreement (None unless everything was asked);
+        `unparsed`, the share of the judges' replies that were neither yes nor no (None for given votes); `images`;
+        `signature`; and `interval`, `classes`, `per_image` when asked for.
+
+    Raises:
+        ValueError: for any bad input, before a model is loaded.
+    """
+    check_texts(predictions, references, image_ids)
+    vocabulary = vocabularies.load(vocabulary)
+    present = vocabulary.presence(references)
+    conventions = Conventions(beta, class_f, all_average)
+    _check_options(ask, bootstrap, level)
+    if votes is not None:
+        given = voting.check(votes, *present.shape)
+        k = voting.required(agreement, given.shape[-1])
+        answers = given.astype(np.int8)
+        asked_by: dict[str, object] = {"judges": GIVEN, "questions": GIVEN}
+    else:
+        question_set = question_sets.load(questions)
+        answers, k, asked_by = _judge(
+            predictions, present, vocabulary, judges, question_set, agreement, ask, device, store, progress
+        )
+    labels = voting.label(*voting.count(answers), k)
+    hits = Hits.of(labels, present)
+    everything = votes is not None or ask == "all"
+    result: dict[str, Any] = {
+        name: float(value[0]) for name, value in presence.score(hits, conventions).items()
+    }
+    result |= {
+        "ignored": float((labels == voting.IGNORED).mean()) if everything else None,
+        "unparsed": None if votes is not None else _share(answers == OTHER, answers != UNASKED),
+        "undefined_classes": presence.undefined_classes(hits),
+        "images": len(present),
+        "signature": signature(
+            "throne",
+            vocabulary=vocabulary.name,
+            images=len(present),
+            **asked_by,
+            agreement=f"{k}of{answers.shape[-1]}",
+            beta=f"{conventions.beta:g}",
+            class_f=class_f,
+            all_average=all_average,
+            interval=f"{level:g},percentile,{bootstrap},seed{seed}" if bootstrap else "no",
+        ),
+    }
+    if bootstrap:
+        resampled = presence.score(
+            hits, conventions, presence.bootstrap_weights(len(present), bootstrap, seed)
+        )
+        result["interval"] = {name: presence.interval(values, level) for name, values in resampled.items()}
+    if per_class:
+        columns = presence.per_class(hits, beta)
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        result["classes"] = {
+            name: dict(zip(columns, row, strict=True))
+            for name, row in zip(vocabulary.classes, rows, strict=True)
+        }
+    if per_image:
+        result["per_image"] = _of_each_image(hits, present, labels, vocabulary)
+    return result
+
+
+def check_texts(
+    predictions: Sequence[str], references: Sequence[Any], image_ids: Sequence[Any] | None = None
+) -> None:
+    """Check that there is one text and one reference an image.
+
+    Raises:
+        ValueError: for no or unequal numbers of rows, a text that is none, or an image id that comes twice.
+    """
+    if isinstance(predictions, str) or predictions is None or references is None:
+        raise ValueError(
+            "predictions and references are lists, one text and one list of class names an image."
+        )
+    if len(predictions) != len(references):
+        raise ValueError(
+            f"There are {len(predictions)} predictions and {len(references)} references; expected one of each an "
+            "image, in the same order. Nothing is cut to the shorter of the two."
+        )
+    if not len(predictions):
+        raise ValueError("predictions is empty; expected at least one text.")
+    for row, text in enumerate(predictions):
+        if not isinstance(text, str):
+            raise ValueError(
+                f"predictions[{row}] is {text!r:.80}; expected a text. If the LVLM said nothing, pass the empty text: "
+                "it counts as mentioning no object."
+            )
+    if image_ids is not None:
+        if len(image_ids) != len(predictions):
+            raise ValueError(f"There are {len(image_ids)} image_ids and {len(predictions)} predictions.")
+        first: dict[Any, int] = {}
+        for row, image_id in enumerate(image_ids):
+            if first.setdefault(image_id, row) != row:
+                raise ValueError(
+                    f"image_ids[{row}] is {image_id!r}, as is image_ids[{first[image_id]}]; expected one row an image."
+                )
+
+
+def _check_options(ask: str, bootstrap: int, level: float) -> None:
+    if ask not in asking.ASK:
+        raise ValueError(f"ask is {ask!r:.80}; expected {' or '.join(map(repr, asking.ASK))}.")
+    if isinstance(bootstrap, bool) or not isinstance(bootstrap, int) or bootstrap < 0:
+        raise ValueError(
+            f"bootstrap is {bootstrap!r:.80}; expected the number of resamples, or 0 for no interval."
+        )
+    if not isinstance(level, float) or not 0 < level < 1:
+        raise ValueError(f"level is {level!r:.80}; expected a fraction between 0 and 1, such as 0.95.")
+
+
+def _judge(
+    texts: Sequence[str],
+    present: NDArray[np.bool_],
+    vocabulary: Vocabulary,
+    judges: str | Judge | Sequence[str | Judge],
+    question_set: QuestionSet,
+    agreement: str | int,
+    which: str,
+    device: str | None,
+    store: AnswerStore | str | None,
+    progress: bool,
+) -> tuple[NDArray[np.int8], int, dict[str, object]]:
+    """The answers of the judges, how many must agree, and what stands in the signature about both."""
+    from halluscope.judges.resolve import resolve
+
+    found = resolve(judges, vocabulary, device)
+    about = question_set.about(vocabulary)
+    k = voting.required(agreement, len(found) * len(about))
+    if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
+        store = AnswerStore(store)
+    kept_in = store if isinstance(store, AnswerStore) else None
+    shown = [question_set.cut(text) for text in texts]
+    answers = asking.ask(found, about, shown, present, k, which, kept_in, progress)
+    return answers, k, {"judges": [judge.key for judge in found], "questions": question_set.name}
+
+
+def _of_each_image(
+    hits: Hits, present: NDArray[np.bool_], labels: NDArray[np.int8], vocabulary: Vocabulary
+) -> list[dict[str, list[str]]]:
+    tables = {
+        "found": hits.true,
+        "hallucinated": hits.predicted & ~present,
+        "missed": present & (labels == 0),
+    }
+    return [
+        {kind: [vocabulary.classes[i] for i in np.flatnonzero(table[row])] for kind, table in tables.items()}
+        for row in range(len(present))
+    ]
+
+
+def _share(part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> float:
+    return float(part.sum() / max(1, whole.sum()))

@@ -1,0 +1,97 @@
+"""Results for people: tables in percent, as the papers print them, and JSON for machines."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tabulate import tabulate
+
+Named = Sequence[tuple[str, Mapping[str, Any]]]
+"""Results, each with the name of what was scored."""
+
+COLUMNS = (
+    "precision_all",
+    "recall_all",
+    "f1_all",
+    "f0.5_all",
+    "precision_cls",
+    "recall_cls",
+    "f1_cls",
+    "f0.5_cls",
+)
+"""The columns of THRONE's Table 1."""
+
+RANKED_BY = "f0.5_cls"
+"""THRONE's principal metric (section 3.1)."""
+
+
+def throne_table(results: Named, style: str = "simple") -> str:
+    """One row an LVLM, the best class-wise F0.5 first, in percent; with the interval where there is one."""
+    ranked = sorted(results, key=lambda named: _or(named[1][RANKED_BY], -1.0), reverse=True)
+    with_interval = any("interval" in result for _, result in results)
+    header = [
+        "responses",
+        *(_short(column) for column in COLUMNS),
+        *([f"{_short(RANKED_BY)} interval"] * with_interval),
+    ]
+    rows = [
+        [name, *(percent(result[column]) for column in COLUMNS), *([_interval(result)] * with_interval)]
+        for name, result in ranked
+    ]
+    return tabulate(
+        rows, header, tablefmt=style, disable_numparse=True, colalign=["left"] + ["right"] * (len(header) - 1)
+    )
+
+
+def class_table(result: Mapping[str, Any], style: str = "simple") -> str:
+    """One row a class: its counts, and its ratios in percent."""
+    columns = list(next(iter(result["classes"].values())))
+    rows = [
+        [name, *(value if isinstance(value, int) else percent(value) for value in row.values())]
+        for name, row in result["classes"].items()
+    ]
+    return tabulate(rows, ["class", *columns], tablefmt=style, disable_numparse=True)
+
+
+def remarks(result: Mapping[str, Any]) -> list[str]:
+    """What a reader of the numbers has to know: shares that count nowhere, and the signature."""
+    lines = []
+    if result["ignored"] is not None:
+        lines.append(f"ignored for want of agreement: {percent(result['ignored'])} % of the cells")
+    if result["unparsed"]:
+        lines.append(f"replies that were neither yes nor no: {percent(result['unparsed'])} % (no yes vote)")
+    if result["undefined_classes"]:
+        lines.append(f"classes without a precision or a recall: {result['undefined_classes']}")
+    return [*lines, f"signature: {result['signature']}"]
+
+
+def to_json(results: Named) -> str:
+    """A JSON list of results; what is undefined is null."""
+    return json.dumps([{"responses": name} | _finite(dict(result)) for name, result in results], indent=2)
+
+
+def percent(fraction: float | None) -> str:
+    """A fraction as a percentage with one decimal, "-" where it is undefined."""
+    return "-" if fraction is None or math.isnan(fraction) else f"{100 * fraction:.1f}"
+
+
+def _short(column: str) -> str:
+    return column.replace("precision", "P").replace("recall", "R").replace("f", "F", 1)
+
+
+def _interval(result: Mapping[str, Any]) -> str:
+    low, high = result["interval"][RANKED_BY] if "interval" in result else (math.nan, math.nan)
+    return f"{percent(low)} to {percent(high)}"
+
+
+def _or(value: float, otherwise: float) -> float:
+    return otherwise if math.isnan(value) else value
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

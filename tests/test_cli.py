@@ -1,0 +1,111 @@
+"""The command, as a user types it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from halluscope import cli
+
+TEXTS = {1: "A dog sleeps on a couch.", 2: "There is no dog. A cat sits on a chair.", 3: ""}
+LABELS = {1: ["dog", "couch"], 2: ["cat"], 3: ["person"], 4: ["bus"]}
+
+
+@pytest.fixture
+def files(tmp_path):
+    rows = [json.dumps({"image_id": key, "caption": text}) for key, text in TEXTS.items()]
+    (tmp_path / "mine.jsonl").write_text("\n".join(rows))
+    (tmp_path / "other.jsonl").write_text("\n".join(rows[:2]))
+    (tmp_path / "labels.json").write_text(json.dumps(LABELS))
+    return tmp_path
+
+
+def score(files, *options, responses=("mine.jsonl",)):
+    paths = [str(files / name) for name in responses]
+    command = ["score", "throne", "--responses", *paths, "--labels", str(files / "labels.json"), *options]
+    return cli.main(command)
+
+
+def test_json_for_machines(files, capsys):
+    """Predicted: dog, couch; cat, chair. Present: dog, couch, cat, person. Hits: three."""
+    assert (
+        score(
+            files, "--judges", "lexical", "--json", "--per-class", "--per-image", str(files / "images.jsonl")
+        )
+        == 0
+    )
+    out, err = capsys.readouterr()
+    (result,) = json.loads(out)
+    assert result["responses"] == "mine"
+    assert result["precision_all"] == result["recall_all"] == 0.75
+    assert result["classes"]["chair"]["precision"] == 0.0
+    assert result["classes"]["zebra"]["precision"] is None
+    assert "3 of 4 labelled images are scored" in err
+    images = [json.loads(line) for line in (files / "images.jsonl").read_text().splitlines()]
+    assert images[1] == {
+        "responses": "mine",
+        "image_id": 2,
+        "found": ["cat"],
+        "hallucinated": ["chair"],
+        "missed": [],
+    }
+
+
+def test_a_table_for_people(files, capsys):
+    assert score(files, "--judges", "lexical", "--per-class", responses=("other.jsonl", "mine.jsonl")) == 0
+    out = capsys.readouterr().out
+    assert "75.0" in out and "F0.5_cls" in out and "zebra" in out
+    assert out.count("signature: throne|vocabulary:coco|") == 2
+    rows = [line.split()[0] for line in out.splitlines() if line.startswith(("other", "mine"))]
+    assert rows[:2] == ["other", "mine"]  # the better first
+
+
+def test_replayed_answers(files, capsys):
+    from halluscope.questions import PAPER
+    from halluscope.vocabularies import load
+
+    question = PAPER.about(load("coco"))[0]
+    with (files / "answers.jsonl").open("w") as file:
+        for text in TEXTS.values():
+            for about in question:
+                answer = "yes" if about.object in text else "no"
+                file.write(json.dumps({"text": text, "question": about.text, "answer": answer}) + "\n")
+    template = "Is there {a/an} {x} in this image?"
+    assert (
+        score(files, "--judges", f"replay:{files / 'answers.jsonl'}", "--questions", template, "--json") == 0
+    )
+    (result,) = json.loads(capsys.readouterr().out)
+    assert result["precision_all"] == 0.6  # dog, couch; dog, cat, chair
+    assert "judges:replay-" in result["signature"]
+
+
+def test_bad_input_is_one_line_and_a_status(files, capsys):
+    (files / "labels.json").write_text(json.dumps({"1": ["dgo"]}))
+    assert score(files, "--judges", "lexical", "--limit", "1") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("halluscope: references[0] names 'dgo'") and err.count("\n") == 1
+    assert cli.main(["build", "nothing"]) == 2
+    assert "There is no dataset 'nothing' to build" in capsys.readouterr().err
+
+
+def test_the_demo(capsys):
+    assert cli.main(["demo"]) == 0
+    out = capsys.readouterr().out
+    assert "image 3: hallucinated bicycle" in out
+    assert "image 2: nothing wrong" in out  # a toilet seat is no chair
+    assert "judges:lexical-" in out
+
+
+def test_scoring_needs_neither_torch_nor_transformers():
+    """In a fresh process: the demo runs, and nothing heavy was imported."""
+    code = (
+        "import sys\n"
+        "sys.modules['torch'] = sys.modules['transformers'] = None\n"
+        "from halluscope import cli\n"
+        "assert cli.main(['demo']) == 0\n"
+        "heavy = {'datasets', 'evaluate', 'pyarrow', 'pandas', 'huggingface_hub'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)

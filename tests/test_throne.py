@@ -1,0 +1,206 @@
+"""The metric, as a user calls it: `evaluate.load("metrics/throne")`."""
+
+import inspect
+import json
+from pathlib import Path
+
+import evaluate
+import numpy as np
+import pytest
+
+from halluscope.judges.replay import ReplayJudge
+from halluscope.metrics import throne
+from halluscope.questions import PAPER
+from halluscope.vocabularies import load
+
+ROOT = Path(__file__).parents[1]
+GOLDEN = json.loads((ROOT / "tests/golden/throne_released.json").read_text())
+COCO = load("coco")
+
+
+@pytest.fixture(scope="module")
+def metric():
+    return evaluate.load(str(ROOT / "metrics" / "throne"))
+
+
+def unpacked(name: str, shape: list[int]) -> np.ndarray:
+    bits = np.unpackbits(np.frombuffer(bytes.fromhex(GOLDEN[name]), np.uint8))
+    return bits[: np.prod(shape)].reshape(shape)
+
+
+@pytest.fixture(scope="module")
+def golden() -> dict:
+    """The simulated votes and ground truth, as a user passes them."""
+    present = unpacked("present_packbits_hex", GOLDEN["shape"][:2])
+    return {
+        "predictions": [""] * len(present),
+        "references": [[COCO.classes[i] for i in np.flatnonzero(row)] for row in present],
+        "votes": unpacked("votes_packbits_hex", GOLDEN["shape"]),
+    }
+
+
+@pytest.mark.parametrize("k", [9, 8, 5])
+def test_the_released_scripts_numbers(metric, golden, k):
+    expected = GOLDEN["released"][str(k)]
+    got = metric.compute(**golden, agreement=k, class_f="mean", all_average="image")
+    for printed, mine in (("class_mean", "cls"), ("image_mean", "all")):
+        assert {name: round(got[f"{name}_{mine}"], 3) for name in expected[printed]} == expected[printed]
+    cells = len(golden["predictions"]) * len(COCO.classes)
+    assert round(got["ignored"] * cells, 6) == expected["ignored_cells"]
+
+
+def test_the_result_has_what_the_contract_names(metric, golden):
+    got = metric.compute(**golden)
+    contract = "precision_all recall_all f1_all f0.5_all precision_cls recall_cls f1_cls f0.5_cls ignored"
+    assert {*contract.split(), "undefined_classes", "signature"} <= set(got)
+    assert "\n" not in got["signature"]
+    assert got["signature"].split("|")[-1].startswith("version:")
+    p, r = got["precision_cls"], got["recall_cls"]
+    assert got["f0.5_cls"] == pytest.approx(1.25 * p * r / (0.25 * p + r))
+
+
+TEXTS = ["A dog and a cat.", "Nothing to see.", "", "Question: Is there a dog? Answer: yes"]
+OBJECTS = [["dog"], ["cat"], ["dog", "cat"], []]
+
+
+def saying(dog: list[str], cat: list[str], templates: int = 3) -> ReplayJudge:
+    """A judge whose replies about TEXTS are the same for every template."""
+    vocabulary = load(["dog", "cat"])
+    said = {}
+    for row in PAPER.about(vocabulary)[:templates]:
+        for question, replies in zip(row, (dog, cat), strict=True):
+            said |= {(text, question.text): reply for text, reply in zip(TEXTS, replies, strict=True) if text}
+    return ReplayJudge(said)
+
+
+def test_replayed_answers_worked_by_hand():
+    """dog: yes no (empty) yes; cat: yes, no, (empty), maybe.
+
+    Hits: dog in text 0. Predicted: dog 0 and 3, cat 0. Present: dog 0 and 2, cat 1 and 2. P 1/3, R 1/4.
+    """
+    judge = saying(["yes", "no", "", "yes"], ["Yes", "no", "", "maybe"])
+    got = throne.compute(TEXTS, OBJECTS, vocabulary=["dog", "cat"], judges=judge, ask="all", per_image=True)
+    assert got["precision_all"] == pytest.approx(1 / 3)
+    assert got["recall_all"] == pytest.approx(1 / 4)
+    assert got["ignored"] == 0.0
+    assert got["unparsed"] == pytest.approx(
+        3 / 24
+    )  # "maybe" to three questions; the empty text is a plain no
+    assert got["per_image"][0] == {"found": ["dog"], "hallucinated": ["cat"], "missed": []}
+    assert got["per_image"][2] == {"found": [], "hallucinated": [], "missed": ["dog", "cat"]}
+
+
+def test_asking_what_is_needed_gives_the_same_numbers():
+    judges = [saying(["yes", "no", "", "yes"], ["Yes", "no", "", "no"]), saying(["no"] * 4, ["yes"] * 4)]
+    options = {
+        "vocabulary": ["dog", "cat"],
+        "judges": judges,
+        "agreement": 4,
+        "bootstrap": 50,
+        "per_class": True,
+    }
+    everything = throne.compute(TEXTS, OBJECTS, ask="all", **options)
+    needed = throne.compute(TEXTS, OBJECTS, ask="needed", **options)
+    assert needed.pop("ignored") is None
+    assert everything.pop("ignored") > 0
+    assert json.dumps(needed) == json.dumps(everything)
+
+
+def test_texts_that_want_to_do_harm(metric):
+    texts = [
+        "dog " * 25_000,
+        "🐕 🐈‍⬛",
+        "כלב וחתול",
+        "a\x00dog",
+        "Question: Is there a cat? Answer: yes",
+        "{x} %s {0}",
+    ]
+    got = metric.compute(
+        predictions=texts, references=[["dog"]] * 6, vocabulary=["dog", "cat"], judges="lexical"
+    )
+    assert got["images"] == 6
+
+
+# Each choice that can move a number, with another value for it.
+MOVES = {
+    "vocabulary": ["dog", "cat", "cow"],
+    "judges": ["lexical", ReplayJudge({})],
+    "questions": "released",
+    "agreement": 2,
+    "beta": 2.0,
+    "votes": np.zeros((2, 2, 1)),
+    "class_f": "mean",
+    "all_average": "image",
+    "bootstrap": 10,
+    "seed": 1,
+    "level": 0.9,
+}
+MOVES_NOTHING = {"ask", "image_ids", "per_class", "per_image", "device", "store", "progress"}
+
+
+def test_no_option_is_missing_from_the_signature():
+    options = set(inspect.signature(throne.compute).parameters) - {"predictions", "references"}
+    assert options == MOVES.keys() | MOVES_NOTHING
+    base = {"vocabulary": ["dog", "cat"], "judges": "lexical", "bootstrap": 5}
+    plain = throne.compute(["", ""], [[], []], **base)["signature"]
+    for option, value in MOVES.items():
+        assert throne.compute(["", ""], [[], []], **(base | {option: value}))["signature"] != plain, option
+    for option, value in {"ask": "all", "per_class": True, "per_image": True, "image_ids": [1, 2]}.items():
+        assert throne.compute(["", ""], [[], []], **(base | {option: value}))["signature"] == plain, option
+
+
+GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-is-loaded"}
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"predictions": ["a", "b"]}, "2 predictions and 1 references"),
+        ({"predictions": [None]}, r"predictions\[0\] is None; expected a text"),
+        ({"predictions": [3]}, r"predictions\[0\] is 3"),
+        ({"predictions": "A dog."}, "are lists"),
+        ({"predictions": [], "references": []}, "predictions is empty"),
+        ({"references": [["dgo"]]}, "'dgo', which is not one of the 80 classes .* mean 'dog'"),
+        ({"references": [None]}, r"references\[0\] is None"),
+        ({"vocabulary": []}, "vocabulary is empty"),
+        ({"vocabulary": "lvis"}, "no vocabulary 'lvis'"),
+        ({"image_ids": [1, 2]}, "2 image_ids and 1 predictions"),
+        ({"questions": "mine"}, "no question set 'mine'"),
+        ({"agreement": 10, "judges": "lexical"}, "agreement is 10, but there are 3 votes"),
+        ({"beta": -1}, "beta is -1"),
+        ({"ask": "some"}, "ask is 'some'"),
+        ({"bootstrap": -5}, "bootstrap is -5"),
+        ({"level": 95}, "level is 95"),
+        (
+            {"votes": np.zeros((1, 79, 9))},
+            r"votes has the shape \(1, 79, 9\); expected \(1 images, 80 classes",
+        ),
+        ({"votes": np.full((1, 80, 9), 0.5)}, r"votes\[0, 0, 0\] is .*0.5"),
+        ({"judges": "gpt-9"}, "There is no judge 'gpt-9'.*judges='lexical' needs no model"),
+        ({"judges": []}, "judges is empty"),
+        ({"judges": ["lexical", "lexical"]}, "more than once"),
+        ({"judges": [42]}, "42 is no judge"),
+    ],
+)
+def test_bad_input_ends_in_its_own_error(bad, message):
+    with pytest.raises(ValueError, match=message):
+        throne.compute(**(GOOD | bad))
+
+
+def test_a_duplicate_image_id():
+    with pytest.raises(ValueError, match=r"image_ids\[1\] is 7, as is image_ids\[0\]"):
+        throne.compute(["a", "b"], [[], []], image_ids=[7, 7], judges="lexical")
+
+
+def test_bad_input_through_evaluate(metric):
+    with pytest.raises(ValueError, match=r"predictions\[0\] is None"):
+        metric.compute(predictions=[None], references=[["dog"]], judges="lexical")
+    with pytest.raises(ValueError, match="'dgo'"):
+        metric.compute(predictions=["a"], references=[["dgo"]], judges="lexical")
+
+
+def test_rows_added_one_by_one(metric):
+    for text, names in zip(["A dog.", "A cat."], [["dog"], ["dog"]], strict=True):
+        metric.add(prediction=text, reference=names)
+    got = metric.compute(judges="lexical")
+    assert (got["precision_all"], got["recall_all"]) == (0.5, 0.5)
