@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from statistics import fmean
 
 import numpy as np
@@ -36,11 +37,13 @@ def main() -> None:
     interval = seconds(lambda: throne.compute(texts, references, votes=votes, bootstrap=1000))
     print(f"with a bootstrap interval of 1,000 resamples: {interval:.3f} s")
     for module in ("halluscope", "halluscope.metrics.throne"):
-        took = min(
-            seconds(lambda m=module: subprocess.run([sys.executable, "-c", f"import {m}"])) for _ in range(3)
-        )
-        bare = min(seconds(lambda: subprocess.run([sys.executable, "-c", ""])) for _ in range(3))
+        took, bare = (min(map(started, [code] * 3)) for code in (f"import {module}", ""))
         print(f"import {module}: {took - bare:.3f} s more than starting Python ({bare:.3f} s)")
+
+
+def started(code: str) -> float:
+    """How long Python takes to start and run this code."""
+    return seconds(partial(subprocess.run, [sys.executable, "-c", code], check=True))
 
 
 def ours(texts: list[str], references: list[list[str]], votes: np.ndarray) -> list[float]:
