@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,14 @@ LABELS = Path(__file__).with_name("lexical_labels.jsonl")
 COCO = load("coco")
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Print precision and recall of the judge's yes, with plain word matching beside it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--show", action="store_true", help="name each error")
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
     rows = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
     print("\n".join(measure(rows, options.folder, options.show)))
 
