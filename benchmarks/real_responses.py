@@ -53,9 +53,9 @@ def main() -> None:
             block([*score, "--responses", *FIVE, "--judges", "lexical"], places),
             "How often the rules misread a text, against the labels of a reader who had not seen them:",
             block(["python", "benchmarks/lexical_errors.py", "UPSTREAM/responses"], places),
-            f"The first {SLICE} of the 500 with a real language model, and with rules to compare. SmolLM2-135M is small "
-            "enough for two CPU cores and says no to nearly everything: it shows that the engine runs, not how LLaVA "
-            "does.",
+            f"The first {SLICE} of the 500 with a real language model, and with rules to compare. SmolLM2-135M is "
+            "small enough for two CPU cores and says no to nearly everything: it shows that the engine runs, not how "
+            "LLaVA does.",
             block(
                 [
                     *score,

@@ -3,7 +3,7 @@
 import datasets
 import evaluate
 
-from halluscope.metrics import throne
+from halluscope.metrics import module, throne
 
 _DESCRIPTION = """
 THRONE measures object hallucination in the free-form image descriptions of large vision-language models: an ensemble
@@ -24,7 +24,7 @@ _CITATION = """
 """
 
 
-class Throne(evaluate.Metric):
+class Throne(module.Module):
     """See `halluscope.metrics.throne.compute` for every option and result."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -40,12 +40,6 @@ class Throne(evaluate.Metric):
             ),
             reference_urls=["https://arxiv.org/abs/2405.05256"],
         )
-
-    def compute(self, *, predictions=None, references=None, **options):
-        """Score at once; what was added before by `add` or `add_batch` takes evaluate's own way."""
-        if predictions is None and references is None:
-            return super().compute(**options)
-        return self._compute(predictions, references, **options)
 
     def _compute(self, predictions, references, **options):
         return throne.compute(predictions, references, **options)

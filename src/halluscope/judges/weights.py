@@ -59,7 +59,7 @@ def find(model: str) -> Weights:
     path = Path(model).expanduser()
     if path.is_file() and path.suffix == ".gguf":
         return Weights(str(path.parent), path.stem, _digest([path]), gguf_file=path.name)
-    if path.is_dir():
+    if model and path.is_dir():
         return _folder(path)
     if path.is_absolute() or model.startswith((".", "~")) or model.count("/") != 1:
         raise JudgeUnavailable(

@@ -14,6 +14,7 @@ from halluscope import asking, vocabularies, voting
 from halluscope import questions as question_sets
 from halluscope.answers import OTHER, UNASKED
 from halluscope.judges.base import Judge
+from halluscope.metrics.inputs import check_texts
 from halluscope.questions import QuestionSet
 from halluscope.scoring import presence
 from halluscope.scoring.presence import AllAverage, ClassF, Conventions, Hits
@@ -135,42 +136,6 @@ def compute(
     if per_image:
         result["per_image"] = _of_each_image(hits, present, labels, vocabulary)
     return result
-
-
-def check_texts(
-    predictions: Sequence[str], references: Sequence[Any], image_ids: Sequence[Any] | None = None
-) -> None:
-    """Check that there is one text and one reference an image.
-
-    Raises:
-        ValueError: for no or unequal numbers of rows, a text that is none, or an image id that comes twice.
-    """
-    if isinstance(predictions, str) or predictions is None or references is None:
-        raise ValueError(
-            "predictions and references are lists, one text and one list of class names an image."
-        )
-    if len(predictions) != len(references):
-        raise ValueError(
-            f"There are {len(predictions)} predictions and {len(references)} references; expected one of each an "
-            "image, in the same order. Nothing is cut to the shorter of the two."
-        )
-    if not len(predictions):
-        raise ValueError("predictions is empty; expected at least one text.")
-    for row, text in enumerate(predictions):
-        if not isinstance(text, str):
-            raise ValueError(
-                f"predictions[{row}] is {text!r:.80}; expected a text. If the LVLM said nothing, pass the empty text: "
-                "it counts as mentioning no object."
-            )
-    if image_ids is not None:
-        if len(image_ids) != len(predictions):
-            raise ValueError(f"There are {len(image_ids)} image_ids and {len(predictions)} predictions.")
-        first: dict[Any, int] = {}
-        for row, image_id in enumerate(image_ids):
-            if first.setdefault(image_id, row) != row:
-                raise ValueError(
-                    f"image_ids[{row}] is {image_id!r}, as is image_ids[{first[image_id]}]; expected one row an image."
-                )
 
 
 def _check_options(ask: str, bootstrap: int, level: float) -> None:

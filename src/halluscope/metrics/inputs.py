@@ -1,0 +1,43 @@
+"""Checks of what every metric gets: texts, references, image ids."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+
+def check_texts(
+    predictions: Sequence[str], references: Sequence[Any], image_ids: Sequence[Any] | None = None
+) -> None:
+    """Check that there is one text and one reference a row.
+
+    Raises:
+        ValueError: for no or unequal numbers of rows, a text that is none, or an image id that comes twice.
+    """
+    if isinstance(predictions, str) or predictions is None or references is None:
+        raise ValueError("predictions and references are lists, one text and one reference a row.")
+    if len(predictions) != len(references):
+        raise ValueError(
+            f"There are {len(predictions)} predictions and {len(references)} references; expected one of each a "
+            "row, in the same order. Nothing is cut to the shorter of the two."
+        )
+    if not len(predictions):
+        raise ValueError("predictions is empty; expected at least one text.")
+    for row, text in enumerate(predictions):
+        if not isinstance(text, str):
+            raise ValueError(
+                f"predictions[{row}] is {text!r:.80}; expected a text. If the LVLM said nothing, pass the empty text."
+            )
+    if image_ids is not None:
+        _check_unique(image_ids, len(predictions))
+
+
+def _check_unique(image_ids: Sequence[Hashable], rows: int) -> None:
+    if len(image_ids) != rows:
+        raise ValueError(
+            f"There are {len(image_ids)} image_ids and {rows} predictions; expected one of each a row."
+        )
+    first: dict[Hashable, int] = {}
+    for row, image_id in enumerate(image_ids):
+        if first.setdefault(image_id, row) != row:
+            raise ValueError(
+                f"image_ids[{row}] is {image_id!r}, as is image_ids[{first[image_id]}]; expected one row an image."
+            )
