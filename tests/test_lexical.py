@@ -1,0 +1,442 @@
+"""The lexical judge, rule by rule. A row is a sentence, the classes that it implies, and classes that it does not."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halluscope import questions, vocabularies
+from halluscope.answers import NO, YES
+from halluscope.judges.lexical import TEXTS_A_BATCH, LexicalJudge
+from halluscope.vocabularies import Vocabulary
+
+COCO = vocabularies.load("coco")
+JUDGE = LexicalJudge(COCO)
+
+Row = tuple[str, str, str]
+
+NAMED: list[Row] = [
+    ("PEOPLE AND DOGS", "person, dog", "cat"),
+    ("Three knives, two mice, ten sheep and a pair of scissors.", "knife, mouse, sheep, scissors", "fork"),
+    ("Buses pass some children and a policewoman.", "bus, person", "car"),
+    ("A flock of geese.", "bird", ""),
+    ("A herd of cattle.", "cow", ""),
+    ("A hot\ndog lies next to a double-decker bus.", "hot dog, bus", "dog"),
+    ("surfboards, skateboards & snowboards", "surfboard, skateboard, snowboard", "skis"),
+    ("refrigerators/ovens", "refrigerator, oven", ""),
+    ("A man's hat lies on the dog’s bed.", "person, dog, bed", ""),
+    ("A glass of water and a plain mug.", "cup", "wine glass"),
+    ("Two glasses of wine.", "wine glass", "cup"),
+    ("A fire truck and a police car.", "truck, car", ""),
+    ("A horse-drawn carriage crosses the square.", "horse", ""),
+    ("A skier overtakes a man who is snowboarding.", "skis, snowboard, person", ""),
+    ("Cowboys on horseback.", "person, horse", "cow"),
+    ("The clock tower rises above the town.", "clock", ""),
+    ("Fruits such as apples and bananas fill the bowl.", "apple, banana, bowl", ""),
+    ("What appears to be a dog sleeps under the table.", "dog, dining table", ""),
+    ("Two people can be seen near the water, and a few may be seen behind it.", "person", ""),
+    ("A dog jumps to catch a frisbee.", "dog, frisbee", ""),
+    ("The dog is reaching for a frisbee.", "dog, frisbee", ""),
+    ('"A dog lies on a couch."', "dog, couch", ""),
+]
+
+NEGATED: list[Row] = [
+    ("There is no dog.", "", "dog"),
+    ("There isn’t a single car or bus on the road.", "", "car, bus"),
+    ("There are no cars, trucks, or buses.", "", "car, truck, bus"),
+    ("The picture does not contain any people, animals, or cars.", "", "person, car"),
+    ("No vehicles, such as cars or trucks, are in sight.", "", "car, truck"),
+    ("There does not seem to be a person.", "", "person"),
+    ("I cannot see any dogs in this picture.", "", "dog"),
+    ("There is no sign of a dog.", "", "dog"),
+    ("no cat, no dog", "", "cat, dog"),
+    ("The kitchen has neither a microwave nor an oven.", "", "microwave, oven"),
+    ("The road is empty of cars and trucks.", "", "car, truck"),
+    ("The square is free of cars; a bus waits at the corner.", "bus", "car"),
+    ("The absence of people gives the beach a calm look.", "", "person"),
+    ("Without any cars in sight, the road looks calm.", "", "car"),
+    ("The table lacks forks and knives.", "dining table", "fork, knife"),
+    ("Instead of a dog, a cat waits.", "cat", "dog"),
+    ("It isn't a cat but a dog.", "dog", "cat"),
+    ("The driver is not visible.", "", "person"),
+    ("Dogs and cats are not present.", "", "dog, cat"),
+    ("There are no people, but a dog sits by the door.", "dog", "person"),
+    ("There are no people, and a bicycle leans on the wall.", "bicycle", "person"),
+    ("Although no people are there, a bicycle leans on the wall.", "bicycle", "person"),
+    ("The man is not wearing a tie and is holding a laptop.", "person, laptop", "tie"),
+    ("The plate doesn't have a fork or a knife, while a spoon lies next to it.", "spoon", "fork, knife"),
+    ("A plate with no broccoli, carrots, or other vegetables.", "", "broccoli, carrot"),
+    ("a man—no dog—stands on a bench (no cat)", "person, bench", "dog, cat"),
+    ("- no people\n- a dog\n- two cats", "dog, cat", "person"),
+    ("The sidewalk has no pedestrians, only a bicycle.", "bicycle", "person"),
+]
+
+DENIES_SOMETHING_ELSE: list[Row] = [
+    ("Not only a dog but also a cat is sleeping on the couch.", "dog, cat, couch", ""),
+    ("There are not many people on the beach.", "person", ""),
+    ("She isn't looking at the laptop.", "laptop", ""),
+    ("The dog is not on the couch.", "dog, couch", ""),
+    ("Neither the dog nor the cat looks at the camera.", "dog, cat", ""),
+    ("None of the people are wearing ties.", "person", "tie"),
+    ("The person's face is not visible.", "person", ""),
+    ("The people on the bus are not visible.", "bus", ""),
+    ("A bench with no one sitting on it.", "bench", "person"),
+    ("There are no people in the boat.", "boat", "person"),
+    ("A man without a helmet is riding a motorcycle.", "person, motorcycle", ""),
+    ("A man with no shirt is surfing in the sea.", "person, surfboard", ""),
+    ("The room is empty except for a bed and a chair.", "bed, chair", ""),
+    ("There are no animals other than a horse.", "horse", ""),
+    ("No, there is a dog on the bed.", "dog, bed", ""),
+    ("He is not far from a car.", "car", ""),
+    ('A "no parking" sign stands next to a car.', "car", ""),
+]
+
+HYPOTHETICAL: list[Row] = [
+    ("A man is standing on the curb, perhaps waiting for a bus.", "person", "bus"),
+    ("There is a bench in the background, possibly for people to sit.", "bench", "person"),
+    ("The shape could be a boat or a bird.", "", "boat, bird"),
+    ("Possibly a dog, a cat, or a bird made the tracks.", "", "dog, cat, bird"),
+    ("Perhaps, a dog lives here.", "", "dog"),
+    ("Perhaps there is a dog behind the door.", "", "dog"),
+    ("He holds his arms as if riding a horse.", "", "horse"),
+    ("The window is open in case a cat wants in.", "", "cat"),
+    ("It is unclear whether there is a dog in the car.", "", "dog"),
+    ("The apples are arranged for customers to choose.", "apple", "person"),
+    ("The flowers make an inviting sight for shoppers.", "", "person"),
+    ("A warm mood that would appeal to guests.", "", "person"),
+    ("The benches invite visitors to rest.", "bench", "person"),
+    ("It is a place where people can relax.", "", "person"),
+    ("People could be walking behind the fence.", "", "person"),
+    ("The sign warns drivers of the curve.", "", "person"),
+    ("The open laptop suggests that someone works here.", "laptop", "person"),
+    ("There are bowls and cups, indicating that people are about to eat.", "bowl, cup", "person"),
+    ("The cake is shaped like a train.", "cake", "train"),
+    ("The cloud resembles an elephant.", "", "elephant"),
+    ("The hydrant is painted to look like a dog.", "fire hydrant", "dog"),
+    ("A bowl for dogs stands by the door.", "bowl", "dog"),
+    ("There is a bag, likely belonging to a student.", "", "person"),
+]
+
+HEDGES_SOMETHING_ELSE: list[Row] = [
+    ("A man, possibly a tourist, holds a cup.", "person, cup", ""),
+    ("The woman, who might be a nurse, holds a cup.", "person, cup", ""),
+    ("There are two cars, possibly parked.", "car", ""),
+    ("The plate, possibly holding a pizza, stands next to a cup.", "cup", "pizza"),
+    ("The vase could hold flowers, and a book lies beside it.", "vase, book", ""),
+    ("Maybe the child wants a banana; an apple lies on the plate.", "apple", "banana"),
+    ("If you look closely, you can see a bird.", "bird", ""),
+    ("A bowl for the dog stands by the door.", "bowl, dog", ""),
+    ("The woman is looking for her phone.", "person, cell phone", ""),
+    ("A bird that looks like an eagle sits on a car.", "bird, car", ""),
+    ("The street has several cars, which may belong to shoppers.", "car", "person"),
+]
+
+COMPOUND: list[Row] = [
+    ("A man stands at a bus stop.", "person", "bus"),
+    ("The train tracks lead to the train station.", "", "train"),
+    ("A child's car seat lies in the hall.", "", "car, person"),
+    ("The car park is full.", "", "car"),
+    ("A boat dock reaches into the lake.", "", "boat"),
+    ("Pizza boxes and a roll of toilet paper.", "", "pizza, toilet"),
+    ("A coffee table stands in front of the sofa.", "couch", "dining table"),
+    ("An oven mitt and a dog's bowl hang in the dog house.", "bowl", "oven"),
+    ("A zebra crossing.", "", "zebra"),
+    ("A baby elephant and a passenger train.", "elephant, train", "person"),
+    ("A microwave oven.", "microwave", ""),
+    ("A TV remote lies on the couch.", "remote, couch", "tv"),
+    ("A dog-friendly cafe with cat-shaped lamps.", "", "dog, cat"),
+    ("A toy car and a stuffed elephant.", "", "car, elephant"),
+    ("A couple of cows graze.", "cow", "person"),
+    ("A bed of lettuce.", "", "bed"),
+    ("The men's room.", "", "person"),
+]
+
+NO_COMPOUND: list[Row] = [
+    ("A hot dog with mustard.", "hot dog", "dog"),
+    ("The toilet seat is up.", "toilet", "chair"),
+    ("A carrot cake.", "cake", "carrot"),
+    ("A wine bottle on a table.", "bottle, dining table", "wine glass"),
+    ("A couple walks hand in hand.", "person", ""),
+    ("The child skiing down the hill.", "person, skis", ""),
+    ("A vase made of glass.", "vase", "cup"),
+    ("The cupboard, the bookshelf and the pineapple.", "", "cup, book, apple"),
+]
+
+OTHER_READING: list[Row] = [
+    ("An orange sign.", "", "orange"),
+    ("The bus is orange.", "bus", "orange"),
+    ("A bright orange and white jumpsuit.", "", "orange"),
+    ("A remote-controlled drone in a remote area.", "", "remote"),
+    ("She bends to tie her shoes.", "", "tie"),
+    ("He trains horses.", "horse", "train"),
+    ("A teddy bear sits in a chair. The bear wears a hat.", "teddy bear, chair", "bear"),
+    ("A man rides a motorcycle and another bike follows.", "motorcycle, person", "bicycle"),
+    ("A baseball game.", "", "sports ball"),
+    ("The woman wears one red glove.", "person", "baseball glove"),
+    ("A pickup with a black bed.", "truck", "bed"),
+]
+
+NO_OTHER_READING: list[Row] = [
+    ("An orange and a banana lie in a bowl.", "orange, banana, bowl", ""),
+    ("a banana, an apple, and orange slices", "banana, apple, orange", ""),
+    ("Oranges roll over the floor.", "orange", ""),
+    ("He holds a remote.", "remote", ""),
+    ("He wears a suit and tie.", "tie", ""),
+    ("A brown bear in a river.", "bear", "teddy bear"),
+    ("He throws the baseball to the catcher, who lifts a glove.", "sports ball, person, baseball glove", ""),
+]
+
+DEPICTED: list[Row] = [
+    ("A statue of a horse stands in the square.", "", "horse"),
+    ("There is a portrait of a woman on the wall and a cat on the rug.", "cat", "person"),
+]
+QUOTED: list[Row] = [
+    ('The sign reads "Beware of the dog" next to a bench.', "bench", "dog"),
+    ("The word 'bus' is painted on the road.", "", "bus"),
+]
+ASKED: list[Row] = [("Is there a dog in the picture?", "", "dog")]
+
+TABLES: dict[str, list[Row]] = {
+    "negated": NEGATED,
+    "hypothetical": HYPOTHETICAL,
+    "part of a compound": COMPOUND,
+    "another meaning": OTHER_READING,
+    "depicted": DEPICTED,
+    "quoted": QUOTED,
+    "asked": ASKED,
+    "": [*NAMED, *DENIES_SOMETHING_ELSE, *HEDGES_SOMETHING_ELSE, *NO_COMPOUND, *NO_OTHER_READING],
+}
+
+BEYOND_RULES: list[Row] = [
+    # An answer that needs its question.
+    ("Is there a dog? Yes.", "dog", ""),
+    # A list of denials that "and" closes reads like a new clause.
+    ("There are no people, cars, and dogs.", "", "car, dog"),
+    # The subject stands before other nouns.
+    ("The person riding the horse is not visible.", "", "person"),
+    # Past, future and elsewhere.
+    ("The bus has just left.", "", "bus"),
+    ("He used to own a dog.", "", "dog"),
+    ("The cat is in another room.", "", "cat"),
+    # A hedge about one part of the clause only.
+    ("Children would love this cake.", "cake", ""),
+    (
+        "A cup that could hold coffee stands beside a laptop that may be broken and a vase.",
+        "vase, laptop",
+        "",
+    ),
+    # Likenesses without a word that tells.
+    ("She is dressed up in a bear suit.", "", "bear"),
+    ("A photo of a dog hangs on the wall.", "", "dog"),
+    # One word, two things.
+    ("A mouse nibbles at the cheese.", "", "mouse"),
+    ("Mr. Bird waves at us.", "", "bird"),
+    ("A toy truck lies on the bed.", "bed", ""),
+    ("The orange tastes sweet.", "orange", ""),
+    # What a situation implies without a word for it.
+    ("Two hands type on the keys.", "person, keyboard", ""),
+]
+
+
+def names(listed: str) -> list[str]:
+    return [name.strip() for name in listed.split(",") if name.strip()]
+
+
+def cases(rows: list[Row]) -> list[tuple[str, str, bool]]:
+    return [
+        (text, name, there)
+        for text, *lists in rows
+        for there, listed in zip((True, False), lists, strict=True)
+        for name in names(listed)
+    ]
+
+
+def implied(text: str, judge: LexicalJudge = JUDGE) -> set[str]:
+    return {found.object for found in judge.mentions(text) if found.implied}
+
+
+def answers_of(judge: LexicalJudge, texts: list[str], order: np.ndarray | None = None) -> np.ndarray:
+    """The answers as [texts, classes], asked in the given order of pairs."""
+    asked = questions.load("paper").about(COCO)[0]
+    pairs = np.array([(i, j) for i in range(len(texts)) for j in range(len(asked))], dtype=np.int64)
+    pairs = pairs if order is None else pairs[order]
+    table = np.full((len(texts), len(asked)), -1, dtype=np.int8)
+    for rows, given_ in judge.answer(texts, asked, pairs):
+        assert (table[tuple(pairs[rows].T)] == -1).all()
+        table[tuple(pairs[rows].T)] = given_
+    return table
+
+
+EVERY_ROW = [row for rows in TABLES.values() for row in rows]
+EVERY_TEXT = [text for text, *_ in EVERY_ROW]
+
+
+@pytest.mark.parametrize(("text", "name", "there"), cases(EVERY_ROW))
+def test_a_sentence_implies_a_class_or_not(text, name, there):
+    assert name in COCO.classes
+    assert (name in implied(text)) == there
+
+
+@pytest.mark.parametrize(("text", "name", "there"), cases(BEYOND_RULES))
+@pytest.mark.xfail(strict=True, reason="known limits of text rules")
+def test_what_rules_cannot_tell(text, name, there):
+    assert (name in implied(text)) == there
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "name"),
+    [
+        (rule, text, name)
+        for rule, rows in TABLES.items()
+        if rule
+        for text, name, there in cases(rows)
+        if not there
+    ],
+)
+def test_a_rejected_mention_names_its_rule(rule, text, name):
+    rules = {found.rule for found in JUDGE.mentions(text) if found.object == name}
+    assert rules <= {rule}
+
+
+def test_every_class_is_found_by_its_name_and_its_own_words():
+    for cls in COCO.classes:
+        assert cls in implied(f"There is a {cls}."), cls
+    missed = [
+        (cls, word)
+        for cls in COCO.classes
+        for word in COCO.mentions[cls]
+        if not any(found.object == cls for found in JUDGE.mentions(f"There is a {word}."))
+    ]
+    assert missed == []
+
+
+def test_a_mention_tells_where_it_stands():
+    text = "İstanbul: two  Hot Dogs, no\tteddy-bear; the man’s cup 🐶 and a CAT."
+    found = JUDGE.mentions(text)
+    assert [(one.object, text[one.start : one.end], one.implied) for one in found] == [
+        ("hot dog", "Hot Dogs", True),
+        ("teddy bear", "teddy-bear", False),
+        ("person", "man’s", True),
+        ("cup", "cup", True),
+        ("cat", "CAT", True),
+    ]
+    assert [one.rule for one in found] == ["", "negated", "", "", ""]
+
+
+def test_one_word_may_name_two_classes():
+    assert [found.object for found in JUDGE.mentions("The skier rests.")] == ["person", "skis"]
+
+
+@pytest.mark.parametrize("text", EVERY_TEXT)
+def test_a_sentence_next_to_it_takes_nothing_away(text):
+    for other in ("The light is soft.", "There are no lamps here.", "Perhaps it rains."):
+        assert implied(f"{other} {text}") >= implied(text)
+        assert implied(f"{text.rstrip('.')}. {other}") >= implied(text)
+
+
+@pytest.mark.parametrize("text", [text for text in EVERY_TEXT if "\n" not in text])
+def test_case_does_not_matter(text):
+    assert implied(text.upper()) == implied(text.lower()) == implied(text)
+
+
+def test_answers_say_what_the_mentions_say():
+    table = answers_of(JUDGE, EVERY_TEXT)
+    expected = [[YES if cls in implied(text) else NO for cls in COCO.classes] for text in EVERY_TEXT]
+    assert (table == expected).all()
+
+
+def test_an_answer_depends_on_its_text_alone():
+    texts = [*EVERY_TEXT, "", *EVERY_TEXT[:TEXTS_A_BATCH]]
+    assert len(texts) > TEXTS_A_BATCH
+    together = answers_of(JUDGE, texts)
+    shuffled = np.random.default_rng(0).permutation(together.size)
+    assert (answers_of(JUDGE, texts, shuffled) == together).all()
+    assert all((answers_of(JUDGE, [texts[i]]) == together[i]).all() for i in range(0, len(texts), 17))
+
+
+def test_answers_come_in_batches_and_to_any_part_of_the_pairs():
+    texts = ["A dog."] * (2 * TEXTS_A_BATCH + 1)
+    asked = questions.load("paper").about(COCO)[0]
+    dog = COCO.classes.index("dog")
+    pairs = np.array([(i, dog) for i in range(len(texts))], dtype=np.int64)
+    batches = list(JUDGE.answer(texts, asked, pairs))
+    assert [len(rows) for rows, _ in batches] == [TEXTS_A_BATCH, TEXTS_A_BATCH, 1]
+    assert all(given_.dtype == np.int8 and (given_ == YES).all() for _, given_ in batches)
+    assert list(JUDGE.answer(texts, asked, pairs[:0])) == []
+    JUDGE.close()
+
+
+def test_a_text_is_read_once_for_all_of_its_questions(monkeypatch):
+    read: list[str] = []
+    judge = LexicalJudge(COCO)
+    whole = judge.mentions
+    monkeypatch.setattr(judge, "mentions", lambda text: (read.append(text), whole(text))[1])
+    answers_of(judge, ["A dog.", "A cat."])
+    assert read == ["A dog.", "A cat."]
+
+
+def test_the_key_moves_with_the_words():
+    assert re.fullmatch(r"lexical-\d+-[0-9a-f]{8}", JUDGE.key)
+    assert LexicalJudge(COCO).key == JUDGE.key
+    other = Vocabulary("coco", COCO.classes, COCO.plurals, {**COCO.mentions, "dog": ("hound",)})
+    assert LexicalJudge(other).key != JUDGE.key
+    assert not JUDGE.stored
+
+
+def test_any_list_of_names_will_do():
+    judge = LexicalJudge(
+        vocabularies.load(["Cabinet/shelf", "Gloves", "Coffee Table", "dog", "Wild Bird", "🐶"])
+    )
+    text = "No cabinets, but two shelves, a coffee table with gloves on it, a hot dog and wild birds. 🐶"
+    assert implied(text, judge) == {"Cabinet/shelf", "Gloves", "Coffee Table", "Wild Bird"}
+
+
+HOSTILE = {
+    "empty": "",
+    "blank": " \n\t ",
+    "nul": "\0" * 100_000,
+    "emoji": "🐕‍🦺" * 25_000,
+    "right to left": "\u202eكلب dog \u202c" * 9_000,
+    "surrogates": "\ud800dog\udfff " * 12_000,
+    "one word": "dog" * 33_000,
+    "one letter": "a" * 100_000,
+    "one sentence": "no dogs, " * 11_000,
+    "or-lists": "possibly a dog, " * 6_000 + "or a cat",
+    "quotes": "\"dog' " * 16_000,
+    "apostrophes": "'a" * 50_000,
+    "line breaks": "\n " * 50_000,
+    "spaces": "\n" + " " * 100_000,
+    "digits": "1." * 50_000,
+    "dashes": " - " * 33_000,
+    "subjects": "dogs, " * 16_000 + "are not visible",
+    "cues": "if not no without for " * 4_500,
+    "combining": "d\u0301o\u0301g\u0301 " * 14_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_texts(text):
+    for found in JUDGE.mentions(text):
+        assert 0 <= found.start < found.end <= len(text)
+        assert found.implied == (not found.rule)
+
+
+PIECES = [
+    *"adginos ,.;:'\"-\n?",
+    "dog ",
+    "no ",
+    "the ",
+    "for ",
+    "possibly ",
+    "are not visible",
+    "\ud800",
+    "🐶",
+]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(PIECES)).map("".join))
+def test_any_text_can_be_read(text):
+    assert all(text[found.start : found.end] for found in JUDGE.mentions(text))
