@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from halluscope.scoring import presence
+from halluscope.scoring.bootstrap import Bootstrap
 from halluscope.scoring.presence import Conventions, Hits
 
 # THRONE, Table 1: P, R, F1, F0.5 over all cells, then by class, in percent.
@@ -116,7 +117,7 @@ def test_an_absent_object_may_be_ignored_or_denied_alike(table):
 @given(tables, st.integers(0, 3))
 def test_weights_are_the_same_as_repeating_images(table, seed):
     labels, present = table
-    weights = presence.bootstrap_weights(len(labels), 3, seed)
+    weights = Bootstrap(3, seed).weights(len(labels))
     assert (weights.sum(axis=1) == len(labels)).all()
     for all_average in ("pooled", "image"):
         conventions = Conventions(all_average=all_average)
@@ -135,8 +136,8 @@ def test_the_bootstrap_interval_of_a_proportion(rng):
     n, p = 2000, 0.7
     present = rng.random((n, 1)) < p
     hits = Hits.of(np.ones((n, 1), np.int8), present)
-    values = presence.score(hits, Conventions(), presence.bootstrap_weights(n, 2000, seed=1))["precision_all"]
-    low, high = presence.interval(values, level=0.95)
+    resampling = Bootstrap(2000, seed=1)
+    low, high = resampling.intervals(n, lambda w: presence.score(hits, Conventions(), w))["precision_all"]
     error = 1.96 * np.sqrt(p * (1 - p) / n)
     assert low == pytest.approx(present.mean() - error, abs=0.004)
     assert high == pytest.approx(present.mean() + error, abs=0.004)

@@ -59,6 +59,17 @@ def test_the_result_has_what_the_contract_names(metric, golden):
     assert got["f0.5_cls"] == pytest.approx(1.25 * p * r / (0.25 * p + r))
 
 
+def test_the_same_votes_on_a_sample_of_the_cells(metric, golden):
+    """POPE's cells leave out most absent classes: here all of them, so that nothing said can be wrong."""
+    present = COCO.presence(golden["references"])
+    got = metric.compute(**golden, cells=present)
+    assert got["sampled"]["precision_all"] == 1.0
+    assert got["sampled"]["recall_all"] == got["recall_all"]
+    assert got["difference"]["precision_all"] == got["precision_all"] - 1.0
+    everywhere = metric.compute(**golden, cells=np.ones_like(present))
+    assert set(everywhere["difference"].values()) == {0.0}
+
+
 TEXTS = ["A dog and a cat.", "Nothing to see.", "", "Question: Is there a dog? Answer: yes"]
 OBJECTS = [["dog"], ["cat"], ["dog", "cat"], []]
 
@@ -134,6 +145,7 @@ MOVES = {
     "bootstrap": 10,
     "seed": 1,
     "level": 0.9,
+    "cells": np.ones((2, 2), dtype=bool),
 }
 MOVES_NOTHING = {"ask", "image_ids", "per_class", "per_image", "device", "store", "progress"}
 
@@ -171,6 +183,7 @@ GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-
         ({"ask": "some"}, "ask is 'some'"),
         ({"bootstrap": -5}, "bootstrap is -5"),
         ({"level": 95}, "level is 95"),
+        ({"cells": [[1]]}, r"cells is an array of int64 with the shape \(1, 1\); expected bool \(1, 80\)"),
         (
             {"votes": np.zeros((1, 79, 9))},
             r"votes has the shape \(1, 79, 9\); expected \(1 images, 80 classes",

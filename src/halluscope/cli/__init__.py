@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from halluscope import __version__
-from halluscope.cli import build, demo, score
+from halluscope.cli import build, correlate, demo, score
 
 DONE, FAILED, INTERRUPTED = 0, 2, 130
 
@@ -39,5 +39,6 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     commands.add_parser("build", help="build a dataset: halluscope build NAME --help", add_help=False)
     score.add(commands.add_parser("score", help="score an LVLM's responses: halluscope score NAME --help"))
+    correlate.add(commands.add_parser("correlate", help="do two benchmarks rank the same models alike?"))
     demo.add(commands.add_parser("demo", help="score eight embedded descriptions with the lexical judge"))
     return top

@@ -4,7 +4,9 @@ Judges are asked, for every class of the vocabulary, whether an LVLM's text impl
 votes become labels, and labels against the ground truth become precision, recall and F.
 """
 
+import hashlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,12 @@ from halluscope.judges.base import Judge
 from halluscope.metrics.inputs import check_texts
 from halluscope.questions import QuestionSet
 from halluscope.scoring import presence
+from halluscope.scoring.bootstrap import Bootstrap
 from halluscope.scoring.presence import AllAverage, ClassF, Conventions, Hits
 from halluscope.signature import signature
 from halluscope.store import AnswerStore
 from halluscope.vocabularies import Vocabulary
+from halluscope.voting import IGNORED
 
 GIVEN = "given"
 
@@ -41,6 +45,7 @@ def compute(
     bootstrap: int = 0,
     seed: int = 0,
     level: float = 0.95,
+    cells: ArrayLike | None = None,
     image_ids: Sequence[Any] | None = None,
     per_class: bool = False,
     per_image: bool = False,
@@ -66,6 +71,8 @@ def compute(
         bootstrap: how many resamples of the images an interval is made of; 0 for none.
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
+        cells: bool [images, classes]; the same votes are also scored on these cells alone, such as those that POPE
+            asks about (supplement, section 2).
         image_ids: when they are given, an id that comes twice is an error.
         per_class: also give the table `classes`.
         per_image: also give, for each image, which classes were found, hallucinated and missed.
@@ -78,7 +85,8 @@ def compute(
         classes, fractions in [0, 1], NaN where undefined; `undefined_classes`, the number of classes without a
         precision or a recall; `ignored`, the share of cells without agreement (None unless everything was asked);
         `unparsed`, the share of the judges' replies that were neither yes nor no (None for given votes); `images`;
-        `signature`; and `interval`, `classes`, `per_image` when asked for.
+        `signature`; and when asked for `interval`, `classes`, `per_image`, and for `cells` the scores on them,
+        `sampled`, with the `difference` (all cells less these).
 
     Raises:
         ValueError: for any bad input, before a model is loaded.
@@ -86,12 +94,13 @@ def compute(
     check_texts(predictions, references, image_ids)
     vocabulary = vocabularies.load(vocabulary)
     present = vocabulary.presence(references)
-    conventions = Conventions(beta, class_f, all_average)
-    _check_options(ask, bootstrap, level)
+    conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
+    if ask not in asking.ASK:
+        raise ValueError(f"ask is {ask!r:.80}; expected {' or '.join(map(repr, asking.ASK))}.")
+    scored = None if cells is None else _check_cells(cells, present)
     if votes is not None:
-        given = voting.check(votes, *present.shape)
-        k = voting.required(agreement, given.shape[-1])
-        answers = given.astype(np.int8)
+        answers = voting.check(votes, *present.shape).astype(np.int8)
+        k = voting.required(agreement, answers.shape[-1])
         asked_by: dict[str, object] = {"judges": GIVEN, "questions": GIVEN}
     else:
         question_set = question_sets.load(questions)
@@ -100,13 +109,12 @@ def compute(
         )
     labels = voting.label(*voting.count(answers), k)
     hits = Hits.of(labels, present)
-    everything = votes is not None or ask == "all"
-    result: dict[str, Any] = {
-        name: float(value[0]) for name, value in presence.score(hits, conventions).items()
-    }
+    result: dict[str, Any] = _figures(hits, conventions)
     result |= {
-        "ignored": float((labels == voting.IGNORED).mean()) if everything else None,
-        "unparsed": None if votes is not None else _share(answers == OTHER, answers != UNASKED),
+        "ignored": float((labels == IGNORED).mean()) if votes is not None or ask == "all" else None,
+        "unparsed": None
+        if votes is not None
+        else float((answers == OTHER).sum() / max(1, (answers != UNASKED).sum())),
         "undefined_classes": presence.undefined_classes(hits),
         "images": len(present),
         "signature": signature(
@@ -118,35 +126,21 @@ def compute(
             beta=f"{conventions.beta:g}",
             class_f=class_f,
             all_average=all_average,
-            interval=f"{level:g},percentile,{bootstrap},seed{seed}" if bootstrap else "no",
+            cells="all" if scored is None else f"{scored.sum()}-{hashlib.sha256(scored.tobytes()).hexdigest()[:8]}",
+            interval=resampling,
         ),
     }
     if bootstrap:
-        resampled = presence.score(
-            hits, conventions, presence.bootstrap_weights(len(present), bootstrap, seed)
-        )
-        result["interval"] = {name: presence.interval(values, level) for name, values in resampled.items()}
+        result["interval"] = resampling.intervals(len(present), partial(presence.score, hits, conventions))
+    if scored is not None:
+        sampled = _figures(Hits.of(np.where(scored, labels, IGNORED), present), conventions)
+        result["sampled"] = sampled
+        result["difference"] = {name: result[name] - value for name, value in sampled.items()}
     if per_class:
-        columns = presence.per_class(hits, beta)
-        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-        result["classes"] = {
-            name: dict(zip(columns, row, strict=True))
-            for name, row in zip(vocabulary.classes, rows, strict=True)
-        }
+        result["classes"] = _of_each_class(hits, beta, vocabulary)
     if per_image:
         result["per_image"] = _of_each_image(hits, present, labels, vocabulary)
     return result
-
-
-def _check_options(ask: str, bootstrap: int, level: float) -> None:
-    if ask not in asking.ASK:
-        raise ValueError(f"ask is {ask!r:.80}; expected {' or '.join(map(repr, asking.ASK))}.")
-    if isinstance(bootstrap, bool) or not isinstance(bootstrap, int) or bootstrap < 0:
-        raise ValueError(
-            f"bootstrap is {bootstrap!r:.80}; expected the number of resamples, or 0 for no interval."
-        )
-    if not isinstance(level, float) or not 0 < level < 1:
-        raise ValueError(f"level is {level!r:.80}; expected a fraction between 0 and 1, such as 0.95.")
 
 
 def _judge(
@@ -175,6 +169,28 @@ def _judge(
     return answers, k, {"judges": [judge.key for judge in found], "questions": question_set.name}
 
 
+def _check_cells(cells: ArrayLike, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    table = np.asarray(cells)
+    if table.shape != present.shape or table.dtype != bool:
+        raise ValueError(
+            f"cells is an array of {table.dtype} with the shape {table.shape}; expected bool {present.shape}: "
+            "for each image and class whether the cell is in the sample."
+        )
+    return table
+
+
+def _figures(hits: Hits, conventions: Conventions) -> dict[str, float]:
+    return {name: float(value[0]) for name, value in presence.score(hits, conventions).items()}
+
+
+def _of_each_class(hits: Hits, beta: float, vocabulary: Vocabulary) -> dict[str, dict[str, float]]:
+    columns = presence.per_class(hits, beta)
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return {
+        name: dict(zip(columns, row, strict=True)) for name, row in zip(vocabulary.classes, rows, strict=True)
+    }
+
+
 def _of_each_image(
     hits: Hits, present: NDArray[np.bool_], labels: NDArray[np.int8], vocabulary: Vocabulary
 ) -> list[dict[str, list[str]]]:
@@ -187,7 +203,3 @@ def _of_each_image(
         {kind: [vocabulary.classes[i] for i in np.flatnonzero(table[row])] for kind, table in tables.items()}
         for row in range(len(present))
     ]
-
-
-def _share(part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> float:
-    return float(part.sum() / max(1, whole.sum()))

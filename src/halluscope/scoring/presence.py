@@ -132,21 +132,6 @@ def undefined_classes(hits: Hits) -> int:
     return int(np.count_nonzero(~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)))
 
 
-def bootstrap_weights(images: int, resamples: int, seed: int) -> Floats:
-    """How often each image is drawn in each resample: [resamples, images], each row summing to `images`."""
-    draws = np.random.default_rng(seed).integers(images, size=(resamples, images))
-    return np.stack([np.bincount(draw, minlength=images) for draw in draws]).astype(float)
-
-
-def interval(values: Floats, level: float) -> tuple[float, float]:
-    """The percentile interval of bootstrap values [resamples]; resamples where the value is undefined are left out."""
-    defined = values[~np.isnan(values)]
-    if not len(defined):
-        return np.nan, np.nan
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
-
-
 def _overall(
     hits: Hits, conventions: Conventions, weights: Floats, true: Floats, predicted: Floats, present: Floats
 ) -> dict[str, Floats]:

@@ -1,0 +1,66 @@
+"""`halluscope correlate A.json B.json`: do two benchmarks rank the same models alike?"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from halluscope.scoring.bootstrap import Bootstrap
+from halluscope.scoring.correlation import correlations
+from halluscope.signature import signature
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "first", type=Path, help="what `halluscope score ... --json` printed for several models"
+    )
+    parser.add_argument("second", type=Path, help="the same models in another benchmark, matched by name")
+    parser.add_argument(
+        "--by", nargs="+", default=["f0.5_cls"], help="the figure, or one for each file (f0.5_cls)"
+    )
+    parser.add_argument("--leave-out", nargs="+", default=[], metavar="MODEL", help="models to leave out")
+    parser.add_argument(
+        "--bootstrap", type=int, default=1000, metavar="N", help="resamples of the models; 0 for none"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Correlate and print."""
+    by = [*options.by, options.by[0]][:2]
+    first, second = (
+        _scores(path, name) for path, name in zip((options.first, options.second), by, strict=True)
+    )
+    models = [model for model in first if model in second and model not in options.leave_out]
+    resampling = Bootstrap(options.bootstrap, options.seed)
+    found = correlations([first[model] for model in models], [second[model] for model in models], resampling)
+    line = signature(
+        "correlation", by=by, models=len(models), left_out=options.leave_out or "no", interval=resampling
+    )
+    if options.json:
+        print(json.dumps({"models": models, **found, "signature": line}, indent=2))
+        return
+    rows = [[name, *(f"{value:.3f}" for value in figures.values())] for name, figures in found.items()]
+    print(f"{len(models)} models in both: {', '.join(models)}\n")
+    print(tabulate(rows, ["", "correlation", "low", "high"], disable_numparse=True))
+    print(f"\nsignature: {line}")
+
+
+def _scores(path: Path, by: str) -> dict[str, float]:
+    """Model -> score."""
+    try:
+        results: Any = json.loads(path.read_text(encoding="utf-8"))
+        scores = {str(result["responses"]): result[by] for result in results}
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(
+            f"{path} is no list of results with the figure {by!r}: {type(error).__name__}: {error}. "
+            "Expected what `halluscope score NAME --responses A B C --json` prints."
+        ) from error
+    if len(scores) != len(results):
+        raise ValueError(f"{path} holds two results of the same name; a model is matched by its name.")
+    return {model: float("nan") if score is None else float(score) for model, score in scores.items()}
