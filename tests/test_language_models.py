@@ -2,6 +2,7 @@
 
 import importlib.util
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -221,7 +222,16 @@ def test_a_text_cannot_end_its_turn(smollm2):
         assert ids.count(control) == honest.count(control)
 
 
-def test_a_model_without_a_chat_template(smollm2, monkeypatch):
-    monkeypatch.setattr(smollm2._tokenizer, "chat_template", None)
+def test_a_model_without_a_chat_template(tiny_t5):
+    judge = CausalJudge(weights.find(str(tiny_t5)), device="cpu")
     with pytest.raises(JudgeUnavailable, match="no chat template; expected an instruct"):
-        smollm2.load()
+        judge.load()
+
+
+def test_weights_that_are_cut_off(tiny_t5, tmp_path):
+    folder = tmp_path / "cut"
+    shutil.copytree(tiny_t5, folder)
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:5000])
+    with pytest.raises(JudgeUnavailable, match="The judge 'cut' cannot be loaded on cpu"):
+        Seq2SeqJudge(weights.find(str(folder)), device="cpu").load()

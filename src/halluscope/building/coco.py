@@ -84,7 +84,7 @@ def _parse(file: Readable) -> Any:
     except (OSError, zipfile.BadZipFile) as error:
         raise BuildError(f"The annotation file {file} cannot be read: {error}.") from error
     try:
-        return json.loads(data)
+        return json.loads(data, object_hook=_lean)
     except json.JSONDecodeError as error:
         cut = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
         raise BuildError(
@@ -95,6 +95,13 @@ def _parse(file: Readable) -> Any:
         raise BuildError(
             f"{file} is not JSON: byte {error.start:,} is not UTF-8. Get the file again."
         ) from error
+
+
+def _lean(entry: dict[str, Any]) -> dict[str, Any]:
+    """An annotation without its box and outline, which would fill most of the memory; anything else as it is."""
+    if "image_id" in entry and "category_id" in entry:
+        return {key: entry.get(key) for key in ("id", "image_id", "category_id")}
+    return entry
 
 
 def _check(data: Any, name: str) -> None:

@@ -14,22 +14,16 @@ class CausalJudge(LanguageModelJudge):
     auto_class = "AutoModelForCausalLM"
     adds_special_tokens = False  # the chat template holds them
 
-    def load(self) -> None:
-        """Load tokenizer and model, unless they are loaded.
-
-        Raises:
-            JudgeUnavailable: if the tokenizer has no chat template.
-        """
-        super().load()
-        if not self._tokenizer.chat_template:
-            raise JudgeUnavailable(
-                f"The judge {self.weights.name!r} has no chat template; expected an instruct or chat model."
-            )
-
     def prompt(self, text: str, question: Question) -> str:
         """The chat up to the model's turn."""
         turn = [{"role": "user", "content": question.prompt(text)}]
         return str(self._tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True))
+
+    def _check(self, tokenizer: Any) -> None:
+        if not tokenizer.chat_template:
+            raise JudgeUnavailable(
+                f"The judge {self.weights.name!r} has no chat template; expected an instruct or chat model."
+            )
 
     def _read(self, ids: Any) -> tuple[Any, Any]:
         out = self._model(

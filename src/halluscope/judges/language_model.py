@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from halluscope.answers import RULES, UNASKED
-from halluscope.errors import MissingExtra
+from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.judges.base import Answered, Pairs
 from halluscope.judges.weights import Weights
 from halluscope.questions import Question
@@ -80,20 +80,31 @@ class LanguageModelJudge:
                 yield pool[batch], self._decide_in_memory(ids)
 
     def load(self) -> None:
-        """Load tokenizer and model, unless they are loaded."""
+        """Load tokenizer and model, unless they are loaded.
+
+        Raises:
+            JudgeUnavailable: if transformers cannot load them, or it is no judge of this kind.
+        """
         if self._model is not None:
             return
         source, options = self.weights.source, self.weights.load_options
-        self._tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
-        model = getattr(self._transformers, self.auto_class).from_pretrained(
-            source, dtype=self.dtype, **options
-        )
-        self._model = model.to(self.device).eval()
-        added = self._tokenizer.added_tokens_decoder.values()
-        self._special = sorted((str(token) for token in added if token.special), key=len, reverse=True)
-        ends = self._model.generation_config.eos_token_id
+        try:
+            tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
+            self._check(tokenizer)
+            auto_class = getattr(self._transformers, self.auto_class)
+            model = auto_class.from_pretrained(source, dtype=self.dtype, **options).to(self.device).eval()
+        except JudgeUnavailable:
+            raise
+        except Exception as error:  # transformers, safetensors and torch each raise their own
+            raise JudgeUnavailable(
+                f"The judge {self.weights.name!r} cannot be loaded on {self.device}: {type(error).__name__}: {error}"
+            ) from error
+        self._tokenizer, self._model = tokenizer, model
+        special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
+        self._special = sorted(special, key=len, reverse=True)
+        ends = model.generation_config.eos_token_id
         self._ends = set(ends if isinstance(ends, list) else [ends])
-        positions = getattr(self._model.config, "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
+        positions = getattr(model.config, "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
         self._max_text_tokens = min(MAX_TEXT_TOKENS, positions // 2)
 
     def close(self) -> None:
@@ -167,6 +178,9 @@ class LanguageModelJudge:
                     break
                 logits, state = self._continue(tokens, state)
         return codes
+
+    def _check(self, tokenizer: Any) -> None:
+        """Refuse a tokenizer that is none for this kind of judge, before the model is loaded."""
 
     def _read(self, ids: Any) -> tuple[Any, Any]:
         """Read prompts [batch, length]: the logits of each reply's first token, and what `_continue` needs."""
