@@ -1,0 +1,125 @@
+"""Asking only what is needed gives the numbers of asking everything, and no answer is asked for twice."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from halluscope.answers import NO, OTHER, UNASKED, YES
+from halluscope.asking import ask
+from halluscope.metrics import throne
+from halluscope.questions import QuestionSet
+from halluscope.store import AnswerStore
+from halluscope.vocabularies import load
+
+CLASSES = ["dog", "cat", "cow"]
+VOCABULARY = load(CLASSES)
+IMAGES = 4
+
+
+class TableJudge:
+    """Answers from a table [images, classes, questions], and keeps what it was asked."""
+
+    stored = True
+
+    def __init__(self, key, table):
+        self.key, self.table, self.asked = key, table, []
+
+    def answer(self, texts, questions, pairs):
+        cells = [
+            (int(texts[t][1:]), CLASSES.index(questions[q].object), int(questions[q].text[1]))
+            for t, q in pairs
+        ]
+        self.asked += cells
+        yield np.arange(len(pairs)), np.array([self.table[cell] for cell in cells], dtype=np.int8)
+
+    def close(self):
+        pass
+
+
+def ensemble(answers, questions):
+    judges = answers.shape[-1] // questions
+    return [TableJudge(f"j{i}", answers[..., i * questions : (i + 1) * questions]) for i in range(judges)]
+
+
+def asked_of(questions):
+    return QuestionSet("mine", tuple(f"q{i} {{x}}?" for i in range(questions)), "{response} {question}")
+
+
+@st.composite
+def cases(draw):
+    """Votes of up to 3 judges x 3 questions, mostly agreeing as real judges do, ground truth, k and conventions."""
+    judges, questions = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    n = judges * questions
+    codes = st.sampled_from([YES, YES, YES, NO, NO, NO, OTHER])
+    base = draw(arrays(np.int8, (IMAGES, 3, 1), elements=codes))
+    noise = draw(arrays(np.int8, (IMAGES, 3, n), elements=codes))
+    answers = np.where(draw(arrays(bool, (IMAGES, 3, n))), noise, base).astype(np.int8)
+    return answers, questions, draw(arrays(bool, (IMAGES, 3))), draw(st.integers(n // 2 + 1, n))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    cases(),
+    st.sampled_from([0.5, 1.0, 3.0]),
+    st.sampled_from(["of_means", "mean"]),
+    st.sampled_from(["pooled", "image"]),
+)
+def test_needed_is_equal_to_all(case, beta, class_f, all_average):
+    answers, questions, present, k = case
+    results, put = [], []
+    for which in ("all", "needed"):
+        judges = ensemble(answers, questions)
+        got = throne.compute(
+            [f"t{i}" for i in range(IMAGES)],
+            [[CLASSES[i] for i in np.flatnonzero(row)] for row in present],
+            vocabulary=CLASSES,
+            judges=judges,
+            questions=asked_of(questions),
+            agreement=k,
+            beta=beta,
+            class_f=class_f,
+            all_average=all_average,
+            bootstrap=5,
+            per_class=True,
+            ask=which,
+            store=AnswerStore(":memory:"),
+            progress=False,
+        )
+        put.append(sum(len(judge.asked) for judge in judges))
+        results.append({name: value for name, value in got.items() if name not in ("ignored", "unparsed")})
+    assert str(results[0]) == str(results[1])
+    assert put[1] <= put[0] == answers.size
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases(), st.data())
+def test_another_agreement_asks_only_what_is_missing(case, data):
+    """Partial votes are completed later, and no cell is ever asked about twice."""
+    answers, questions, present, _ = case
+    n = answers.shape[-1]
+    store, judges = AnswerStore(":memory:"), ensemble(answers, questions)
+    texts, about = [f"t{i}" for i in range(IMAGES)], asked_of(questions).about(VOCABULARY)
+    for k in data.draw(st.lists(st.integers(n // 2 + 1, n), min_size=1, max_size=3)):
+        ask(judges, about, texts, present, k, "needed", store)
+    everything = ask(judges, about, texts, present, n, "all", store)
+    assert (everything == answers).all()
+    for judge in judges:
+        assert len(judge.asked) == len(set(judge.asked)) == answers[..., :questions].size
+
+
+def test_an_absent_object_costs_one_question_at_unanimity():
+    """Nine noes: the first ends it. Nine noes about a present object: all are needed to agree that it is missed."""
+    judges = ensemble(np.zeros((1, 3, 9), dtype=np.int8), 3)
+    present = np.array([[True, False, False]])
+    got = ask(judges, asked_of(3).about(VOCABULARY), ["t0"], present, k=9)
+    assert (got != UNASKED).sum(axis=-1).tolist() == [[9, 1, 1]]
+
+
+def test_the_same_text_is_asked_about_once():
+    judges = ensemble(np.ones((1, 3, 3), dtype=np.int8), 3)
+    got = ask(
+        judges, asked_of(3).about(VOCABULARY), ["t0", "t0", " "], np.zeros((3, 3), dtype=bool), 3, "all"
+    )
+    assert len(judges[0].asked) == 9
+    assert (got[:2] == YES).all() and (got[2] == NO).all()
