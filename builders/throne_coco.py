@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from halluscope.building import coco, command, output, presence
-from halluscope.building import images as image_files
 from halluscope.building.fetch import fetch
 from halluscope.building.spec import Spec, load
 
@@ -55,19 +54,8 @@ def build(
     sources = {"annotations": fetch(spec.sources["annotations"], "--annotations", annotations, cache, subset)}
     table = coco.read_annotations(sources["annotations"].path)
     presence.check_classes(table, spec)
-    folder = None
-    if with_images:
-        sources["images"] = fetch(spec.sources["images"], "--images", images, cache, subset)
-        folder = sources["images"].path
-        if only_images_present:
-            table = table.without(image_files.missing(table.file_names, folder))
-    counts = presence.counts(table)
-    complete = spec.matches(counts, subset)
-    if folder is not None:
-        image_files.check(
-            table.file_names, folder, "Name the folder of all, or pass --only-images-present --subset."
-        )
-    return output.write(spec, [presence.table(table, spec.split, folder)], counts, sources, complete, out)
+    pictures = presence.Pictures(images, with_images, only_images_present)
+    return presence.build(table, spec, sources, pictures, out, subset=subset, cache=cache)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -76,14 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--annotations", type=Path, help="instances_val2017.json, its zip, or a folder that holds it"
     )
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--images", type=Path, help="the folder or the zip of val2017")
-    which.add_argument(
-        "--no-images", dest="with_images", action="store_false", help="leave the column `image` out"
-    )
-    parser.add_argument(
-        "--only-images-present", action="store_true", help="leave out images that are not there"
-    )
+    command.add_images(parser, "the folder or the zip of val2017")
     return command.run(build, parser.parse_args(argv))
 
 

@@ -49,7 +49,7 @@ class QuestionSet:
         templates: each holds `{x}`, and mostly `{a/an} {x}`.
         frame: the whole prompt, with `{response}` before `{question}`.
         max_characters: the response is cut there; None keeps it whole.
-        ask_as: class name -> the word used for it in a question.
+        ask_as: a class's word (`Vocabulary.word`) -> the one used for it in a question.
     """
 
     name: str
@@ -70,7 +70,8 @@ class QuestionSet:
         return response[: self.max_characters]
 
     def _ask(self, template: str, cls: str, vocabulary: Vocabulary) -> Question:
-        name = self.ask_as.get(cls, cls)
+        word = vocabulary.word(cls)
+        name = self.ask_as.get(word, word)
         pieces = {"{a/an} ": "" if cls in vocabulary.plurals else f"{article(name)} ", "{x}": name}
         text = re.sub(r"\{a/an\} |\{x\}", lambda found: pieces[found.group()], template)
         return Question(text, cls, self.frame)
@@ -128,13 +129,17 @@ def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
     return QuestionSet(f"custom-{digest}", templates, PAPER.frame)
 
 
-_AN = re.compile(r"(?!uni(?!n)|use|ute|uri|euro|one\b|once|u-)[aeiou]|hour|honest|heir", re.IGNORECASE)
+POPE = "Is there {a/an} {x} in the image?"
+"""What POPE (Li et al., EMNLP 2023) asks an LVLM about an image: a template as those above, without a text."""
+
+
+_AN = re.compile(r"(?!uni(?!n)|use|ute|uri|euro|one\b|once|u-)[aeiou]|hour|honest|heir|suv\b", re.IGNORECASE)
 
 
 def article(noun: str) -> str:
     """The indefinite article that a noun's sound asks for.
 
-    >>> [article(noun) for noun in ("dog", "umbrella", "oven", "unicycle", "hourglass")]
-    ['a', 'an', 'an', 'a', 'an']
+    >>> [article(noun) for noun in ("dog", "umbrella", "oven", "unicycle", "hourglass", "suv")]
+    ['a', 'an', 'an', 'a', 'an', 'an']
     """
     return "an" if _AN.match(noun) else "a"

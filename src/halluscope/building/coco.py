@@ -8,7 +8,7 @@ import contextlib
 import io
 import json
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,10 +30,11 @@ class CocoImage:
 
 @dataclass(frozen=True)
 class CocoTable:
-    """The class names by category id, and the images by image id."""
+    """The class names by category id, the images by image id, and the category ids themselves."""
 
     classes: tuple[str, ...]
     images: tuple[CocoImage, ...]
+    class_ids: tuple[int, ...]
 
     @property
     def file_names(self) -> list[str]:
@@ -52,6 +53,20 @@ class CocoTable:
             raise BuildError(f"None of the {len(self.images):,} images that the annotations name is there.")
         return replace(self, images=images)
 
+    def only(self, image_ids: Collection[int]) -> "CocoTable":
+        """The same table with these images alone.
+
+        Raises:
+            BuildError: for an id that no image has.
+        """
+        asked = set(image_ids)
+        if unknown := sorted(asked - {image.image_id for image in self.images}):
+            raise BuildError(
+                f"{len(unknown):,} of the {len(asked):,} image ids are not among the {len(self.images):,} images of "
+                f"the annotations, such as {unknown[0]}. Are these the annotations of the same split?"
+            )
+        return replace(self, images=tuple(image for image in self.images if image.image_id in asked))
+
 
 def read_annotations(file: Readable) -> CocoTable:
     """Read and check an annotation file.
@@ -68,6 +83,7 @@ def read_annotations(file: Readable) -> CocoTable:
     return CocoTable(
         classes=tuple(coco.cats[i]["name"] for i in sorted(coco.cats)),
         images=tuple(_image(coco, image_id) for image_id in sorted(coco.imgs)),
+        class_ids=tuple(sorted(coco.cats)),
     )
 
 

@@ -27,6 +27,23 @@ def parser(name: str, description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def add_images(parser: argparse.ArgumentParser, where: str) -> None:
+    """Add the options of every builder that stores images: --images, --no-images and --only-images-present.
+
+    Args:
+        parser: what `parser` made.
+        where: the help of --images.
+    """
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--images", type=Path, help=where)
+    which.add_argument(
+        "--no-images", dest="with_images", action="store_false", help="leave the column `image` out"
+    )
+    parser.add_argument(
+        "--only-images-present", action="store_true", help="leave out images that are not there"
+    )
+
+
 def run(build: Callable[..., Path], arguments: argparse.Namespace) -> int:
     """Call a builder's `build` with the options as its keywords; say what came of it.
 

@@ -25,7 +25,8 @@ class Fetched:
     Attributes:
         path: the file or folder to read.
         sha256: of the file (of the zip, for a folder inside a zip); None for a folder on disk.
-        published: whether that is the sha256 of what was published; None for a folder on disk, which has none.
+        published: whether that is the sha256 of what was published; None for a folder on disk, which has none, and
+            where the published one is unknown.
     """
 
     path: Readable
@@ -60,6 +61,8 @@ def fetch(
         return Fetched(path, None, None)
     file, expected = (given, source.sha256) if path.is_dir() else (path, source.content_sha256)
     sha256 = sha256_of(file)
+    if not source.pinned:
+        return Fetched(path, sha256, None)
     if sha256 != expected and not subset:
         raise BuildError(
             f"{file} is not the published file: its sha256 is {sha256}, expected {expected} "
@@ -73,8 +76,13 @@ def download(source: Source, option: str, cache: Path | None = None) -> Path:
     """Download a source, or take it from the cache folder when it is there already.
 
     Raises:
-        BuildError: when it cannot be had, or something else arrived (what and what was expected).
+        BuildError: when it cannot be had or checked, or something else arrived (what and what was expected).
     """
+    if not source.pinned:
+        raise BuildError(
+            f"{option} is missing: {source.url} is not downloaded from here, since its sha256 is not known and "
+            f"nothing could check what arrives. Get it yourself and name it with {option}."
+        )
     try:
         file = pooch.retrieve(
             source.url,
@@ -107,7 +115,7 @@ def _locate(source: Source, option: str, given: Path) -> Readable:
     """The file or folder that is meant, in the folder, zip or file that was given."""
     name = source.member or source.url.rpartition("/")[2]
     if not given.exists():
-        raise BuildError(f"{option} {given} does not exist; leave the option out to download {source.url}.")
+        raise BuildError(f"{option} {given} does not exist; expected what {source.url} serves.")
     zipped = zipfile.is_zipfile(given)
     if given.is_file() and (source.member is None or not (zipped or name.endswith("/"))):
         return given

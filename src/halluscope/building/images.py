@@ -1,4 +1,8 @@
-"""Reads and checks image files, in a folder on disk or in a zip."""
+"""Reads and checks image files, in a folder on disk or in a zip.
+
+An image is looked for by its whole name, then by less and less of its path: a folder that was unpacked without the
+outer folders may hold patch8/a.jpg for images/v1/patch8/a.jpg.
+"""
 
 import io
 from collections.abc import Iterable, Sequence
@@ -50,4 +54,6 @@ def read(name: str, folder: Readable) -> bytes:
 def _file(name: str, folder: Readable) -> Readable:
     if name.startswith("/") or "\\" in name or ".." in name.split("/"):
         raise BuildError(f"The file name {name!r} leads out of {folder}; expected a path inside it.")
-    return folder / name
+    parts = name.split("/")
+    places = (folder / "/".join(parts[start:]) for start in range(len(parts)))
+    return next((place for place in places if place.is_file()), folder / name)

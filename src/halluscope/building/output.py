@@ -19,14 +19,19 @@ from halluscope.share import checkout
 PARTS = {"README.md", "data", "spec.toml", "stats.json"}
 
 
+def home(name: str) -> Path:
+    """Where a dataset is built unless the user names a folder: datasets/<name> in a checkout, or ./<name>."""
+    root = checkout()
+    return root / "datasets" / name if root else Path(name)
+
+
 def target(name: str, out: Path | None = None, force: bool = False) -> Path:
-    """Where a dataset goes: `out`, or datasets/<name> in a checkout, or ./<name>.
+    """Where a dataset goes: `out`, or `home`.
 
     Raises:
         BuildError: when a build is there already, unless `force` says to replace it; when something else is there.
     """
-    root = checkout()
-    path = (out or (root / "datasets" / name if root else Path(name))).resolve()
+    path = (out or home(name)).resolve()
     if path.exists() and not path.is_dir():
         raise BuildError(f"--out {path} is a file; expected a folder.")
     held = {entry.name for entry in path.iterdir()} if path.exists() else set()

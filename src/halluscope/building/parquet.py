@@ -26,13 +26,13 @@ class Table:
 
     Attributes:
         features: the columns; their metadata goes into the files, so that images come back as images.
-        rows: made one at a time, so that memory stays small.
+        rows: made one at a time, so that memory stays small; or Arrow tables of many rows, each a row group.
         split: the split's name.
         config: the config's name.
     """
 
     features: Features
-    rows: Iterable[Mapping[str, Any]]
+    rows: Iterable[Mapping[str, Any] | pa.Table]
     split: str
     config: str = "default"
 
@@ -87,10 +87,13 @@ def write(table: Table, folder: Path, shard_bytes: int = SHARD_BYTES) -> dict[st
     }
 
 
-def _groups(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> Iterator[pa.Table]:
+def _groups(rows: Iterable[Mapping[str, Any] | pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
     remaining = iter(rows)
-    while group := list(islice(remaining, GROUP_ROWS)):
-        yield pa.Table.from_pylist(group, schema=schema)
+    for first in remaining:
+        if isinstance(first, pa.Table):
+            yield first.cast(schema)
+        else:
+            yield pa.Table.from_pylist([first, *islice(remaining, GROUP_ROWS - 1)], schema=schema)
 
 
 def _describe(file: Path, folder: Path) -> dict[str, Any]:

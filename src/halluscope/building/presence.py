@@ -1,21 +1,83 @@
 """The rows of `throne_*`: an image, the prompt, and the classes that are in it (THRONE, section 4.1)."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from datasets import Features, Image, List, Value
 from tqdm import tqdm
 
 from halluscope import vocabularies
-from halluscope.building import images
+from halluscope.building import images, output
 from halluscope.building.coco import CocoTable
-from halluscope.building.fetch import Readable
+from halluscope.building.fetch import Fetched, Readable, fetch
 from halluscope.building.parquet import Table
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 
 PROMPT = "Describe this image in detail."
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What the user says of the images.
+
+    Attributes:
+        given: the folder or zip of the images (default: download).
+        wanted: False leaves the column `image` out.
+        only_present: leave out the images that the folder lacks.
+    """
+
+    given: Path | None = None
+    wanted: bool = True
+    only_present: bool = False
+
+
+def build(
+    coco: CocoTable,
+    spec: Spec,
+    sources: Mapping[str, Fetched],
+    pictures: Pictures,
+    out: Path,
+    *,
+    subset: bool = False,
+    cache: Path | None = None,
+    sample: Mapping[str, int] | None = None,
+) -> Path:
+    """Get the images, check everything, and write the dataset.
+
+    Args:
+        coco: the annotations, checked by `check_classes`.
+        spec: the dataset's facts.
+        sources: what the annotations were made from, by the names that the spec gives them.
+        pictures: which images.
+        out: what `output.target` returned.
+        subset: accept files and counts that are not the published ones.
+        cache: the folder that keeps downloads.
+        sample: how the images were drawn anew, for stats.json; such a dataset is not the published one.
+
+    Returns:
+        `out`.
+
+    Raises:
+        BuildError: when an image is missing or broken, or the counts are not the published ones.
+    """
+    folder = None
+    if pictures.wanted:
+        got = fetch(spec.sources["images"], "--images", pictures.given, cache, subset)
+        sources, folder = {**sources, "images": got}, got.path
+        if pictures.only_present:
+            coco = coco.without(images.missing(coco.file_names, folder))
+    numbers = counts(coco)
+    complete = spec.matches(numbers, subset) and sample is None
+    if folder is not None:
+        hint = "Name the folder of all, or pass --only-images-present --subset."
+        images.check(coco.file_names, folder, hint)
+    if sample is not None:
+        numbers["sample"] = dict(sample)
+    return output.write(spec, [table(coco, spec.split, folder)], numbers, sources, complete, out)
 
 
 def check_classes(coco: CocoTable, spec: Spec) -> None:

@@ -10,6 +10,8 @@ from typing import Any, get_type_hints
 from halluscope.errors import BuildError
 from halluscope.share import share
 
+UNKNOWN = "unknown"
+
 
 @dataclass(frozen=True)
 class Source:
@@ -17,17 +19,23 @@ class Source:
 
     Attributes:
         url: where its authors publish it.
-        sha256: of the file behind the URL.
-        bytes: its size.
+        sha256: of the file behind the URL; "unknown" where we could not have it and its authors name none: then the
+            user's file is taken, its sha256 is noted, and the expected counts are the check.
+        bytes: its size; absent where the sha256 is unknown.
         member: when the file is a zip: the file in it that is meant, or the folder, which ends in "/".
         member_sha256: of a member that is a file.
     """
 
     url: str
     sha256: str
-    bytes: int
+    bytes: int | None = None
     member: str | None = None
     member_sha256: str | None = None
+
+    @property
+    def pinned(self) -> bool:
+        """Whether its sha256 is known."""
+        return self.sha256 != UNKNOWN
 
     @property
     def content_sha256(self) -> str | None:
@@ -51,6 +59,7 @@ class Spec:
         sources: the upstream files, by the name of the builder's option.
         file: where this was read.
         vocabulary: the built-in vocabulary that the classes must belong to.
+        built_from: the dataset of this project that this one is made of, instead of sources.
     """
 
     name: str
@@ -64,6 +73,7 @@ class Spec:
     sources: Mapping[str, Source]
     file: Path
     vocabulary: str | None = None
+    built_from: str | None = None
 
     def matches(self, counts: Mapping[str, Any], subset: bool = False) -> bool:
         """Whether a dataset with these counts is complete.
@@ -102,8 +112,8 @@ def read(file: Path) -> Spec:
         raise BuildError(f"{file} is not TOML: {error}.") from error
     where = str(file)
     _check(Spec, facts, where)
-    if not facts["sources"] or not facts["expected"]:
-        raise BuildError(f"{where}: [sources.*] and [expected] must each have an entry.")
+    if not (facts["sources"] or facts.get("built_from")) or not facts["expected"]:
+        raise BuildError(f"{where}: [sources.*] (or built_from) and [expected] must each have an entry.")
     for key, count in facts["expected"].items():
         if type(count) is not int or count < 1:
             raise BuildError(f"{where}: [expected] {key} is {count!r}; expected a number of at least 1.")
@@ -118,9 +128,15 @@ def _source(facts: Any, where: str) -> Source:
     source = Source(**facts)
     if not re.match(r"https?://", source.url):
         raise BuildError(f"{where}: url is {source.url!r}; expected http:// or https://.")
-    for key in ("sha256", "member_sha256"):
-        if key in facts and not re.fullmatch(r"[0-9a-f]{64}", facts[key]):
-            raise BuildError(f"{where}: {key} is {facts[key]!r}; expected 64 lower-case hexadecimal digits.")
+    sums = {"sha256": source.sha256 if source.pinned else None, "member_sha256": source.member_sha256}
+    for key, digest in sums.items():
+        if digest is not None and not re.fullmatch(r"[0-9a-f]{64}", digest):
+            raise BuildError(f"{where}: {key} is {digest!r}; expected 64 lower-case hexadecimal digits.")
+    if source.pinned != (source.bytes is not None):
+        raise BuildError(
+            f"{where}: sha256 is {source.sha256!r} and bytes is {source.bytes!r}; "
+            "expected both to be known, or neither."
+        )
     is_file = source.member is not None and not source.member.endswith("/")
     if is_file != (source.member_sha256 is not None):
         raise BuildError(

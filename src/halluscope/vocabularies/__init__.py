@@ -24,16 +24,22 @@ class Vocabulary:
     """Class names in category order, with what language needs to know about them.
 
     Attributes:
-        name: "coco", or "custom-<8 hexadecimal digits of the names' sha256>" for the user's own list.
+        name: "coco", "objects365", or "custom-<8 hexadecimal digits of the names' sha256>" for the user's own list.
         classes: the names, unique and not empty.
         plurals: the names that take no article ("scissors").
         mentions: class name -> words and phrases, in the singular, that a text uses for it.
+        lower_case: whether questions ask for the names in lower case ("Cabinet/shelf" as "cabinet/shelf").
     """
 
     name: str
     classes: tuple[str, ...]
     plurals: frozenset[str] = frozenset()
     mentions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    lower_case: bool = False
+
+    def word(self, cls: str) -> str:
+        """What a question calls a class."""
+        return cls.lower() if self.lower_case else cls
 
     def presence(self, objects: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
         """Turn the object names of n images into a table [n, classes].
@@ -112,4 +118,5 @@ def _builtin(name: str) -> Vocabulary:
         classes=tuple(classes),
         plurals=frozenset(table["plurals"]),
         mentions={cls: tuple(words) for cls, words in classes.items()},
+        lower_case=table.get("lower_case", False),
     )

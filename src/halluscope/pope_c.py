@@ -1,0 +1,78 @@
+"""Joins the questions of POPE-Complete with their images: 400,000 questions, each image opened once."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from datasets import Dataset
+from PIL.Image import Image
+
+
+class Joined(Sequence[dict[str, Any]]):
+    """The questions, each with its image, which is opened when it is asked for and copied nowhere.
+
+    The questions come image by image, so keeping one image open is enough to open each once.
+    """
+
+    def __init__(self, questions: Dataset, images: Dataset, keep: int | None = 1) -> None:
+        """Hold the two configs of `pope_c`, or a part of them.
+
+        Args:
+            questions: rows with `image_id`, in any order.
+            images: rows with `image_id`, each once, and `image`.
+            keep: how many images stay open, at least 1; None for all, if questions are read out of order.
+
+        Raises:
+            ValueError: for images without bytes, an image id that comes twice, or a question without an image.
+        """
+        if "image" not in images.column_names:
+            raise ValueError(
+                "The images have no column 'image': the dataset was built without them. Build throne_* with images, "
+                "then pope_c from it; or open the files by `file_name`."
+            )
+        if keep is not None and keep < 1:
+            raise ValueError(
+                f"keep is {keep}; expected the number of images to keep open, at least 1, or None."
+            )
+        ids = images["image_id"][:]
+        self._place = {image_id: row for row, image_id in enumerate(ids)}
+        if len(self._place) < len(ids):
+            raise ValueError(
+                f"The images hold {len(ids) - len(self._place):,} image ids twice; expected each once."
+            )
+        if missing := sorted(set(questions.unique("image_id")) - self._place.keys()):
+            raise ValueError(
+                f"{len(missing):,} of the images that the questions ask about are not there, such as image_id "
+                f"{missing[0]}. Are these the configs `questions` and `images` of the same dataset?"
+            )
+        self._questions, self._images = questions, images
+        self._kept = lru_cache(keep)(self._open)
+
+    def __len__(self) -> int:
+        return len(self._questions)
+
+    def __getitem__(self, row: Any) -> Any:
+        """One question with its image; a list of them for a slice."""
+        if isinstance(row, slice):
+            return [self[i] for i in range(*row.indices(len(self)))]
+        return self._with_image(self._questions[row])
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return map(self._with_image, self._questions)
+
+    def image_of(self, image_id: int) -> Image:
+        """The image with this id. Questions about one image get the same object: change a copy of it.
+
+        Raises:
+            ValueError: for an id that no image has.
+        """
+        if image_id not in self._place:
+            raise ValueError(f"There is no image {image_id!r:.80} among the {len(self._place):,} images.")
+        return self._kept(image_id)
+
+    def _with_image(self, question: dict[str, Any]) -> dict[str, Any]:
+        return question | {"image": self.image_of(question["image_id"])}
+
+    def _open(self, image_id: int) -> Image:
+        image: Image = self._images[self._place[image_id]]["image"]
+        return image

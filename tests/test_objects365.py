@@ -1,0 +1,411 @@
+"""throne_objects365: its vocabulary, its names and ids, the draw, and the builder, on generated files of its form."""
+
+import json
+import os
+import random
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import load_dataset
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image as Pillow
+
+from halluscope import questions, vocabularies
+from halluscope.building import coco, fetch, objects365
+from halluscope.building import spec as specs
+from halluscope.building.sampling import natural_k_shot
+from halluscope.building.spec import Spec
+from halluscope.errors import BuildError
+from halluscope.share import share
+
+NAMES = vocabularies.load("objects365").classes
+BUILDER = runpy.run_path(str(share("builders", "throne_objects365.py")))
+UNKNOWN = 'sha256 = "unknown"'
+
+
+def file_name(image_id: int) -> str:
+    version, patch = (1, image_id % 16) if image_id % 2 else (2, 16 + image_id % 28)
+    return f"images/v{version}/patch{patch}/objects365_v{version}_{image_id:08d}.jpg"
+
+
+def content(images: int = 1000, seed: int = 0) -> dict[str, Any]:
+    """A file's content; every class occurs, the later the rarer; the last image holds nothing."""
+    draw = random.Random(seed)
+    ids = draw.sample(range(1, 2_000_000), images)
+    cells = [(image, 1 + n % 365) for n, image in enumerate(ids[:-1])]
+    cells += [(image, 1 + min(int(draw.expovariate(0.02)), 364)) for image in ids[:-1] for _ in range(3)]
+    return {
+        "images": [
+            {"height": 9, "id": i, "license": 5, "width": 9, "file_name": file_name(i), "url": ""}
+            for i in ids
+        ],
+        "annotations": [
+            {"id": n, "iscrowd": 0, "isfake": 0, "area": 1.5, "isreflected": 0, "bbox": [0.5, 0, 1, 1.5]}
+            | {"image_id": image, "category_id": category}
+            for n, (image, category) in enumerate(cells, 1)
+        ],
+        "categories": [{"name": published(i), "id": i} for i in range(365, 0, -1)],
+    }
+
+
+def published(category: int) -> str:
+    """Class 53 is misspelt in the annotations, as it is upstream."""
+    return "Bakset" if category == 53 else NAMES[category - 1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with zhiyuan_objv2_val.json, names.csv and ids.txt (12 ids)."""
+    folder = tmp_path / "upstream"
+    folder.mkdir()
+    write(folder, content())
+    rows = [f"{i},{published(i)},{name}" for i, name in enumerate(NAMES, 1)]
+    (folder / "names.csv").write_text("\r\n".join(rows), newline="")
+    (folder / "ids.txt").write_text("".join(f"{i}\n" for i in chosen(folder)))
+    return folder
+
+
+def write(folder: Path, what: Any) -> None:
+    (folder / "zhiyuan_objv2_val.json").write_text(json.dumps(what))
+
+
+def chosen(folder: Path) -> list[int]:
+    images = json.loads((folder / "zhiyuan_objv2_val.json").read_text())["images"]
+    return [image["id"] for image in images[:12]]
+
+
+def spec_of(folder: Path, images: int) -> Spec:
+    """The real spec, with this set's sums and number of images."""
+    text = share("datasets", "throne_objects365", "spec.toml").read_text()
+    facts = specs.load("throne_objects365")
+    text = text.replace("images = 5110", f"images = {images}")
+    for source, name in (("names", "names.csv"), ("ids", "ids.txt")):
+        text = text.replace(facts.sources[source].sha256, fetch.sha256_of(folder / name))
+    (folder / "spec.toml").write_text(text)
+    return specs.read(folder / "spec.toml")
+
+
+def build(folder: Path, out: Path, **options: Any) -> Path:
+    options = {"names": folder / "names.csv", "with_images": False, "subset": True} | options
+    if not options.get("sample"):
+        options = {"ids": folder / "ids.txt"} | options
+    return BUILDER["build"](folder / "zhiyuan_objv2_val.json", out=out, **options)
+
+
+def load(folder: Path) -> Any:
+    return load_dataset(str(folder), split="validation", cache_dir=str(folder.parent / "hf"))
+
+
+def stats(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "stats.json").read_text())
+
+
+# The vocabulary
+
+
+def test_the_vocabulary():
+    vocabulary = vocabularies.load("objects365")
+    assert len(vocabulary.classes) == len({name.lower() for name in vocabulary.classes}) == 365
+    assert vocabulary.plurals <= set(vocabulary.classes)
+    assert all(name == name.strip() for name in vocabulary.classes)
+    assert vocabularies.load(list(NAMES)) is vocabulary
+
+
+def test_names_are_asked_in_lower_case():
+    def ask(cls: str) -> str:
+        return questions.PAPER.about(vocabularies.load("objects365"))[0][NAMES.index(cls)].text
+
+    assert ask("Cabinet/shelf") == "Is there a cabinet/shelf in this image?"
+    assert ask("SUV") == "Is there an suv in this image?"
+    assert ask("Sneakers") == "Is there sneakers in this image?"
+    own = vocabularies.load(["Cabinet/shelf", "TV"])
+    assert questions.PAPER.about(own)[0][0].text == "Is there a Cabinet/shelf in this image?"
+
+
+def test_a_class_of_coco_is_asked_as_there():
+    mine, theirs = vocabularies.load("objects365"), vocabularies.load("coco")
+    asked = {
+        name: {question.object.lower(): question.text for question in question_set.about(mine)[0]}
+        for name, question_set in questions.QUESTION_SETS.items()
+    }
+    shared = 0
+    for name, question_set in questions.QUESTION_SETS.items():
+        for question in question_set.about(theirs)[0]:
+            shared += question.object in asked[name]
+            assert asked[name].get(question.object, question.text) == question.text
+    assert shared > 100
+
+
+def test_the_names_are_those_of_the_table(upstream: Path):
+    names = objects365.read_names(upstream / "throne" / "objects365_names_fix.csv")
+    assert tuple(names[i].corrected for i in range(1, 366)) == NAMES
+    assert sum(name.published != name.corrected for name in names.values()) == 13
+
+
+def test_the_spec_pins_the_lists(upstream: Path):
+    spec = specs.load("throne_objects365")
+    for source, name in (("names", "objects365_names_fix.csv"), ("ids", "objects365_subset.txt")):
+        assert fetch.sha256_of(upstream / "throne" / name) == spec.sources[source].sha256
+        assert (upstream / "throne" / name).stat().st_size == spec.sources[source].bytes
+    ids = objects365.read_ids(upstream / "throne" / "objects365_subset.txt")
+    assert len(ids) == spec.expected["images"] == 14 * 365
+
+
+# The draw
+
+presence = st.dictionaries(st.integers(0, 500), st.sets(st.sampled_from("abcdefg")), min_size=8, max_size=60)
+
+
+@settings(max_examples=300, deadline=None)
+@given(presence, st.integers(1, 4), st.integers(0, 5), st.randoms())
+def test_natural_k_shot(classes_of, shots, seed, shuffle):
+    every = set().union(*classes_of.values())
+    usable = {image for image, classes in classes_of.items() if classes}
+    if shots * 7 > len(usable):
+        with pytest.raises(BuildError, match=rf"= {shots * 7} images were asked for, but only {len(usable)}"):
+            natural_k_shot(classes_of, shots, 7, seed)
+        return
+    drawn = natural_k_shot(classes_of, shots, 7, seed)
+    assert len(drawn) == len(set(drawn)) == shots * 7
+    assert drawn == sorted(drawn) and set(drawn) <= usable
+    assert set().union(*(classes_of[image] for image in drawn)) == every
+    items = list(classes_of.items())
+    shuffle.shuffle(items)
+    assert natural_k_shot(dict(items), shots, 7, seed) == drawn
+
+
+def test_the_draw_is_uniform_and_another_seed_draws_others():
+    classes_of = {i: {"common"} for i in range(100)} | {100: {"rare"}}
+    draws = [natural_k_shot(classes_of, 10, 2, seed) for seed in range(300)]
+    assert all(100 in draw for draw in draws) and draws[0] != draws[1]
+    times = [sum(i in draw for draw in draws) for i in range(100)]
+    assert min(times) > 25 and max(times) < 100  # 57 expected, with a standard deviation of 7
+
+
+def test_the_draw_stays_the_same():
+    """What a seed draws may never change: scores are compared on it."""
+    classes_of = {i: {"abc"[i % 3]} if i < 30 else {"d"} for i in range(31)}
+    assert natural_k_shot(classes_of, 2, 4, seed=1) == [0, 8, 9, 13, 19, 20, 26, 30]
+
+
+def test_bad_draws():
+    with pytest.raises(BuildError, match="0 shots were asked for"):
+        natural_k_shot({1: {"a"}}, 0, 1)
+    with pytest.raises(BuildError, match="hold 2 classes; expected at most 1"):
+        natural_k_shot({1: {"a"}, 2: {"b"}}, 1, 1)
+
+
+# The builder
+
+
+def test_rows(folder: Path, tmp_path: Path):
+    out = build(folder, tmp_path / "out", spec=spec_of(folder, 12), subset=False)
+    rows = load(out)
+    assert list(rows["image_id"]) == sorted(chosen(folder))
+    truth: dict[int, set[int]] = {}
+    for annotation in content()["annotations"]:
+        truth.setdefault(annotation["image_id"], set()).add(annotation["category_id"])
+    assert list(rows["objects"]) == [
+        [NAMES[i - 1] for i in sorted(truth[image])] for image in rows["image_id"]
+    ]
+    assert list(rows["file_name"]) == [file_name(i) for i in rows["image_id"]]
+    assert stats(out)["subset"] is False
+    assert list(stats(out)["counts"]["images_per_class"]) == list(NAMES)
+    digest = fetch.sha256_of(folder / "zhiyuan_objv2_val.json")
+    assert stats(out)["sources"]["annotations"] == {"sha256": digest, "published": None}
+    card = (out / "README.md").read_text()
+    assert f"| not known to us | a file with sha256 `{digest}` |" in card
+    assert "CC BY-NC 4.0" in card and "Apache-2.0" in card and "{{" not in card
+
+
+def test_annotations_with_corrected_names_give_the_same(folder: Path, tmp_path: Path):
+    one = build(folder, tmp_path / "one")
+    fixed = content()
+    fixed["categories"] = [{"name": name, "id": i} for i, name in enumerate(NAMES, 1)]
+    write(folder, fixed)
+    assert stats(build(folder, tmp_path / "two"))["tables"] == stats(one)["tables"]
+
+
+def test_a_sample(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    spec = spec_of(folder, 730)
+    out = build(folder, tmp_path / "out", sample=True, shots=2, seed=3, spec=spec, subset=False)
+    assert stats(out)["subset"] is True and stats(out)["counts"]["sample"] == {"shots": 2, "seed": 3}
+    assert stats(out)["counts"]["images"] == 730 and "ids" not in stats(out)["sources"]
+    assert min(stats(out)["counts"]["images_per_class"].values()) > 0
+    card = (out / "README.md").read_text()
+    assert "drawn anew, 2 shots with seed\n3" in card and "| not used |" in card
+    other = content()
+    other["images"].reverse()
+    other["annotations"].reverse()
+    write(folder, other)
+    again = build(folder, tmp_path / "again", sample=True, shots=2, seed=3, spec=spec, subset=False)
+    assert stats(again)["tables"] == stats(out)["tables"]
+    with pytest.raises(BuildError, match="expected to hold 5,110 images"):
+        build(folder, tmp_path / "three", sample=True, shots=2, subset=False, spec=spec_of(folder, 5110))
+
+
+@pytest.mark.parametrize("layout", ["images/v{v}/patch{p}", "v{v}/patch{p}", "patch{p}", "val/patch{p}"])
+def test_images_in_patch_folders(layout: str, folder: Path, tmp_path: Path):
+    places = {}
+    for image_id in chosen(folder):
+        version, patch, name = file_name(image_id).split("/")[1:]
+        place = tmp_path / "given" / layout.format(v=version[1:], p=patch[5:]) / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        Pillow.effect_noise((9, 9), image_id % 99).save(place)
+        places[image_id] = place
+    given = tmp_path / "given" / "val" if layout.startswith("val") else tmp_path / "given"
+    out = build(folder, tmp_path / "out", images=given, with_images=True)
+    rows = load(out)
+    assert rows[0]["image"].size == (9, 9)
+    assert rows[0]["file_name"] == file_name(rows[0]["image_id"])
+    gone = places[rows[0]["image_id"]]
+    gone.unlink()
+    with pytest.raises(BuildError, match=rf"1 of the 12 images are not in .*: {rows[0]['file_name']}"):
+        build(folder, tmp_path / "two", images=given, with_images=True)
+    less = build(folder, tmp_path / "two", images=given, with_images=True, only_images_present=True)
+    assert stats(less)["counts"]["images"] == 11
+
+
+def _rows(folder: Path, change: Any) -> None:
+    rows = (folder / "names.csv").read_text().splitlines()
+    (folder / "names.csv").write_text("\n".join(change(rows)))
+
+
+BAD = {
+    "a short table": (
+        lambda f: _rows(f, lambda rows: rows[:-1]),
+        "has 364 rows; expected one for each of the 365",
+    ),
+    "an unknown category": (
+        lambda f: _rows(f, lambda rows: [*rows[:-1], "400,Table Tennis,Table Tennis"]),
+        "has category 400, which the annotations do not have",
+    ),
+    "a category twice": (
+        lambda f: _rows(f, lambda rows: [*rows, "1,Person,People"]),
+        "row 366: category 1 stands in an earlier row",
+    ),
+    "a name twice": (
+        lambda f: _rows(f, lambda rows: [*rows, "366,Persons,Person"]),
+        "row 366: 'Person' is the name of row 1 too",
+    ),
+    "another form": (
+        lambda f: _rows(f, lambda rows: ["id,name", *rows]),
+        "row 1 is 'id,name'; expected category id, published name, corrected name",
+    ),
+    "a header": (lambda f: _rows(f, lambda rows: ["id,old,new", *rows]), "row 1: 'id' is not a number"),
+    "another version": (
+        lambda f: _rows(f, lambda rows: ["1,Human,Human", *rows[1:]]),
+        "Category 1 is 'Person' in the annotations and 'Human' in the table",
+    ),
+    "another vocabulary": (
+        lambda f: _rows(f, lambda rows: ["1,Person,sombrero", *rows[1:]]),
+        "class 'sombrero', which is not one of the 365",
+    ),
+    "an unknown id": (
+        lambda f: (f / "ids.txt").write_text("2000001\n2000002\n"),
+        "2 of the 2 image ids are not among the 1,000 images .*such as 2000001",
+    ),
+    "an id twice": (
+        lambda f: (f / "ids.txt").write_text("7\n8\n7\n"),
+        "line 3: image id 7 stands in line 1 too",
+    ),
+    "an id that is none": (
+        lambda f: (f / "ids.txt").write_text("7\n8.5\n"),
+        "line 2: '8.5' is not a number; expected an image id",
+    ),
+    "no id": (lambda f: (f / "ids.txt").write_text("\n"), "holds no image id"),
+    "no text": (lambda f: (f / "ids.txt").write_bytes(b"\xff"), "cannot be read as text"),
+    "an annotation without a category": (
+        lambda f: write(f, content() | {"annotations": [{"id": 1, "image_id": chosen(f)[0]}]}),
+        r"annotations\[0\] \(id 1\) has category_id None",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(case: str, folder: Path, tmp_path: Path):
+    spoil, message = BAD[case]
+    spoil(folder)
+    with pytest.raises(BuildError, match=message):
+        build(folder, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_list_needs_subset(folder: Path, tmp_path: Path):
+    with pytest.raises(BuildError, match=r"ids\.txt is not the published file.*--subset"):
+        build(folder, tmp_path / "out", spec=spec_of(folder, 12), subset=False, ids=_less(folder))
+    out = build(folder, tmp_path / "out", spec=spec_of(folder, 12), ids=_less(folder))
+    assert stats(out)["subset"] is True and stats(out)["counts"]["images"] == 5
+
+
+def _less(folder: Path) -> Path:
+    (folder / "less").mkdir(exist_ok=True)
+    file = folder / "less" / "ids.txt"
+    file.write_text("\n".join(map(str, chosen(folder)[:5])))
+    return file
+
+
+def test_too_few_images(folder: Path, tmp_path: Path):
+    with pytest.raises(BuildError, match=r"14 x 365 = 5,110 images .*only 999 of the 1,000 images"):
+        build(folder, tmp_path / "out", sample=True)
+
+
+def test_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    argv = ["--annotations", str(folder / "zhiyuan_objv2_val.json"), "--names", str(folder / "names.csv")]
+    argv += ["--no-images", "--subset", "--out", str(tmp_path / "out")]
+    with pytest.raises(SystemExit):
+        BUILDER["main"](argv)
+    assert "one of the arguments --ids --sample is required" in capsys.readouterr().err
+    assert BUILDER["main"]([*argv, "--sample", "--shots", "1"]) == 0
+    assert "365 images" in capsys.readouterr().out
+    with pytest.raises(BuildError, match=r"Which images\? Name the paper's list with --ids"):
+        build(folder, tmp_path / "two", ids=None)
+
+
+def test_what_cannot_be_checked_is_not_downloaded(folder: Path, tmp_path: Path):
+    with pytest.raises(BuildError, match=r"--annotations is missing: .*its sha256 is not known"):
+        BUILDER["build"](
+            names=folder / "names.csv", ids=folder / "ids.txt", out=tmp_path / "out", subset=True
+        )
+    with pytest.raises(BuildError, match="--images is missing"):
+        build(folder, tmp_path / "out", with_images=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (UNKNOWN, f"{UNKNOWN}\nbytes = 7", "expected both to be known, or neither"),
+        (UNKNOWN, 'sha256 = "none"', "expected 64 lower-case"),
+        (UNKNOWN, "", "sha256 is missing"),
+        ("bytes = 8208\n", "", "expected both to be known, or neither"),
+    ],
+)
+def test_an_unknown_sum_is_declared(old: str, new: str, message: str, tmp_path: Path):
+    text = share("datasets", "throne_objects365", "spec.toml").read_text()
+    (tmp_path / "spec.toml").write_text(text.replace(old, new, 1))
+    with pytest.raises(BuildError, match=message):
+        specs.read(tmp_path / "spec.toml")
+
+
+def test_boxes_are_not_kept(folder: Path):
+    """They would fill most of the memory: benchmarks/bench_objects365.py."""
+    table = coco.read_annotations(folder / "zhiyuan_objv2_val.json")
+    assert table.class_ids == tuple(range(1, 366)) and table.classes[52] == "Bakset"
+    assert sum(image.annotations for image in table.images) == 999 * 4
+    assert "bbox" not in coco._lean({"id": 1, "image_id": 2, "category_id": 3, "bbox": [0, 0, 1, 1]})
+
+
+@pytest.mark.skipif("HALLUSCOPE_UPSTREAM" not in os.environ, reason="HALLUSCOPE_UPSTREAM names no folder")
+def test_the_papers_list_of_another_split(folder: Path, tmp_path: Path):
+    given = Path(os.environ["HALLUSCOPE_UPSTREAM"]) / "throne"
+    with pytest.raises(BuildError, match=r"of the 5,110 image ids are not among the 1,000 images"):
+        build(
+            folder,
+            tmp_path / "out",
+            names=given / "objects365_names_fix.csv",
+            ids=given / "objects365_subset.txt",
+            subset=False,
+        )

@@ -1,0 +1,305 @@
+"""pope_c: the grid of all questions, its two configs, and their join, from presence datasets that are built here."""
+
+import json
+import os
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from datasets import Dataset, Image, Value, load_dataset
+from huggingface_hub import DatasetCard
+from PIL import Image as Pillow
+
+from halluscope import questions, vocabularies
+from halluscope.building import built, pope_c
+from halluscope.building import spec as specs
+from halluscope.building.coco import CocoImage, CocoTable
+from halluscope.building.output import target
+from halluscope.building.presence import Pictures
+from halluscope.building.presence import build as build_presence
+from halluscope.errors import BuildError
+from halluscope.pope_c import Joined
+from halluscope.share import share
+
+BUILDER = runpy.run_path(str(share("builders", "pope_c.py")))
+CLASSES = ("person", "dog", "skis", "orange")
+OBJECTS = {10: ("person", "skis"), 20: (), 30: ("dog",), 40: ("person", "dog", "orange")}
+
+
+def throne(
+    tmp_path: Path, name: str = "throne_coco", with_images: bool = True, classes: Any = CLASSES
+) -> Path:
+    """Build a small presence dataset."""
+    pictures = tmp_path / "pictures"
+    pictures.mkdir(exist_ok=True)
+    for i in OBJECTS:
+        Pillow.new("RGB", (i, 8), (i, 0, 0)).save(pictures / f"{i}.png")
+    images = tuple(CocoImage(i, f"{i}.png", objects, len(objects)) for i, objects in OBJECTS.items())
+    table = CocoTable(tuple(classes), images, tuple(range(1, len(classes) + 1)))
+    out = target(name, tmp_path / name)
+    given = Pictures(pictures, with_images)
+    return build_presence(table, specs.load(name), {}, given, out, subset=True)
+
+
+def build(source: Path, out: Path, **options: Any) -> Path:
+    return BUILDER["build"](source, out, **({"subset": True} | options))
+
+
+def load(folder: Path, config: str) -> Any:
+    return load_dataset(str(folder), config, split="validation", cache_dir=str(folder.parent / "hf"))
+
+
+def joined(folder: Path, **options: Any) -> Joined:
+    return Joined(load(folder, "questions"), load(folder, "images"), **options)
+
+
+def stats(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "stats.json").read_text())
+
+
+# The rows
+
+
+def test_questions(tmp_path: Path):
+    rows = load(build(throne(tmp_path), tmp_path / "out"), "questions")
+    assert rows.column_names == ["question_id", "image_id", "object", "question", "answer"]
+    assert rows.features["question_id"] == rows.features["image_id"] == Value("int64")
+    assert list(rows["question_id"]) == list(range(1, 17))
+    assert list(rows["image_id"]) == [image for image in OBJECTS for _ in CLASSES]
+    assert list(rows["object"]) == list(CLASSES) * 4
+    assert list(rows["answer"]) == [
+        "yes" if cls in objects else "no" for objects in OBJECTS.values() for cls in CLASSES
+    ]
+    assert list(rows["question"][:4]) == [
+        "Is there a person in the image?",
+        "Is there a dog in the image?",
+        "Is there skis in the image?",
+        "Is there an orange in the image?",
+    ]
+
+
+def test_an_image_is_stored_once(tmp_path: Path):
+    out = build(throne(tmp_path), tmp_path / "out")
+    rows = load(out, "images").cast_column("image", Image(decode=False))
+    assert rows.column_names == ["image_id", "image", "file_name"]
+    assert list(rows["image_id"]) == list(OBJECTS)
+    for row in rows:
+        assert row["image"]["bytes"] == (tmp_path / "pictures" / row["file_name"]).read_bytes()
+
+
+def test_stats_and_card(tmp_path: Path):
+    source = throne(tmp_path)
+    out = build(source, tmp_path / "out")
+    assert stats(out)["counts"] == {"questions": 16, "images": 4, "classes": 4, "yes": 6, "no": 10}
+    origin = stats(out)["sources"]["throne_coco"]
+    assert origin["published"] is False and stats(out)["subset"] is True
+    card = DatasetCard.load(out / "README.md")
+    assert [config["config_name"] for config in card.data["configs"]] == ["questions", "images"]
+    assert origin["sha256"] in card.text and "| questions | 16 | 400,000 |" in card.text
+    assert "37.5 % of the answers here are yes" in card.text
+    assert "{{" not in card.text and "{%" not in card.text and str(tmp_path) not in card.text
+
+
+def test_the_same_bytes_from_the_same(tmp_path: Path):
+    source = throne(tmp_path)
+    one, two = build(source, tmp_path / "one"), build(source, tmp_path / "two")
+    assert stats(one)["tables"] == stats(two)["tables"]
+
+
+def test_without_images(tmp_path: Path):
+    out = build(throne(tmp_path, with_images=False), tmp_path / "out")
+    assert load(out, "images").column_names == ["image_id", "file_name"]
+    assert "built without images" in (out / "README.md").read_text()
+    with pytest.raises(ValueError, match="no column 'image': the dataset was built without them"):
+        joined(out)
+
+
+def test_from_objects365(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    names = vocabularies.load("objects365").classes
+    monkeypatch.setitem(globals(), "OBJECTS", {5: (names[0], names[1]), 7: ("SUV",)})
+    source = throne(tmp_path, "throne_objects365", classes=names)
+    rows = load(build(source, tmp_path / "out"), "questions")
+    assert len(rows) == 2 * 365 and list(rows["answer"]).count("yes") == 3
+    assert rows["question"][1] == "Is there sneakers in the image?"
+    assert stats(tmp_path / "out")["name"] == "pope_c_objects365"
+    assert "| questions | 730 | 1,865,150 |" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_the_grid_in_several_parts(monkeypatch: pytest.MonkeyPatch):
+    present = np.random.default_rng(0).random((7, 3)) < 0.5
+    ids = np.arange(100, 107)
+    (whole,) = pope_c.grid(ids, "abc", ["A?", "B?", "C?"], present)
+    monkeypatch.setattr(pope_c, "ROWS_AT_ONCE", 7)
+    parts = list(pope_c.grid(ids, "abc", ["A?", "B?", "C?"], present))
+    assert [part.num_rows for part in parts] == [6, 6, 6, 3]
+    assert [row for part in parts for row in part.to_pylist()] == whole.to_pylist()
+    assert [row["answer"] == "yes" for row in whole.to_pylist()] == present.ravel().tolist()
+
+
+def test_the_template_is_popes():
+    (about,) = questions.load([questions.POPE]).about(vocabularies.load("coco"))
+    assert about[4].text == "Is there an airplane in the image?"
+
+
+# The join
+
+
+def test_each_image_is_opened_once(tmp_path: Path):
+    opened: list[int] = []
+
+    class Watched(Joined):
+        def _open(self, image_id: int) -> Any:
+            opened.append(image_id)
+            return super()._open(image_id)
+
+    out = build(throne(tmp_path), tmp_path / "out")
+    rows = Watched(load(out, "questions"), load(out, "images"))
+    seen = [(row["image_id"], row["image"].size, row["object"]) for row in rows]
+    assert seen == [(i, (i, 8), cls) for i in OBJECTS for cls in CLASSES]
+    assert opened == list(OBJECTS)
+
+
+def test_random_access(tmp_path: Path):
+    rows = joined(build(throne(tmp_path), tmp_path / "out"), keep=None)
+    assert len(rows) == 16
+    assert rows[-1]["image"].size == (40, 8) and rows[0]["answer"] == "yes"
+    assert [row["image_id"] for row in rows[3:5]] == [10, 20]
+    assert rows.image_of(30) is rows.image_of(30) is rows[9]["image"]
+    with pytest.raises(ValueError, match="no image 5 among the 4 images"):
+        rows.image_of(5)
+    with pytest.raises(IndexError):
+        rows[16]
+
+
+def test_bad_joins(tmp_path: Path):
+    out = build(throne(tmp_path), tmp_path / "out")
+    asked, images = load(out, "questions"), load(out, "images")
+    with pytest.raises(ValueError, match="2 of the images .* are not there, such as image_id 30"):
+        Joined(asked, images.select([0, 1]))
+    assert len(Joined(asked.select(range(8)), images.select([0, 1]))) == 8
+    with pytest.raises(ValueError, match="hold 1 image ids twice"):
+        Joined(asked, images.select([0, 0, 1, 2, 3]))
+    with pytest.raises(ValueError, match="keep is 0"):
+        Joined(asked, images, keep=0)
+    with pytest.raises(ValueError, match="no column 'image'"):
+        Joined(asked, Dataset.from_dict({"image_id": [1]}))
+
+
+# What is refused
+
+
+def test_a_subset_needs_subset(tmp_path: Path):
+    source = throne(tmp_path)
+    with pytest.raises(BuildError, match=r"expected to hold 400,000 questions.*found 16 questions"):
+        build(source, tmp_path / "out", subset=False)
+    text = share("datasets", "pope_c", "spec.toml").read_text()
+    for old, new in (("400000", "16"), ("5000", "4"), ("80", "4")):
+        text = text.replace(f"= {old}", f"= {new}")
+    (tmp_path / "spec.toml").write_text(text)
+    spec = specs.read(tmp_path / "spec.toml")
+    with pytest.raises(BuildError, match="is a subset or a changed copy of throne_coco; pass --subset"):
+        build(source, tmp_path / "out", subset=False, spec=spec)
+    _change(source, subset=False)
+    assert stats(build(source, tmp_path / "out", subset=False, spec=spec))["subset"] is False
+
+
+def _change(source: Path, **facts: Any) -> None:
+    (source / "stats.json").write_text(json.dumps(stats(source) | facts))
+
+
+def _another_object(source: Path) -> None:
+    counts = stats(source)["counts"]
+    counts["images_per_class"].pop("dog")
+    _change(source, counts=counts)
+
+
+def _shard(source: Path) -> Path:
+    return source / stats(source)["tables"][0]["shards"][0]["file"]
+
+
+BAD = {
+    "an empty folder": (lambda f: (f / "stats.json").unlink(), "is no dataset of ours: it has no stats.json"),
+    "cut off": (lambda f: (f / "stats.json").write_text('{"name": '), "stats.json is not JSON"),
+    "a list": (lambda f: (f / "stats.json").write_text("[1]"), "expected a presence dataset"),
+    "another benchmark": (lambda f: _change(f, name="hqh"), "holds 'hqh'; expected throne_coco or"),
+    "another kind": (lambda f: _change(f, name="pope", tables=[{"columns": ["question"]}]), "holds 'pope'"),
+    "a missing file": (lambda f: _shard(f).unlink(), "is missing, which .*stats.json names"),
+    "a changed file": (lambda f: _shard(f).write_bytes(b"PAR1"), "is not the file that its builder wrote"),
+    "an unknown object": (_another_object, "names the object 'dog', which is none of its classes"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_sources(case: str, tmp_path: Path):
+    source = throne(tmp_path)
+    spoil, message = BAD[case]
+    spoil(source)
+    with pytest.raises(BuildError, match=message):
+        build(source, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_its_own_kind_is_no_source(tmp_path: Path):
+    out = build(throne(tmp_path), tmp_path / "out")
+    with pytest.raises(BuildError, match="holds 'pope_c'; expected a presence dataset"):
+        build(out, tmp_path / "two")
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    argv = ["--from", str(throne(tmp_path)), "--out", str(tmp_path / "out")]
+    assert BUILDER["main"](argv) == 1
+    assert BUILDER["main"]([*argv, "--subset"]) == 0
+    said = capsys.readouterr().out
+    assert "16 questions, 4 images, 4 classes, 6 yes, 10 no (a subset)" in said
+    assert f"load_dataset('{tmp_path / 'out'}', 'questions', split='validation')" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "source"), [("pope_c", "throne_coco"), ("pope_c_objects365", "throne_objects365")]
+)
+def test_the_specs_agree_with_those_they_are_built_from(name: str, source: str):
+    mine, theirs = specs.load(name), specs.load(source)
+    assert mine.built_from == source and not mine.sources
+    for fact in ("license", "license_note", "publish_images", "vocabulary", "split"):
+        assert getattr(mine, fact) == getattr(theirs, fact)
+    images, classes = (theirs.expected[key] for key in ("images", "classes"))
+    assert mine.expected == {"questions": images * classes, "images": images, "classes": classes}
+
+
+def test_a_spec_has_a_source(tmp_path: Path):
+    text = share("datasets", "pope_c", "spec.toml").read_text()
+    (tmp_path / "spec.toml").write_text(text.replace('built_from = "throne_coco"\n', ""))
+    with pytest.raises(BuildError, match=r"\[sources\.\*\] \(or built_from\)"):
+        specs.read(tmp_path / "spec.toml")
+
+
+# The sums of THRONE
+
+
+def check_sums(source: Path, out: Path) -> None:
+    """Yes is the answer as often as THRONE names an object, and to the same questions."""
+    shards = [source / shard["file"] for shard in stats(source)["tables"][0]["shards"]]
+    rows = [
+        row for shard in shards for row in pq.read_table(shard, columns=["image_id", "objects"]).to_pylist()
+    ]
+    asked = load(build(source, out), "questions").filter(lambda row: row["answer"] == "yes")
+    assert len(asked) == sum(len(row["objects"]) for row in rows) == stats(out)["counts"]["yes"]
+    named = [(row["image_id"], name) for row in rows for name in row["objects"]]
+    assert list(zip(asked["image_id"], asked["object"], strict=True)) == named
+
+
+def test_as_many_yes_as_objects(tmp_path: Path):
+    check_sums(throne(tmp_path), tmp_path / "out")
+
+
+@pytest.mark.skipif("HALLUSCOPE_UPSTREAM" not in os.environ, reason="HALLUSCOPE_UPSTREAM names no folder")
+@pytest.mark.parametrize("name", ["tiny", "mini"])
+def test_as_many_yes_as_objects_in_coco(name: str, tmp_path: Path):
+    annotations = Path(os.environ["HALLUSCOPE_UPSTREAM"]) / "coco" / name
+    coco = runpy.run_path(str(share("builders", "throne_coco.py")))
+    source = coco["build"](annotations, out=tmp_path / "throne", with_images=False, subset=True)
+    check_sums(source, tmp_path / "out")
+    assert built.read(source, "--from").classes == list(vocabularies.load("coco").classes)
