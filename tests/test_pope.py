@@ -1,0 +1,585 @@
+"""POPE: how replies are read, the metric, the questions and the command."""
+
+import importlib.util
+import inspect
+import json
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import evaluate
+import numpy as np
+import pytest
+from datasets import load_dataset
+
+from halluscope import cli, replies
+from halluscope.answers import NO, OTHER, YES
+from halluscope.building import coco
+from halluscope.building import pope as building
+from halluscope.building.coco import CocoTable
+from halluscope.errors import BuildError
+from halluscope.metrics import pope
+from halluscope.object_questions import SAMPLINGS, irregular, read_official
+from halluscope.share import share
+
+ROOT = Path(__file__).parents[1]
+GOLDEN = json.loads((ROOT / "tests/golden/pope_official.json").read_text())
+LABELS = np.unpackbits(np.frombuffer(bytes.fromhex(GOLDEN["labels_packbits_hex"]), np.uint8))
+PREDICTIONS = [GOLDEN["texts"][i] for i in GOLDEN["answers"]]
+REFERENCES = ["yes" if bit else "no" for bit in LABELS[: len(PREDICTIONS)]]
+
+
+def _builder() -> Any:
+    loaded = importlib.util.spec_from_file_location("build_pope", share("builders", "pope.py"))
+    assert loaded is not None and loaded.loader is not None
+    module = importlib.util.module_from_spec(loaded)
+    loaded.loader.exec_module(module)
+    return module
+
+
+builder = _builder()
+
+
+@pytest.fixture(scope="module")
+def metric():
+    return evaluate.load(str(ROOT / "metrics" / "pope"))
+
+
+# How a reply is read
+
+READ = {  # pope, strict, lmms-eval, vlmevalkit
+    "Yes, there is.": (YES, YES, OTHER, YES),
+    "No, there isn't.": (NO, NO, OTHER, NO),
+    " yes\n": (YES, YES, YES, YES),
+    "No.": (NO, NO, OTHER, NO),
+    "NO": (YES, NO, NO, NO),
+    "": (YES, OTHER, OTHER, OTHER),
+    "There isn't a cat": (YES, NO, OTHER, OTHER),
+    "There is not a dog. Yes": (NO, OTHER, OTHER, YES),
+    "yes. No": (YES, OTHER, OTHER, OTHER),
+    "The answer is Yes": (YES, YES, OTHER, YES),
+    "I cannot see one, no": (NO, NO, OTHER, NO),
+    "There are none": (YES, NO, OTHER, OTHER),
+    "Not visible": (YES, NO, OTHER, OTHER),
+    "The image shows a man, not a dog.": (NO, OTHER, OTHER, OTHER),
+    "Yes/no": (YES, OTHER, OTHER, OTHER),
+    "**No** dog": (YES, NO, OTHER, OTHER),
+}
+
+
+@pytest.mark.parametrize(("reply", "expected"), READ.items())
+def test_each_rule(reply, expected):
+    assert tuple(parse(reply) for parse in replies.PARSERS.values()) == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("No dogs are visible.", NO),
+        ("There is no dog in the image, only a cat.", NO),
+        ("No, the image shows a cat.", NO),
+        ("I don\u2019t see any.", NO),
+        ("The image does not show a dog.", NO),
+        ("There is a dog in the image. There is no cat.", YES),
+        ("In this image, there is a dog.", YES),
+        ("I can see a dog.", YES),
+        ("Is there a dog? Yes, there is.", YES),
+        ("Yes, there is a dog with no collar. No other animals are visible.", YES),
+        ("No doubt, yes.", YES),
+        ("No, there is a dog.", OTHER),
+        ("Yes, there is no dog.", OTHER),
+        ("There is a man, not a dog.", OTHER),
+        ("There is a cat but there is no dog.", OTHER),
+        ("I cannot tell whether there is a dog.", OTHER),
+        ("There might be a dog.", OTHER),
+        ("There is not enough information.", OTHER),
+        ("I don't see an image.", OTHER),
+        ("No idea.", OTHER),
+        ("Yes and no.", OTHER),
+        ("A dog.", OTHER),
+        ("Yesterday", OTHER),
+        ("no-parking sign", OTHER),
+        ("Sí", OTHER),
+    ],
+)
+def test_the_strict_rule_reads_what_is_clear_and_nothing_else(reply, expected):
+    assert replies.strict(reply) == expected
+
+
+@pytest.mark.parametrize("reply", ["no " * 50_000, "there is a not " * 20_000, "?" * 99_999, "a\x00no", "🐕"])
+def test_replies_that_want_to_do_harm(metric, reply):
+    for parser in replies.PARSERS:
+        assert metric.compute(predictions=[reply], references=["no"], parser=parser)["rows"] == 1
+
+
+# The metric
+
+
+def test_the_official_scripts_numbers(metric):
+    got = metric.compute(predictions=PREDICTIONS, references=REFERENCES)
+    assert {name: got[name] for name in GOLDEN["expected"]} == pytest.approx(GOLDEN["expected"], abs=1e-9)
+    assert got["unparsed"] == 0.0
+
+
+# yes/yes, yes/unread, yes/no, no/yes, no/unread, no/no
+SIX = ["Yes", "Hm", "No", "Yes", "Hm", "No"]
+TRUE = ["yes", "yes", "yes", "no", "no", "no"]
+
+
+def test_unread_replies_are_wrong_and_no_yes(metric):
+    strict = metric.compute(predictions=SIX, references=TRUE, parser="strict")
+    assert (strict["accuracy"], strict["precision"]) == (2 / 6, 1 / 2)
+    assert strict["recall"] == 1 / 3  # the unread one is missed
+    assert (strict["yes_ratio"], strict["unparsed"]) == (2 / 6, 2 / 6)
+    same = metric.compute(predictions=SIX, references=TRUE, parser="vlmevalkit")
+    assert {**same, "signature": ""} == {**strict, "signature": ""}
+
+
+def test_lmms_eval_leaves_them_out_of_recall_and_gives_the_labels_yes_ratio(metric):
+    got = metric.compute(predictions=SIX, references=TRUE, parser="lmms-eval")
+    assert (got["accuracy"], got["precision"], got["recall"]) == (2 / 6, 1 / 2, 1 / 2)
+    assert got["yes_ratio"] == 1 / 2
+
+
+def test_means_over_classes(metric):
+    """dog: P 1/2, R 1; cat: never a yes, so no precision, R 0; cow: never present, P 0."""
+    got = metric.compute(
+        predictions=["Yes", "Yes", "No", "No", "Yes"],
+        references=["yes", "no", "yes", "no", "no"],
+        objects=["dog", "dog", "cat", "cat", "cow"],
+        per_class=True,
+    )
+    assert (got["precision_cls"], got["recall_cls"], got["undefined_classes"]) == (1 / 4, 1 / 2, 2)
+    assert got["f1_cls"] == pytest.approx(1 / 3)
+    assert got["f0.5_cls"] == pytest.approx(1.25 * 0.125 / (0.25 * 0.25 + 0.5))
+    assert got["classes"]["dog"]["precision"] == 0.5 and got["classes"]["dog"]["rows"] == 2
+    assert np.isnan(got["classes"]["cat"]["precision"])
+
+
+def test_each_sampling_is_scored_as_if_alone(metric):
+    sampling = [SAMPLINGS[i % 3] for i in range(len(PREDICTIONS))]
+    got = metric.compute(predictions=PREDICTIONS, references=REFERENCES, sampling=sampling)
+    assert list(got["samplings"]) == list(SAMPLINGS)
+    for i, name in enumerate(SAMPLINGS):
+        alone = metric.compute(predictions=PREDICTIONS[i::3], references=REFERENCES[i::3])
+        del alone["signature"]
+        assert got["samplings"][name] == alone
+    assert got["f1_mean"] == pytest.approx(np.mean([table["f1"] for table in got["samplings"].values()]))
+    assert got["accuracy"] == pytest.approx(GOLDEN["expected"]["accuracy"])
+
+
+def test_intervals():
+    image_ids = [i // 6 for i in range(len(PREDICTIONS))]
+    options = {"sampling": [SAMPLINGS[i % 3] for i in range(len(PREDICTIONS))], "bootstrap": 300}
+    rows = pope.compute(PREDICTIONS, REFERENCES, **options)
+    images = pope.compute(PREDICTIONS, REFERENCES, image_ids=image_ids, **options)
+    again = pope.compute(PREDICTIONS, REFERENCES, image_ids=image_ids, **options)
+    assert images == again
+    for got in (rows, images):
+        low, high = got["interval"]["f1"]
+        assert low < got["f1"] < high and 0.03 < high - low < 0.06
+        low, high = got["interval"]["samplings"]["popular"]["accuracy"]
+        assert low < got["samplings"]["popular"]["accuracy"] < high
+    same = pope.compute(["Yes", "No"] * 50, ["yes", "yes"] * 50, image_ids=[1, 1] * 50, bootstrap=20)
+    assert same["interval"]["recall"] == (0.5, 0.5)  # one image: nothing to resample
+
+
+def test_nothing_said_yes_has_no_precision():
+    got = pope.compute(["No", "No"], ["yes", "no"])
+    assert np.isnan(got["precision"]) and np.isnan(got["f1"]) and got["recall"] == 0.0
+    assert pope.compute(["Yes", "No"], ["no", "yes"])["f1"] == 0.0
+
+
+# Each choice that can move a number, with another value for it.
+MOVES = {
+    "parser": "strict",
+    "objects": ["dog", "cat"],
+    "sampling": ["random", "popular"],
+    "image_ids": [1, 2],
+    "bootstrap": 10,
+    "seed": 1,
+    "level": 0.9,
+}
+MOVES_NOTHING = {"per_class"}
+
+
+def test_no_option_is_missing_from_the_signature():
+    options = set(inspect.signature(pope.compute).parameters) - {"predictions", "references"}
+    assert options == MOVES.keys() | MOVES_NOTHING
+    base = {"bootstrap": 5, "objects": ["dog", "dog"]}
+    plain = pope.compute(["", ""], ["yes", "no"], **base)["signature"]
+    for option, value in MOVES.items():
+        assert pope.compute(["", ""], ["yes", "no"], **(base | {option: value}))["signature"] != plain, option
+    assert pope.compute(["", ""], ["yes", "no"], **base, per_class=True)["signature"] == plain
+    assert "\n" not in plain and plain.split("|")[-1].startswith("version:")
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"predictions": ["a", "b"]}, "2 predictions and 1 references"),
+        ({"predictions": [None]}, r"predictions\[0\] is None"),
+        ({"predictions": [], "references": []}, "predictions is empty"),
+        ({"references": ["Yes"]}, r"references\[0\] is 'Yes'; expected 'yes' or 'no'"),
+        ({"references": [1]}, r"references\[0\] is 1"),
+        ({"parser": "gpt"}, "parser is 'gpt'; expected one of pope, strict, lmms-eval, vlmevalkit"),
+        ({"objects": ["dog", "cat"]}, "objects is 2 values for 1 predictions"),
+        ({"objects": "dog"}, "objects is the text 'dog'"),
+        ({"objects": [["dog"]]}, r"objects\[0\] is \['dog'\]"),
+        ({"sampling": ["rare"]}, r"sampling\[0\] is 'rare'; expected 'random' or 'popular'"),
+        ({"image_ids": [None]}, r"image_ids\[0\] is None"),
+        ({"bootstrap": -1}, "bootstrap is -1"),
+        ({"level": 2}, "level is 2"),
+        ({"per_class": True}, "per_class needs objects"),
+    ],
+)
+def test_bad_input_ends_in_its_own_error(metric, bad, message):
+    with pytest.raises(ValueError, match=message):
+        metric.compute(**({"predictions": ["Yes"], "references": ["yes"]} | bad))
+
+
+def test_rows_added_one_by_one(metric):
+    for text, label in zip(SIX, TRUE, strict=True):
+        metric.add(prediction=text, reference=label)
+    assert metric.compute(parser="strict")["accuracy"] == 2 / 6
+
+
+def test_each_question_once():
+    rows = [
+        {"file_name": "a.jpg", "question": "dog?"},
+        {"file_name": "b.jpg", "question": "dog?"},
+        {"file_name": "a.jpg", "question": "dog?"},
+    ]
+    unique, index = pope.unique_questions(rows)
+    assert unique == rows[:2]
+    assert index.tolist() == [0, 1, 0]
+    with pytest.raises(ValueError, match=r"rows\[0\] has no question"):
+        pope.unique_questions([{"image_id": 3}])
+
+
+# Official files
+
+
+def official(folder: Path, images: int = 2, **changes: Any) -> Path:
+    """Small files under the official names of COCO's config: 6 questions an image, yes and no in turn."""
+    for sampling in SAMPLINGS:
+        rows = [
+            {
+                "question_id": 6 * image + i + 1,
+                "image": f"COCO_val2014_{image:012d}.jpg",
+                "text": f"Is there an {sampling if i % 2 else ''}object {i} in the image?",
+                "label": "no" if i % 2 else "yes",
+            }
+            for image in range(images)
+            for i in range(6)
+        ]
+        rows[-1] |= changes
+        (folder / f"coco_pope_{sampling}.json").write_text("\r\n".join(map(json.dumps, rows)))
+    return folder
+
+
+def test_the_dataset(tmp_path):
+    (tmp_path / "coco").mkdir()
+    official(tmp_path / "coco")
+    out = builder.build(tmp_path, tmp_path / "out", configs=["coco"], subset=True)
+    rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))
+    assert rows.column_names == [
+        "question_id",
+        "image_id",
+        "file_name",
+        "question",
+        "object",
+        "answer",
+        "sampling",
+    ]
+    assert rows[11] == {
+        "question_id": 12,
+        "image_id": 1,
+        "file_name": "COCO_val2014_000000000001.jpg",
+        "question": "Is there an randomobject 5 in the image?",
+        "object": "randomobject 5",
+        "answer": "no",
+        "sampling": "random",
+    }
+    stats = json.loads((out / "stats.json").read_text())
+    assert stats["subset"] and stats["counts"]["coco_rows"] == 36 and stats["counts"]["coco_pairs"] == 24
+    assert "do not compare scores" in (out / "README.md").read_text()
+
+
+def test_files_that_are_not_the_published_ones_are_refused(tmp_path):
+    with pytest.raises(BuildError, match="is not the published file"):
+        builder.build(official(tmp_path), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"question_id": 1, "ima', "line 1 is not JSON, or is cut off"),
+        ('[{"question_id": 1}, {"ques', "is not JSON, or is cut off"),
+        ('{"question_id": 1, "image": "a1.jpg"}', "line 1: expected question_id, image, text and label"),
+        ("", "holds no question"),
+    ],
+)
+def test_a_question_file_that_is_cut_off(tmp_path, text, message):
+    (tmp_path / "coco_pope_random.json").write_text(text)
+    with pytest.raises(BuildError, match=message):
+        read_official(tmp_path / "coco_pope_random.json", "random")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"label": "maybe"}, "line 12: label is 'maybe'; expected 'yes' or 'no'"),
+        ({"text": "A dog?"}, "line 12: text is 'A dog[?]'"),
+        ({"image": "nameless.jpg"}, "line 12: image is 'nameless.jpg'"),
+        ({"question_id": 1}, "holds question_id 1 more than once"),
+        ({"question_id": "x"}, "question_id is 'x'"),
+    ],
+)
+def test_a_question_file_with_a_bad_row(tmp_path, change, message):
+    with pytest.raises(BuildError, match=message):
+        read_official(official(tmp_path, **change) / "coco_pope_random.json", "random")
+
+
+def test_what_departs_from_the_pattern(tmp_path):
+    rows = read_official(official(tmp_path) / "coco_pope_random.json", "random")
+    assert irregular(rows) == {}
+    assert irregular([*rows[:6], *rows[8:], *rows[6:8]]) == {}
+    assert set(irregular([rows[1], rows[0], *rows[2:]])) == {"alternation"}
+    assert irregular(rows[:-1])["rows"] == [7, 8, 9, 10, 11]
+    same = replace(rows[3], object=rows[0].object, question_id=99)
+    assert irregular([*rows[:3], same, *rows[4:]]) == {"contradiction": [99], "repetition": [99]}
+
+
+def test_the_official_files_hold_what_the_spec_says(upstream, tmp_path):
+    """Six rows an image, balanced, no absent object among the present ones; two rows repeat a question."""
+    out = builder.build(upstream / "pope", tmp_path / "out")
+    stats = json.loads((out / "stats.json").read_text())
+    assert not stats["subset"]
+    everywhere = {"alternation": {"rows": 3000, "first": 1}}
+    lists = {"random": everywhere, "popular": everywhere}
+    found = {name: of["irregular"] for name, of in stats["counts"]["configs"].items()}
+    assert found == {
+        "coco": {"random": {}, "popular": {}, "adversarial": {}},
+        "aokvqa": lists | {"adversarial": {"repetition": {"rows": 1, "first": 1954}}},
+        "gqa": lists | {"adversarial": {"repetition": {"rows": 1, "first": 2566}}},
+    }
+    rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))
+    unique, index = pope.unique_questions(rows)
+    assert len(unique) == 5127 and len(index) == 9000
+    assert all(unique[place]["answer"] == row["answer"] for place, row in zip(index, rows, strict=True))
+    assert [row["answer"] for row in rows if row["sampling"] == "random"] == REFERENCES
+
+
+# New questions
+
+
+def annotations(images: int = 60, classes: int = 14) -> dict[str, Any]:
+    """A COCO file's content: images whose classes go together, some too poor in classes and some too rich."""
+    rng = np.random.default_rng(7)
+    present = [rng.random(classes) < 0.1 + 3 * rng.dirichlet(np.full(classes, 0.3)) for _ in range(images)]
+    present[0][:] = True
+    return {
+        "images": [{"id": image, "file_name": f"{image:012d}.jpg"} for image in range(images)],
+        "categories": [{"id": i, "name": f"class {i}"} for i in range(classes)],
+        "annotations": [
+            {"id": image * classes + int(i), "image_id": image, "category_id": int(i)}
+            for image, row in enumerate(present)
+            for i in np.flatnonzero(row)
+        ],
+    }
+
+
+@pytest.fixture
+def table(tmp_path) -> CocoTable:
+    (tmp_path / "mine.json").write_text(json.dumps(annotations()))
+    return coco.read_annotations(tmp_path / "mine.json")
+
+
+def check_definitions(table: CocoTable, images: int, objects: int, seed: int) -> None:
+    """Every drawn question obeys POPE's definitions, by a count of its own."""
+    holds = {image.image_id: set(image.objects) for image in table.images}
+    order = {name: i for i, name in enumerate(table.classes)}
+    rows = building.draw(table, images, objects, seed)
+    of_sampling = {name: [row for row in rows if row.sampling == name] for name in SAMPLINGS}
+    positives = [[r for r in of if r.answer == "yes"] for of in of_sampling.values()]
+    assert positives[0] == [replace(r, sampling="random") for r in positives[1]]
+    assert positives[0] == [replace(r, sampling="random") for r in positives[2]]
+    for sampling, of in of_sampling.items():
+        assert irregular(of) == {}
+        assert [row.question_id for row in of] == list(range(1, 2 * images * objects + 1))
+        for image_id, group in groupby(of, key=lambda row: row.image_id):
+            asked: list[str] = []
+            pairs = list(group)
+            assert len(pairs) == 2 * objects
+            for yes, no in zip(pairs[::2], pairs[1::2], strict=True):
+                assert yes.object in holds[image_id] and no.object not in holds[image_id]
+                left = [name for name in table.classes if name not in holds[image_id] and name not in asked]
+                frequency = {name: sum(name in held for held in holds.values()) for name in left}
+                together = {
+                    name: sum(name in held and yes.object in held for held in holds.values()) for name in left
+                }
+                best = {
+                    "random": no.object,
+                    "popular": min(left, key=lambda name: (-frequency[name], order[name])),
+                    "adversarial": min(left, key=lambda name: (-together[name], order[name])),
+                }
+                assert no.object == best[sampling]
+                asked.append(no.object)
+
+
+@pytest.mark.parametrize(("images", "objects", "seed"), [(20, 3, 0), (30, 2, 1), (10, 4, 2), (1, 1, 3)])
+def test_new_questions_obey_the_definitions(table, images, objects, seed):
+    check_definitions(table, images, objects, seed)
+
+
+@pytest.mark.parametrize("name", ["tiny", "mini"])
+def test_new_questions_obey_the_definitions_on_real_annotations(upstream, name):
+    table = coco.read_annotations(upstream / "coco" / name / "instances_val2017.json")
+    check_definitions(table, images=50, objects=3, seed=0)
+
+
+def test_the_seed_decides(table):
+    assert building.draw(table, 20, 3, seed=4) == building.draw(table, 20, 3, seed=4)
+    assert building.draw(table, 20, 3, seed=4) != building.draw(table, 20, 3, seed=5)
+
+
+def test_fewer_images_than_asked(table):
+    with pytest.raises(BuildError, match="500 images are asked for, but of the 60 in the annotations only"):
+        building.draw(table)
+    with pytest.raises(BuildError, match="objects is 0; expected at least 1"):
+        building.draw(table, objects=0)
+
+
+def test_plurals_take_no_article(upstream):
+    table = coco.read_annotations(upstream / "coco" / "mini" / "instances_val2017.json")
+    asked = {row.object: row.question for seed in range(9) for row in building.draw(table, 50, seed=seed)}
+    assert asked["skis"] == "Is there skis in the image?"
+    assert asked["umbrella"] == "Is there an umbrella in the image?"
+
+
+def test_building_new_questions(table, tmp_path, capsys):
+    options = ["--from-annotations", str(tmp_path / "mine.json"), "--out", str(tmp_path / "out")]
+    assert builder.main([*options, "--images-count", "10", "--objects", "2", "--seed", "3"]) == 0
+    rows = load_dataset(str(tmp_path / "out"), split="test", cache_dir=str(tmp_path / "hf"))
+    assert len(rows) == 10 * 4 * 3
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "10 images, seed 3" in card and "license: other" in card
+    assert builder.main([*options, "--force"]) == 1
+    assert "500 images are asked for" in capsys.readouterr().err
+
+
+# The command
+
+
+@pytest.fixture
+def files(tmp_path):
+    official(tmp_path)
+    questions = {
+        s: [json.loads(row) for row in (tmp_path / f"coco_pope_{s}.json").read_text().splitlines()]
+        for s in SAMPLINGS
+    }
+    answers = [
+        {"question_id": row["question_id"], "sampling": s, "text": "Yes, there is." if i % 3 else "No"}
+        for s, rows in questions.items()
+        for i, row in enumerate(rows)
+    ]
+    write(tmp_path / "mine.jsonl", reversed(answers))
+    write(
+        tmp_path / "random.jsonl", [{k: v for k, v in row.items() if k != "sampling"} for row in answers[:12]]
+    )
+    return tmp_path
+
+
+def write(file: Path, rows: Any) -> None:
+    file.write_text("\n".join(map(json.dumps, rows)))
+
+
+def score(files, *options, responses="mine.jsonl", samplings=SAMPLINGS):
+    questions = [str(files / f"coco_pope_{sampling}.json") for sampling in samplings]
+    command = ["score", "pope", "--responses", str(files / responses), "--questions", *questions, *options]
+    return cli.main(command)
+
+
+def test_answers_in_another_order_are_matched_by_id(files, capsys):
+    assert score(files, "--json", "--bootstrap", "0") == 0
+    out, err = capsys.readouterr()
+    (result,) = json.loads(out)
+    assert result["accuracy"] == 0.5 and result["rows"] == 36 and err == ""
+    assert result["samplings"]["popular"]["recall"] == pytest.approx(2 / 3)
+    assert "f1_cls" in result and result["f1_mean"] == result["f1"]
+
+
+def test_a_table_for_people(files, capsys):
+    assert score(files) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[2] for line in out.splitlines() if line.startswith("mine ")] == [
+        *SAMPLINGS,
+        "pooled",
+    ]
+    assert score(files, "--parser", "all") == 0
+    out = capsys.readouterr().out
+    rows = [line.split() for line in out.splitlines() if line.startswith("mine ") and "pooled" in line]
+    assert [row[1] for row in rows] == ["pope", "strict", "lmms-eval", "vlmevalkit"]
+    assert out.count("signature: pope|parser:") == 4
+
+
+def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
+    rows = [json.loads(line) for line in (files / "random.jsonl").read_text().splitlines()]
+    write(files / "bare.jsonl", [{"answer": row["text"]} for row in rows])
+    assert score(files, "--json", "--bootstrap", "0", responses="random.jsonl", samplings=["random"]) == 0
+    by_id = capsys.readouterr()
+    assert score(files, "--json", "--bootstrap", "0", responses="bare.jsonl", samplings=["random"]) == 0
+    by_order = capsys.readouterr()
+    assert by_id.out.replace("random", "bare", 1) == by_order.out
+    assert by_id.err == "" and "matched by their order" in by_order.err
+    assert score(files, responses="bare.jsonl") == 2
+    assert "12 answers without question_id and 36 questions" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"question_id": 12, "text": "No"}, "line 12: question_id 12 is answered in"),
+        ({"question_id": 99, "text": "No"}, "question_id 99 is not among the 12 questions"),
+        (None, "1 of the 12 questions have no answer, such as question_id 1."),
+        ({"text": "No"}, "line 1 has no question_id, but other answers have one"),
+        ({"question_id": 1, "text": "No", "answer": "no"}, "got answer and text in"),
+        ({"question_id": 1}, "line 1: expected the LVLM's reply as one of response, prediction, answer"),
+        ({"question_id": 1, "text": None}, "text is None; expected the LVLM's reply"),
+        ("Yes", "line 1: expected an object with a reply"),
+    ],
+)
+def test_bad_answers(files, capsys, row, message):
+    rows = [json.loads(line) for line in (files / "random.jsonl").read_text().splitlines()]
+    write(files / "random.jsonl", ([row] if row is not None else []) + rows[1:])
+    assert score(files, responses="random.jsonl", samplings=["random"]) == 2
+    err = capsys.readouterr().err
+    assert message in err and err.count("\n") == 1
+
+
+def test_ids_that_do_not_tell_questions_apart(files, capsys):
+    assert score(files, responses="random.jsonl") == 2
+    assert "question_id 1 stands for more than one of the 36 questions" in capsys.readouterr().err
+    assert score(files, "--sampling", "random", responses="random.jsonl", samplings=["random"]) == 0
+
+
+def test_answers_cut_off_or_to_other_questions(files, capsys):
+    with (files / "random.jsonl").open("a") as file:
+        file.write('\n{"question_id": 13, "te')
+    assert score(files, responses="random.jsonl", samplings=["random"]) == 2
+    assert "line 13 is not JSON, or is cut off" in capsys.readouterr().err
+    write(files / "bare.jsonl", [{"question": "Is there a cow in the image?", "answer": "No"}] * 12)
+    assert score(files, responses="bare.jsonl", samplings=["random"]) == 2
+    assert "but the question in its place is" in capsys.readouterr().err
+
+
+def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "hf"))
+    out = builder.build(files, tmp_path / "out", configs=["coco"], subset=True)
+    command = ["score", "pope", "--responses", str(files / "mine.jsonl"), "--json", "--bootstrap", "0"]
+    assert cli.main([*command, "--questions", f"{out}:coco", "--sampling", "popular"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert result["rows"] == 12 and list(result["samplings"]) == ["popular"]
