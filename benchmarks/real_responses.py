@@ -2,28 +2,59 @@
 
     python benchmarks/real_responses.py UPSTREAM --into README.md
 
-UPSTREAM is a folder with `responses/*.jsonl`, `chair/coco2014_chair_objects.json.gz` and `coco/tiny` (the README says
-where they come from). Each block is a command and what it printed.
+UPSTREAM is a folder with `responses/*.jsonl`, `chair/coco2014_chair_objects.json.gz`, `chair/synonyms.txt` and
+`coco/tiny` (the README says where they come from). Each block is a command and what it printed.
 """
 
 import argparse
 import contextlib
 import importlib.util
 import io
+import json
+import shlex
 import tempfile
 from pathlib import Path
 
 from halluscope import cli
+from halluscope.records import read_labels, read_responses
+from halluscope.vocabularies import load
 from lexical_errors import main as lexical_errors
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+COCO = load("coco")
 LABELS = "UPSTREAM/chair/coco2014_chair_objects.json.gz"
 LLAVA = "UPSTREAM/responses/opera_llava-1.5_greedy.jsonl"
-FIVE = [
+FIVE = " ".join(
     f"UPSTREAM/responses/pope_instruction1_{name}.jsonl"
     for name in ("instructblip", "llava", "minigpt-4", "mmgpt", "mplug")
-]
-SLICE = "12"
+)
+THRONE = f"halluscope score throne --labels {LABELS} --quiet"
+CHAIR = f"halluscope score chair --labels {LABELS} --synonyms UPSTREAM/chair/synonyms.txt"
+PARTS = (
+    "500 descriptions by LLaVA-1.5, read by rules:",
+    f"{THRONE} --responses {LLAVA} --judges lexical",
+    "Five LVLMs on the same 2,000 images, ranked by class-wise F0.5:",
+    f"{THRONE} --responses {FIVE} --judges lexical",
+    "How often the rules misread a text, against the labels of a reader who had not seen them:",
+    "python benchmarks/lexical_errors.py UPSTREAM/responses",
+    "The first 12 of the 500 with a real language model, and with rules to compare. SmolLM2-135M is small enough for "
+    "two CPU cores and says no to nearly everything: it shows that the engine runs, not how LLaVA does:",
+    f"{THRONE} --responses {LLAVA} --limit 12 --judges SMOLLM2 --store OUT/answers.sqlite",
+    f"{THRONE} --responses {LLAVA} --limit 12 --judges lexical",
+    "The five LVLMs by CHAIR:",
+    f"{CHAIR} --responses {FIVE}",
+    "Do THRONE and CHAIR rank them alike? (CHAIR_i is better when lower, so agreement is a negative correlation):",
+    f"{THRONE} --responses {FIVE} --judges lexical --json > OUT/throne.json",
+    f"{CHAIR} --responses {FIVE} --json > OUT/chair.json",
+    "halluscope correlate OUT/throne.json OUT/chair.json --by f0.5_cls chair_i",
+    "The same votes on POPE's cells alone (new questions about 500 of the images): asking about a balanced sample "
+    "hides most hallucinations (THRONE, supplement, Table 2):",
+    "halluscope build pope --from-annotations OUT/annotations.json --images-count 500 --out OUT/pope",
+    f"{THRONE} --responses {FIVE} --judges lexical --cells OUT/pope --bootstrap 0",
+    "`throne_coco` from 80 real images of COCO:",
+    "halluscope build throne_coco --annotations UPSTREAM/coco/tiny --images UPSTREAM/coco/tiny --subset --out OUT/tiny",
+)
+"""What is said (ends in a colon) and what is run."""
 
 
 def main() -> None:
@@ -34,47 +65,10 @@ def main() -> None:
     parser.add_argument("upstream", type=Path)
     parser.add_argument("--into", type=Path, metavar="README")
     options = parser.parse_args()
-    score = ["halluscope", "score", "throne", "--labels", LABELS, "--quiet"]
     with tempfile.TemporaryDirectory() as folder:
-        places = {"UPSTREAM": str(options.upstream), "SMOLLM2": smollm2(), "OUT": f"{folder}/throne_coco"}
-        tiny = [
-            "--annotations",
-            "UPSTREAM/coco/tiny",
-            "--images",
-            "UPSTREAM/coco/tiny",
-            "--subset",
-            "--out",
-            "OUT",
-        ]
-        blocks = [
-            "500 descriptions by LLaVA-1.5, read by rules:",
-            block([*score, "--responses", LLAVA, "--judges", "lexical"], places),
-            "Five LVLMs on the same 2,000 images, ranked by class-wise F0.5:",
-            block([*score, "--responses", *FIVE, "--judges", "lexical"], places),
-            "How often the rules misread a text, against the labels of a reader who had not seen them:",
-            block(["python", "benchmarks/lexical_errors.py", "UPSTREAM/responses"], places),
-            f"The first {SLICE} of the 500 with a real language model, and with rules to compare. SmolLM2-135M is "
-            "small enough for two CPU cores and says no to nearly everything: it shows that the engine runs, not how "
-            "LLaVA does.",
-            block(
-                [
-                    *score,
-                    "--responses",
-                    LLAVA,
-                    "--limit",
-                    SLICE,
-                    "--judges",
-                    "SMOLLM2",
-                    "--store",
-                    "OUT.sqlite",
-                ],
-                places,
-            ),
-            block([*score, "--responses", LLAVA, "--limit", SLICE, "--judges", "lexical"], places),
-            "`throne_coco` from 80 real images of COCO:",
-            block(["halluscope", "build", "throne_coco", *tiny], places),
-        ]
-    text = "\n\n".join(blocks)
+        places = {"UPSTREAM": str(options.upstream), "SMOLLM2": smollm2(), "OUT": folder}
+        write_annotations(options.upstream, Path(folder) / "annotations.json")
+        text = "\n\n".join(part if part.endswith(":") else block(part, places) for part in PARTS)
     print(text)
     if options.into:
         before, rest = options.into.read_text(encoding="utf-8").split(BEGIN)
@@ -82,17 +76,35 @@ def main() -> None:
         options.into.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
 
 
-def block(command: list[str], places: dict[str, str]) -> str:
-    """A command and its output, with the places' names in place of the places."""
-    actual = [_replace(word, places) for word in command]
+def write_annotations(upstream: Path, path: Path) -> None:
+    """The labels of the five LVLMs' images in COCO's form, so that POPE questions can be drawn from them."""
+    labels = read_labels(_replace(LABELS, {"UPSTREAM": str(upstream)}))
+    images = read_responses(upstream / "responses" / "pope_instruction1_llava.jsonl").image_ids
+    number = {name: i for i, name in enumerate(COCO.classes, 1)}
+    content = {
+        "images": [{"id": i, "file_name": f"COCO_val2014_{i:012}.jpg"} for i in images],
+        "annotations": [{"image_id": i, "category_id": number[name]} for i in images for name in labels[i]],
+        "categories": [{"id": i, "name": name} for name, i in number.items()],
+    }
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def block(command: str, places: dict[str, str]) -> str:
+    """A command and its output (into a file after ">"), with the places' names in place of the places."""
+    words, _, file = command.partition(" > ")
+    actual = [_replace(word, places) for word in shlex.split(words)]
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
         if actual[0] == "python":
             lexical_errors(actual[2:])
         elif status := cli.main(actual[1:]):
             raise SystemExit(f"{' '.join(actual)} ended with {status}")
-    shown = _replace(output.getvalue().rstrip(), {place: name for name, place in places.items()})
-    return f"```console\n$ {' '.join(command)}\n{shown}\n```"
+    if file:
+        Path(_replace(file, places)).write_text(output.getvalue(), encoding="utf-8")
+    shown = (
+        "" if file else _replace(output.getvalue().rstrip(), {place: name for name, place in places.items()})
+    )
+    return "\n".join(filter(None, ["```console", f"$ {command}", shown, "```"]))
 
 
 def smollm2() -> str:

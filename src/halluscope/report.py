@@ -35,10 +35,12 @@ def throne_table(results: Named, style: str = "simple") -> str:
         *(_short(column) for column in COLUMNS),
         *([f"{_short(RANKED_BY)} interval"] * with_interval),
     ]
-    rows = [
-        [name, *(percent(result[column]) for column in COLUMNS), *([_interval(result)] * with_interval)]
-        for name, result in ranked
-    ]
+    rows = []
+    for name, result in ranked:
+        rows.append([name, *map(percent, _figures(result)), *([_interval(result)] * with_interval)])
+        if "sampled" in result:  # THRONE, supplement, Table 2
+            rows.append(["  on the sampled cells", *map(percent, _figures(result["sampled"]))])
+            rows.append(["  difference", *map(percent, _figures(result["difference"]))])
     return tabulate(
         rows, header, tablefmt=style, disable_numparse=True, colalign=["left"] + ["right"] * (len(header) - 1)
     )
@@ -74,6 +76,10 @@ def to_json(results: Named) -> str:
 def percent(fraction: float | None) -> str:
     """A fraction as a percentage with one decimal, "-" where it is undefined."""
     return "-" if fraction is None or math.isnan(fraction) else f"{100 * fraction:.1f}"
+
+
+def _figures(result: Mapping[str, Any]) -> list[float]:
+    return [result[column] for column in COLUMNS]
 
 
 def _short(column: str) -> str:

@@ -2,10 +2,12 @@
 
 import argparse
 
-from halluscope.cli import score_throne
+from halluscope.cli import score_chair, score_pope, score_throne
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the benchmarks."""
     names = parser.add_subparsers(required=True, metavar="NAME")
     score_throne.add(names.add_parser("throne", help="object hallucination in free-form descriptions"))
+    score_pope.add(names.add_parser("pope", help="yes/no questions about objects, sampled or complete"))
+    score_chair.add(names.add_parser("chair", help="object hallucination in captions, word by word"))

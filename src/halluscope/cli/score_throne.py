@@ -1,29 +1,24 @@
 """`halluscope score throne`: free-form descriptions against the objects of their images."""
 
 import argparse
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from halluscope import report
+from halluscope import report, vocabularies
+from halluscope.cli import common
 from halluscope.judges.replay import ReplayJudge
 from halluscope.metrics import throne
-from halluscope.records import Responses, match, read_labels, read_responses
+from halluscope.object_questions import ObjectQuestion, cells
+from halluscope.question_answers import read_questions
+from halluscope.records import Responses, read_labels
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.set_defaults(run=run)
+    common.add_responses(parser)
     option = parser.add_argument
-    option(
-        "--responses",
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help="JSON lines with image_id and the LVLM's text",
-    )
     option(
         "--labels",
         required=True,
@@ -37,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     option("--questions", nargs="+", default=["paper"], help="paper, released, or templates with {a/an} {x}")
     option("--agreement", default="unanimous", help="unanimous, majority, or how many votes must agree")
-    option("--vocabulary", default="coco", help="whose classes are asked about (default: coco)")
+    option("--vocabulary", default="coco", help="whose classes are asked about: coco (default) or objects365")
     option(
         "--beta", type=float, default=0.5, help="the weight of recall against precision in F (default: 0.5)"
     )
@@ -56,9 +51,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(
         "--all-average", default="pooled", choices=["pooled", "image"], help="over all cells, or over images"
     )
-    option("--bootstrap", type=int, default=1000, metavar="N", help="resamples for the interval; 0 for none")
-    option("--seed", type=int, default=0, help="of the bootstrap")
-    option("--limit", type=int, metavar="N", help="score only the first N responses of each file")
+    option(
+        "--cells", nargs="+", metavar="QUESTIONS", help="also score only what these POPE questions ask about"
+    )
     option("--device", help="where language models run, such as cuda:1 (default: a GPU if there is one)")
     option(
         "--store",
@@ -66,27 +61,19 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="where answers are kept (default: $HALLUSCOPE_STORE or the user's cache)",
     )
     option("--per-class", action="store_true", help="also a table of the classes")
-    option("--per-image", metavar="FILE", help="write what was found, hallucinated and missed in each image")
-    option("--json", action="store_true", help="print JSON instead of tables")
-    option("--style", default="simple", help="of the tables, as tabulate names them: simple, github, ...")
     option("--quiet", action="store_true", help="no progress bars")
+    common.add_output(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Score one or more files of responses; all are read and matched before the first is judged."""
-    sets = [read_responses(path, options.limit) for path in options.responses]
-    labels = read_labels(options.labels)
-    references = [match(responses, labels) for responses in sets]
-    results: list[tuple[str, dict[str, Any]]] = []
-    for responses, objects in zip(sets, references, strict=True):
-        if len(objects) < len(labels):
-            print(
-                f"{responses.name}: {len(objects)} of {len(labels)} labelled images are scored.",
-                file=sys.stderr,
-            )
-        results.append((responses.name, _score(responses, objects, options)))
+    matched = common.read(options.responses, options.limit, read_labels(options.labels))
+    asked = [question for source in options.cells or () for question in read_questions(source)]
+    results = [(responses.name, _score(responses, objects, asked, options)) for responses, objects in matched]
     if options.per_image:
-        _write_images(Path(options.per_image), sets, results)
+        common.write_images(
+            Path(options.per_image), [responses.image_ids for responses, _ in matched], results
+        )
     if options.json:
         print(report.to_json(results))
         return
@@ -97,11 +84,17 @@ def run(options: argparse.Namespace) -> None:
             print(report.class_table(result, options.style))
 
 
-def _score(responses: Responses, objects: list[Sequence[str]], options: argparse.Namespace) -> dict[str, Any]:
+def _score(
+    responses: Responses,
+    objects: list[Sequence[str]],
+    asked: list[ObjectQuestion],
+    options: argparse.Namespace,
+) -> dict[str, Any]:
+    vocabulary = vocabularies.load(options.vocabulary)
     return throne.compute(
         responses.texts,
         objects,
-        vocabulary=options.vocabulary,
+        vocabulary=vocabulary,
         judges=[_judge(name) for name in options.judges],
         questions=options.questions if "{x}" in options.questions[0] else options.questions[0],
         agreement=int(options.agreement) if options.agreement.isdigit() else options.agreement,
@@ -111,6 +104,7 @@ def _score(responses: Responses, objects: list[Sequence[str]], options: argparse
         all_average=options.all_average,
         bootstrap=options.bootstrap,
         seed=options.seed,
+        cells=cells(asked, responses.image_ids, vocabulary) if asked else None,
         image_ids=responses.image_ids,
         per_class=options.per_class,
         per_image=bool(options.per_image),
@@ -122,11 +116,3 @@ def _score(responses: Responses, objects: list[Sequence[str]], options: argparse
 
 def _judge(name: str) -> str | ReplayJudge:
     return ReplayJudge.read(name.removeprefix("replay:")) if name.startswith("replay:") else name
-
-
-def _write_images(path: Path, sets: list[Responses], results: list[tuple[str, dict[str, Any]]]) -> None:
-    """Move the per-image rows out of the results into a file of JSON lines."""
-    with path.open("w", encoding="utf-8") as file:
-        for responses, (name, result) in zip(sets, results, strict=True):
-            for image_id, row in zip(responses.image_ids, result.pop("per_image"), strict=True):
-                file.write(json.dumps({"responses": name, "image_id": image_id} | row) + "\n")

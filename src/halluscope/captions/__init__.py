@@ -1,0 +1,1 @@
+"""Reads image captions the way CHAIR does: tokens, lemmas, double words, and the classes that words stand for."""

@@ -1,0 +1,125 @@
+"""Gives English words their dictionary form, as CHAIR's script does with nltk's tagger and WordNet.
+
+The dictionary is lemminflect's, which comes with the package. It holds a noun's and a verb's reading of a word; which
+of them a text means, nltk's tagger says, and here a few rules about the words around do. Where WordNet gives another
+form than lemminflect, and CHAIR's objects depend on it, `lemmas.toml` beside this module has WordNet's.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib import metadata, resources
+from typing import NamedTuple
+
+from halluscope.errors import MissingExtra
+
+LONGEST = 40
+"""Characters; what is longer is no word and keeps its form."""
+
+
+class _Readings(NamedTuple):
+    """What a word may be: its form as a noun, as a verb, and whether it may be an adjective as it stands."""
+
+    noun: str
+    verb: str
+    is_noun: bool
+    is_adjective: bool
+
+
+class _Tables(NamedTuple):
+    """What `lemmas.toml` holds: the forms that WordNet gives, and the words beside a noun or a verb."""
+
+    nouns: Mapping[str, str]
+    verbs: Mapping[str, str]
+    determiners: frozenset[str]
+    forms_of_be: frozenset[str]
+
+
+def lemmatise(tokens: Sequence[str]) -> list[str]:
+    """The dictionary form of each token, in lower case.
+
+    Raises:
+        MissingExtra: without lemminflect.
+
+    >>> lemmatise(["two", "men", "seated", "on", "benches", "near", "the", "seating", "area"])
+    ['two', 'men', 'seat', 'on', 'bench', 'near', 'the', 'seating', 'area']
+    """
+    return [_lemma(tokens, place) for place in range(len(tokens))]
+
+
+def version() -> str:
+    """The dictionary and its version, for a signature: another dictionary may give other words.
+
+    Raises:
+        MissingExtra: without lemminflect.
+    """
+    _dictionary()
+    return f"lemminflect-{metadata.version('lemminflect')}"
+
+
+def _lemma(tokens: Sequence[str], place: int) -> str:
+    word = tokens[place]
+    readings = _readings(word)
+    if readings.noun != word:
+        return readings.noun
+    if readings.verb == word or not _is_verb(tokens, place):
+        return word
+    return readings.verb
+
+
+def _is_verb(tokens: Sequence[str], place: int) -> bool:
+    """Whether a word that has a verb's ending is a verb here: "a person skiing", but not "the skiing trip"."""
+    word, before, after = tokens[place], *_beside(tokens, place)
+    readings, tables = _readings(word), _tables()
+    if not word.endswith("ing"):
+        return not readings.is_noun
+    if before in tables.determiners or before.endswith("ing") or _readings(before).is_adjective:
+        return False
+    return not readings.is_noun or before in tables.forms_of_be or after in tables.determiners
+
+
+def _beside(tokens: Sequence[str], place: int) -> tuple[str, str]:
+    return tokens[place - 1] if place else "", tokens[place + 1] if place + 1 < len(tokens) else ""
+
+
+@lru_cache(maxsize=2**16)
+def _readings(word: str) -> _Readings:
+    if len(word) > LONGEST or not (word.isascii() and word.isalpha()):
+        return _Readings(word, word, False, False)
+    get, tables = _dictionary(), _tables()
+    nouns, verbs = get(word, upos="NOUN"), get(word, upos="VERB")
+    if not nouns and word.endswith("s"):
+        nouns = get(word, upos="NOUN", lemmatize_oov=True)
+    noun = tables.nouns.get(word) or (nouns[0] if nouns else word)
+    verb = tables.verbs.get(word) or (verbs[0] if verbs else word)
+    is_adjective = word in get(word, upos="ADJ") and word not in get(word, upos="ADV")
+    return _Readings(noun, verb, word in nouns, is_adjective)
+
+
+@cache
+def _dictionary() -> Callable[..., tuple[str, ...]]:
+    try:
+        from lemminflect import getLemma  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise MissingExtra(
+            "CHAIR needs a dictionary of English word forms: pip install 'halluscope[chair]'."
+        ) from error
+
+    def get(word: str, upos: str, lemmatize_oov: bool = False) -> tuple[str, ...]:
+        found: tuple[str, ...] = getLemma(word, upos=upos, lemmatize_oov=lemmatize_oov)
+        return found
+
+    return get
+
+
+@cache
+def _tables() -> _Tables:
+    file = resources.files(__package__).joinpath("lemmas.toml")
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    unknown = {word: word for word in tables["unknown_to_wordnet"]}
+    return _Tables(
+        nouns=tables["nouns"] | unknown,
+        verbs=tables["verbs"],
+        determiners=frozenset(tables["determiners"]),
+        forms_of_be=frozenset(tables["forms_of_be"]),
+    )

@@ -1,0 +1,103 @@
+"""CHAIR's synonym list: which words stand for which of COCO's 80 classes.
+
+The list is the authors' file (BSD-2-Clause), a line a class with its name first. It is not part of this package: the
+user names it, or it is fetched once and checked by its sha256.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from halluscope import vocabularies
+
+URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
+SHA256 = "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2"
+BYTES = 3577
+OFFICIAL = "official"
+
+
+@dataclass(frozen=True)
+class Synonyms:
+    """A synonym list.
+
+    Attributes:
+        name: "official", or "other-<8 hexadecimal digits of the file's sha256>".
+        class_of: word or double word -> class.
+    """
+
+    name: str
+    class_of: Mapping[str, str]
+
+
+def load(path: str | Path | None = None, allow_other: bool = False) -> Synonyms:
+    """Read the synonym list.
+
+    Args:
+        path: the file; None fetches the official one, or takes it from the user's cache.
+        allow_other: accept a file that is not the official one.
+
+    Raises:
+        ValueError: for a file with another checksum (unless allowed), or that is no such list.
+        FileNotFoundError: if there is no such file.
+        BuildError: when the official list cannot be downloaded.
+    """
+    from halluscope.building.fetch import sha256_of
+
+    file = _fetch() if path is None else Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(
+            f"There is no synonym list {file}. Leave the option out to fetch it from {URL}."
+        )
+    sha256 = sha256_of(file)
+    if sha256 != SHA256 and not allow_other:
+        raise ValueError(
+            f"{file} is not CHAIR's synonym list: its sha256 is {sha256}, expected {SHA256} ({URL}). "
+            "CHAIR scores from another list cannot be compared; pass allow_other_synonyms=True "
+            "(--allow-other-synonyms) if you mean it, and the signature says so."
+        )
+    name = OFFICIAL if sha256 == SHA256 else f"other-{sha256[:8]}"
+    return Synonyms(name, _parse(file))
+
+
+def _fetch() -> Path:
+    from halluscope.building.fetch import download
+    from halluscope.building.spec import Source
+
+    return download(Source(URL, SHA256, BYTES), "synonyms")
+
+
+def _parse(file: Path) -> dict[str, str]:
+    """Read the lines as the published script does: words are divided by a comma and one space.
+
+    So a word after two spaces keeps one of them and is never found (" motor bike", " cheesecake" in the official
+    list), and neither is one with a capital ("iPhone").
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is no synonym list: byte {error.start:,} is not UTF-8.") from error
+    rows = [line.strip().split(", ") for line in lines if line.strip()]
+    _check(rows, file)
+    class_of: dict[str, str] = {}
+    for number, (name, *words) in enumerate(rows, 1):
+        for word in (name, *words):
+            if class_of.setdefault(word, name) != name:
+                raise ValueError(
+                    f"{file}, class {number} ({name}): {word!r:.80} stands for {class_of[word]} already; "
+                    "expected each word under one class."
+                )
+    return class_of
+
+
+def _check(rows: list[list[str]], file: Path) -> None:
+    classes = vocabularies.load("coco").classes
+    if len(rows) != len(classes):
+        raise ValueError(
+            f"{file} has {len(rows)} lines; expected {len(classes)}, one for each of COCO's classes, its name first."
+        )
+    for name, expected in zip(sorted(row[0] for row in rows), sorted(classes), strict=True):
+        if name != expected:
+            raise ValueError(
+                f"{file}: the first words of the lines are not COCO's {len(classes)} classes: found {name!r:.80} "
+                f"where {expected!r} was expected (in alphabetical order)."
+            )
