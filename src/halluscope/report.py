@@ -87,8 +87,7 @@ def _short(column: str) -> str:
 
 
 def _interval(result: Mapping[str, Any]) -> str:
-    low, high = result["interval"][RANKED_BY] if "interval" in result else (math.nan, math.nan)
-    return f"{percent(low)} to {percent(high)}"
+    return " to ".join(map(percent, result["interval"][RANKED_BY])) if "interval" in result else ""
 
 
 def _or(value: float, otherwise: float) -> float:

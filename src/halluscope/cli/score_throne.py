@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from halluscope import report, vocabularies
+from halluscope import published, report, vocabularies
 from halluscope.cli import common
 from halluscope.judges.replay import ReplayJudge
 from halluscope.metrics import throne
@@ -60,6 +60,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="where answers are kept (default: $HALLUSCOPE_STORE or the user's cache)",
     )
+    option("--compare", action="store_true", help="among the paper's results (Tables 1 and 2)")
     option("--per-class", action="store_true", help="also a table of the classes")
     option("--quiet", action="store_true", help="no progress bars")
     common.add_output(parser)
@@ -77,7 +78,8 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(report.to_json(results))
         return
-    print(report.throne_table(results, options.style))
+    shown = published.among(results, f"throne_{options.vocabulary}") if options.compare else results
+    print(report.throne_table(shown, options.style))
     for name, result in results:
         print("\n".join([f"\n{name}", *(f"  {line}" for line in report.remarks(result))]))
         if options.per_class:

@@ -1,0 +1,66 @@
+"""HallusionBench for `evaluate`: a thin module over the installed package `halluscope`."""
+
+import datasets
+import evaluate
+
+from halluscope.control_pairs import read
+from halluscope.metrics import hallusionbench, module
+
+_DESCRIPTION = """
+HallusionBench asks yes/no questions about original and edited images, and the same ones without an image. Judged
+answers become accuracies of questions, control pairs and figures, a yes/no bias, a consistency test, and a diagnosis:
+does the model fail because it follows what it knows (language hallucination), or because it sees wrongly (visual
+illusion)?
+"""
+
+_CITATION = """
+@inproceedings{guan2024hallusionbench,
+  title={{HallusionBench}: An Advanced Diagnostic Suite for Entangled Language Hallucination
+         and Visual Illusion in Large Vision-Language Models},
+  author={Guan, Tianrui and Liu, Fuxiao and Wu, Xiyang and Xian, Ruiqi and Li, Zongxia and Liu, Xiaoyu and Wang, Xijun
+          and Chen, Lichang and Huang, Furong and Yacoob, Yaser and Manocha, Dinesh and Zhou, Tianyi},
+  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition (CVPR)},
+  pages={14375--14385},
+  year={2024}
+}
+"""
+
+_ROW = {
+    "category": datasets.Value("string"),
+    "subcategory": datasets.Value("string"),
+    "set_id": datasets.Value("int64"),
+    "figure_id": datasets.Value("int64"),
+    "question_id": datasets.Value("int64"),
+    "visual_input": datasets.Value("int64"),
+    "question": datasets.Value("string"),
+    "gt_answer": datasets.Value("string"),
+    "gt_answer_details": datasets.Value("string"),
+}
+
+
+class HallusionBench(module.Module):
+    """See `halluscope.metrics.hallusionbench.compute` for every option and result."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=hallusionbench.compute.__doc__,
+            features=datasets.Features({"predictions": datasets.Value("string"), "references": _ROW}),
+            reference_urls=[
+                "https://arxiv.org/abs/2310.14566",
+                "https://github.com/tianyi-lab/HallusionBench",
+            ],
+        )
+
+    def add(self, *, prediction=None, reference=None, **more):
+        """Add an answer and its row; evaluate would refuse a row with a null or a further column."""
+        super().add(prediction=prediction, reference=read(reference, "reference").row, **more)
+
+    def add_batch(self, *, predictions=None, references=None, **more):
+        """Add answers and their rows."""
+        known = [read(row, f"references[{number}]").row for number, row in enumerate(references or [])]
+        super().add_batch(predictions=predictions, references=known, **more)
+
+    def _compute(self, predictions, references, **options):
+        return hallusionbench.compute(predictions, references, **options)

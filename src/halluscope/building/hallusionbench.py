@@ -1,0 +1,132 @@
+"""The rows of `hallusionbench`: a question, its right answer, its image, and the keys of its pair and figure."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from datasets import Features, Image, Value
+from tqdm import tqdm
+
+from halluscope.building import images
+from halluscope.building.fetch import Readable
+from halluscope.building.parquet import Table
+from halluscope.control_pairs import DEPENDENT, ROLES, SUPPLEMENT, VisualQuestion, read_all
+from halluscope.errors import BuildError
+
+Row = tuple[VisualQuestion, Mapping[str, Any]]
+"""A question, and upstream's row of it."""
+
+
+def read(file: Readable) -> list[Row]:
+    """Read HallusionBench.json, in its order.
+
+    Raises:
+        BuildError: for a file of another form, a broken row, or a question that comes twice.
+    """
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BuildError(f"{file} is not JSON, or is cut off: {error}.") from error
+    if not isinstance(rows, list) or not rows:
+        raise BuildError(
+            f"{file} holds {str(rows)[:80]!r}; expected a list of questions: HallusionBench.json."
+        )
+    try:
+        questions = read_all(rows, str(file))
+    except ValueError as error:
+        raise BuildError(str(error)) from error
+    for question in questions:
+        if not question.question:
+            raise BuildError(f"{file}: the question {question.id} has no text.")
+    return list(zip(questions, rows, strict=True))
+
+
+def counts(rows: Sequence[Row]) -> dict[str, Any]:
+    """What stats.json says of the rows: Figure 2 of the paper."""
+    questions = [question for question, _ in rows]
+    category = Counter(question.category for question in questions)
+    role = Counter(question.role for question in questions)
+    cell = Counter((question.group, question.role) for question in questions)
+    return {
+        "questions": len(questions),
+        "visual_dependent": category[DEPENDENT],
+        "visual_supplement": category[SUPPLEMENT],
+        **{name: role[name] for name in ROLES},
+        "pairs": len({question.pair for question in questions}),
+        "figures": len({question.figure for question in questions} - {None}),
+        "answers_yes": sum(question.yes for question in questions),
+        "questions_per_subcategory": {
+            group: {name: cell[group, name] for name in ROLES}
+            for group in sorted({question.group for question in questions})
+        },
+    }
+
+
+def check_images(rows: Sequence[Row], folder: Readable) -> None:
+    """Decode the image of every figure.
+
+    Raises:
+        BuildError: for an image that is missing or cannot be decoded.
+    """
+    names = sorted({name for question, _ in rows if (name := file_name(question))})
+    # Only the whole path tells 0_0.png of one subcategory from that of another.
+    if absent := [name for name in names if not (folder / name).is_file()]:
+        raise BuildError(
+            f"{len(absent):,} of the {len(names):,} images are not in {folder}: {', '.join(absent[:5])}. "
+            "Name the folder hallusion_bench, which holds VD and VS, or its zip."
+        )
+    images.check(names, folder)
+
+
+def file_name(question: VisualQuestion) -> str | None:
+    """The image's file in the folder hallusion_bench, such as "VD/ocr/3_1.png"."""
+    return None if question.figure is None else f"{question.figure}.png"
+
+
+def table(rows: Sequence[Row], split: str, folder: Readable | None) -> Table:
+    """The rows to write, with images when there is a folder to read them from."""
+    columns = {
+        "category": Value("string"),
+        "subcategory": Value("string"),
+        "visual_input": Value("int64"),
+        "set_id": Value("int64"),
+        "figure_id": Value("int64"),
+        "question_id": Value("int64"),
+        "question": Value("string"),
+        "gt_answer": Value("string"),
+        "gt_answer_details": Value("string"),
+        "sample_note": Value("string"),
+        "filename": Value("string"),
+        "image": Image(),
+        "pair": Value("string"),
+        "figure": Value("string"),
+        "role": Value("string"),
+    }
+    if folder is None:
+        del columns["image"]
+    return Table(Features(columns), _rows(rows, folder), split)
+
+
+def _rows(rows: Sequence[Row], folder: Readable | None) -> Iterator[dict[str, Any]]:
+    for question, upstream in tqdm(rows, desc="writing", unit="question", disable=None):
+        name = file_name(question)
+        row = {
+            "category": question.category,
+            "subcategory": question.subcategory,
+            "visual_input": question.visual_input,
+            "set_id": question.set_id,
+            "figure_id": question.figure_id,
+            "question_id": question.question_id,
+            "question": question.question,
+            "gt_answer": "yes" if question.yes else "no",
+            "gt_answer_details": question.details,
+            "sample_note": upstream.get("sample_note"),
+            "filename": name,
+            "pair": question.pair,
+            "figure": question.figure,
+            "role": question.role,
+        }
+        if folder is not None:
+            row["image"] = {"bytes": images.read(name, folder), "path": name} if name else None
+        yield row

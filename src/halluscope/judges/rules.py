@@ -1,0 +1,210 @@
+"""Reads a free-text answer to a yes/no question as yes, no or uncertain. Every rule has a name; no model is asked.
+
+The rules, in order; the first that applies decides:
+
+- `empty`: no letter in it: unread.
+- `undecided`: it opens with a no and goes on to say that the question cannot be answered: uncertain.
+- `contradiction`: it opens with one of yes and no and concludes with the other: uncertain.
+- `conclusion`: "so, yes", "the answer is no", "Final answer: yes": that; the last one counts.
+- `opening`: it begins with a yes or a no: that. A "no" that belongs to a noun ("No data ...") does not count.
+- `single word`: a yes stands alone somewhere and no "no", or the reverse: that.
+- `refusal`: "I cannot determine", "without the chart", "it depends": uncertain.
+- `restated`: a sentence holds the question's words in their order: yes, or no if the sentence denies.
+- `unread`: none of them. That is no answer; whoever counts has to say how many there are.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+KEY = "rules-1"
+"""Stands in a signature; the number goes up when a rule changes."""
+
+YES, NO, UNCERTAIN = "yes", "no", "uncertain"
+
+LONGEST = 20_000
+"""Characters of an answer that are read; what follows is a model that did not stop."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What an answer says.
+
+    Attributes:
+        answer: "yes", "no", "uncertain", or None where no rule could read it.
+        rule: the name of the rule that decided.
+    """
+
+    answer: str | None
+    rule: str
+
+
+@lru_cache(maxsize=10_000)
+def read(answer: str, question: str = "") -> Reading:
+    """Read an answer.
+
+    Args:
+        answer: a model's raw text.
+        question: what it was asked; without it the rule `restated` cannot apply.
+
+    >>> read("Yes, it is.").answer, read("**No**").answer, read("I cannot tell.").answer
+    ('yes', 'no', 'uncertain')
+    >>> read("The bar is not red.", "Is the bar red?")
+    Reading(answer='no', rule='restated')
+    >>> read("A dog.").answer is None
+    True
+    """
+    text = _plain(answer[:LONGEST])
+    if not _LETTER.search(text):
+        return Reading(None, "empty")
+    opening, conclusion = _opening(text), _conclusion(text)
+    if opening == NO and conclusion is None and _REFUSAL.search(_first_sentence(text)):
+        return Reading(UNCERTAIN, "undecided")
+    if opening and conclusion and opening != conclusion:
+        return Reading(UNCERTAIN, "contradiction")
+    if conclusion:
+        return Reading(conclusion, "conclusion")
+    if opening:
+        return Reading(opening, "opening")
+    if word := _single(text):
+        return Reading(word, "single word")
+    if _REFUSAL.search(text):
+        return Reading(UNCERTAIN, "refusal")
+    if stated := _restated(text, _plain(question[:LONGEST])):
+        return Reading(stated, "restated")
+    return Reading(None, "unread")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What the rules look for, in lowercased text.
+_LETTER = re.compile(r"[^\W\d_]")
+_MARKUP = re.compile(r"[*_`#>]+(?!\s*\d)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+
+_PLAIN_YES = ("yes", "yeah", "yep")
+_SAYS = {
+    **dict.fromkeys((*_PLAIN_YES, "true", "correct", "indeed", "certainly", "definitely"), YES),
+    **dict.fromkeys(("no", "nope", "false", "incorrect", "not really", "not exactly", "definitely not"), NO),
+}
+_WORD = "|".join(sorted(_SAYS, key=len, reverse=True))
+_LABEL = r"(?:final |short |my )?(?:answer|response|output|a)\s*[:=-]\W*"
+_PREAMBLE = rf"\W*(?:{_LABEL}|(?:sure|okay|ok|well|sorry|hmm|ah)\W+)*"
+_OPENING = re.compile(rf"{_PREAMBLE}({_WORD})(?:$|[^\w\s]|\s+(?P<next>[^\W\d_']+)?)")
+_EITHER = re.compile(r"\W{0,3}(?:(?:and|or)\W)?\W{0,3}(?:yes|no)\b")
+_AFTER_NO = _words(
+    "the this that these those there it its they he she we you i a an in on at for from of as according based "
+    "because since both all neither not isn doesn don aren wasn"
+)
+_CONCLUSION = re.compile(
+    r"\b(?:(?:so|thus|therefore|hence|consequently|overall|in conclusion|in summary|in short)(?:\s+the answer is)?"
+    r"|(?:final |correct |the )?answer(?: to (?:the|this|your) question)?(?: is|\s?:)"
+    r"|i (?:would|will|'d|'ll) (?:say|answer)(?: with)?)"
+    r"[\s:,\"'(\[]*(yes|no)\b(?=\W*$|\s*[^\w\s]|\s+(?:the|there|it|this))"
+)
+_ALONE = re.compile(r"(?:^|[\"'(\[:;,.!?\n-]\s*)(yes|no)(?=[\"')\],.;:!?\n-]|\s*$)")
+
+_UNABLE = r"(?:cannot|can't|can not|could not|couldn't|do not|don't|(?:am|'m) (?:unable|not able) to)"
+_FIND_OUT = "(?:answer|determine|confirm|tell|say|know|verify|provide|assess|identify|access|help|be (?:sure|certain))"
+_SETTLE = r"(?:\w+ )?(?:answer|determine|confirm|tell|say|know|verify)"
+_SETTLED = r"(?:\w+ )?(?:answered|determined|confirmed|verified|known|inferred)"
+_FACTS = r"(?:data|information|access|knowledge|values|projections|context|details?|figures|statistics)"
+_SOURCE = r"(?:data|chart|image|context|information|table|map|figure|picture)"
+_REFUSAL = re.compile(
+    rf"\b(?:i|we|one) {_UNABLE} (?:\w+ ){{0,2}}{_FIND_OUT}\b"
+    rf"|\b(?:i|we) (?:do not|don't) (?:\w+ )?have (?:\w+[- ]){{0,8}}{_FACTS}\b"
+    rf"|\b(?:i|we) (?:cannot|can't|can not) (?:see|view) (?:the|an?|any) {_SOURCE}\b|\b(?:have )?no idea\b"
+    r"|\bi(?: am|'m) (?:not (?:\w+ )?(?:sure|certain)|uncertain|unsure)\b"
+    rf"|\b(?:cannot|can't|can not|could not) be {_SETTLED}\b"
+    rf"|\b(?:(?:not |im)possible (?:for me )?|difficult |hard )to {_SETTLE}\b"
+    r"|\bwithout (?:seeing|access to"
+    rf"|(?:the|a|any|an|more|further|additional|specific) (?:\w+ ){{0,2}}{_SOURCE})\b"
+    r"|\b(?:insufficient|not (?:enough|sufficient)|isn't enough) (?:\w+ )?(?:information|context|data)\b"
+    r"|\b(?:does|do|did) not (?:provide|contain|conclusively|specify|clearly (?:show|indicate))\b"
+    r"|\b(?:it|that|the answer) depends\b|\b(?:it is|it's|is) (?:unclear|uncertain|unknown|not clear)\b"
+    r"|\b(?:uncertain|undetermined|unclear|unknown)\W*$"
+    rf"|\bno {_SOURCE} (?:\w+ ){{0,2}}(?:provided|available|given|attached|included)\b"
+)
+
+
+def _plain(text: str) -> str:
+    """Lowercased, with plain quotes and without Markdown's marks."""
+    return _MARKUP.sub("", text.lower().replace("\u2019", "'").replace("\u2018", "'")).strip()
+
+
+def _opening(text: str) -> str | None:
+    found = _OPENING.match(text)
+    if not found or _EITHER.match(text, found.end(1)):
+        return None
+    word, follows = found[1], found["next"]
+    stands = word in _PLAIN_YES or follows is None or (word == "no" and follows in _AFTER_NO)
+    return _SAYS[word] if stands else None
+
+
+def _conclusion(text: str) -> str | None:
+    found = _CONCLUSION.findall(text)
+    return found[-1] if found else None
+
+
+def _first_sentence(text: str) -> str:
+    return _SENTENCE_END.split(text, maxsplit=1)[0]
+
+
+def _single(text: str) -> str | None:
+    words = set(_ALONE.findall(text))
+    return words.pop() if len(words) == 1 else None
+
+
+# The rule `restated`.
+_TOKEN = re.compile(r"n't\b|[a-z]+|\d+(?:[.,]\d+)*|[<>=+]|[^\W\d_]")
+_SIGNS = {"<": "less", ">": "greater", "=": "equal"}
+_EMPTY = _words(
+    "a an the is are was were be been being do does did has have had of in on at to for from by with and or as it its "
+    "this that these those there they any some image picture chart map figure will would can could shall should "
+    "appear appears seem seems whether"
+)
+_DENIES = _words("no not n't never neither none nor cannot")
+_DOUBTS = _words("might may maybe perhaps if whether possibly probably unless instead rather although")
+_CONTEXT = re.compile(r"^.*,\s*(?=(?:is|are|was|were|do|does|did|can|has|have)\b)")
+
+
+def _restated(text: str, question: str) -> str | None:
+    """Whether a sentence states or denies what was asked, with its words in its order.
+
+    Only the last sentence of the question asks, less what stands before its verb ("According to the map, ..."); two
+    words at least have to be there.
+    """
+    asked = [part for part in _SENTENCE_END.split(question) if part.rstrip().endswith("?")]
+    wanted = _content(_CONTEXT.sub("", asked[-1])) if asked else []
+    if len(wanted) < 2 or _DENIES.intersection(wanted):
+        return None
+    readings = {_stand(sentence, wanted) for sentence in _SENTENCE_END.split(text)} - {None}
+    return readings.pop() if len(readings) == 1 else None
+
+
+def _stand(sentence: str, wanted: list[str]) -> str | None:
+    tokens = _TOKEN.findall(sentence.replace("cannot", "can not"))
+    remaining = iter(_content(sentence))
+    if (
+        sentence.endswith("?")
+        or _DOUBTS.intersection(tokens)
+        or not all(word in remaining for word in wanted)
+    ):
+        return None
+    denials = sum(token in _DENIES for token in tokens)
+    return (YES, NO)[denials] if denials < 2 else None
+
+
+def _content(text: str) -> list[str]:
+    """The words that carry meaning, less their endings."""
+    tokens = (_SIGNS.get(token, token) for token in _TOKEN.findall(text))
+    return [_stem(token) for token in tokens if token not in _EMPTY]
+
+
+def _stem(word: str) -> str:
+    for ending in ("ies", "ing", "es", "ed", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word

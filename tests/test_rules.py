@@ -1,0 +1,121 @@
+"""The judge `rules`: each rule by its name, and texts that want to do harm."""
+
+import time
+
+import pytest
+
+from halluscope.judges import rules
+from halluscope.judges.hallusionbench_prompts import read_correctness, read_same
+
+BAR = "According to the chart, is the red bar taller than the blue bar?"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "rule"),
+    [
+        ("Yes, it is.", "yes", "opening"),
+        ("no", "no", "opening"),
+        ("NO.", "no", "opening"),
+        ("**No**, the bar is blue.", "no", "opening"),
+        ("No the bar is blue.", "no", "opening"),
+        ("Yes the bar is red.", "yes", "opening"),
+        ("Answer: yes", "yes", "conclusion"),
+        ("Final answer: No.", "no", "conclusion"),
+        ("Sure! Yes.", "yes", "opening"),
+        ("True.", "yes", "opening"),
+        ("Not really.", "no", "opening"),
+        ("Incorrect, it is blue.", "no", "opening"),
+        ("The sides are 3 and 4. So, yes, it is 5.", "yes", "conclusion"),
+        ("Let us see. Therefore, the answer is **no**.", "no", "conclusion"),
+        ("I looked at both bars. My reading: no.", "no", "single word"),
+        ("Based on the chart, yes.", "yes", "single word"),
+        ("I cannot determine that from the image.", "uncertain", "refusal"),
+        ("I’m sorry, but without the chart I can’t answer this.", "uncertain", "refusal"),
+        ("I don't have access to the specific data.", "uncertain", "refusal"),
+        ("It depends on the scale.", "uncertain", "refusal"),
+        ("Unclear.", "uncertain", "refusal"),
+        ("No data provided.", "uncertain", "refusal"),
+        ("No, I cannot tell which is taller.", "uncertain", "undecided"),
+        ("Yes. On reflection, the answer is no.", "uncertain", "contradiction"),
+        ("The red bar is taller than the blue bar.", "yes", "restated"),
+        (
+            "The red bar isn't taller than the blue one. The red bar is not taller than the blue bar.",
+            "no",
+            "restated",
+        ),
+        ("", None, "empty"),
+        ("?!", None, "empty"),
+        ("A dog.", None, "unread"),
+        ("The blue bar is taller than the red bar.", None, "unread"),
+        ("If the red bar were taller than the blue bar, it would show.", None, "unread"),
+        ("Red: no. Blue: yes.", None, "unread"),
+        ("yesterday", None, "unread"),
+        ("Nothing", None, "unread"),
+        ("Correct order of the bars", None, "unread"),
+        ("不知道", None, "unread"),
+    ],
+)
+def test_each_rule(text, answer, rule):
+    assert rules.read(text, BAR) == rules.Reading(answer, rule)
+
+
+def test_a_statement_needs_the_question():
+    text = "The red bar is taller than the blue bar."
+    assert rules.read(text).answer is None
+    assert rules.read(text, BAR).answer == "yes"
+    assert rules.read(text, "Is the bar red or is it not?").answer is None
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "{question} %s {0} {{yes}}",
+        "__import__('os').system('true')",
+        "\x00\ud800 yes",
+        "yes" * 100_000,
+        "without the " * 50_000,
+        "i don't have " + "a " * 50_000,
+        "so " * 50_000,
+        "answer: " * 30_000,
+        "(" * 200_000,
+        "not " * 50_000,
+    ],
+)
+def test_hostile_texts_are_read_quickly_or_not_at_all(hostile):
+    start = time.perf_counter()
+    assert rules.read(hostile, hostile + "?").answer in (None, "yes", "no", "uncertain")
+    assert time.perf_counter() - start < 2
+
+
+def test_the_same_text_is_read_the_same():
+    rules.read.cache_clear()
+    first = rules.read("Yes, it is.", BAR)
+    rules.read.cache_clear()
+    assert rules.read("Yes, it is.", BAR) == first
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("correct", "correct"),
+        ("“Incorrect”.", "incorrect"),
+        ("**Unclear**\nThe answer takes no side.", "unclear"),
+        ("Output: correct", "correct"),
+        ("Correct. The answer is not incorrect.", None),
+        ("Not correct", None),
+        ("Correct answer: no", None),
+        ("correct or incorrect", None),
+        ("", None),
+    ],
+)
+def test_a_judges_reply_is_read_strictly(reply, verdict):
+    assert read_correctness(reply) == verdict
+
+
+def test_whether_two_answers_agree_is_read_strictly():
+    assert [read_same(reply) for reply in ("Same.", "different", "not the same", "same, different")] == [
+        "same",
+        "different",
+        None,
+        None,
+    ]
