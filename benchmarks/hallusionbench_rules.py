@@ -15,9 +15,9 @@ from typing import Any
 
 from tabulate import tabulate
 
-from halluscope.control_pairs import VisualQuestion, read_all
 from halluscope.judges import rules
 from halluscope.metrics import hallusionbench
+from halluscope.records.control_pairs import VisualQuestion, read_all
 from halluscope.report import percent
 
 JOINED_BY = ("category", "subcategory", "set_id", "figure_id", "question")

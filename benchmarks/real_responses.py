@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from halluscope import cli
-from halluscope.records import read_labels, read_responses
+from halluscope.records.presence import read_labels, read_responses
 from halluscope.vocabularies import load
 from lexical_errors import main as lexical_errors
 

@@ -15,7 +15,7 @@ from typing import Any
 from halluscope.building import coco, command, output, pope
 from halluscope.building.fetch import Fetched, fetch, sha256_of
 from halluscope.building.spec import Spec, load
-from halluscope.object_questions import SAMPLINGS, ObjectQuestion, read_official
+from halluscope.records.object_questions import SAMPLINGS, ObjectQuestion, read_official
 
 NAME = "pope"
 CONFIGS = ("coco", "aokvqa", "gqa")

@@ -17,10 +17,10 @@ from PIL import Image as Pillow
 
 from halluscope import cli, published
 from halluscope.building.spec import read as read_spec
-from halluscope.control_pairs import read_all
 from halluscope.errors import BuildError
 from halluscope.judges import hallusionbench_prompts as prompts
 from halluscope.metrics import hallusionbench
+from halluscope.records.control_pairs import read_all
 from halluscope.scoring.hallusionbench import FAILURES, Layout, diagnose, needs_same
 from halluscope.share import share
 
@@ -689,7 +689,7 @@ def test_files_that_do_not_fit(files, capsys):
     assert "holds 1 answers without ids and the dataset 12 questions" in capsys.readouterr().err
     (files / "mine.json").write_text("[{")
     assert score(files, str(files / "mine.json")) == 2
-    assert "neither a JSON list nor JSON lines" in capsys.readouterr().err
+    assert "is not JSON, or is cut off" in capsys.readouterr().err
     (files / "mine.json").write_text('[{"set_id": 1}]')
     assert score(files, str(files / "mine.json")) == 2
     assert "answer 1 has no text" in capsys.readouterr().err

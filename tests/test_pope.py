@@ -20,7 +20,7 @@ from halluscope.building import pope as building
 from halluscope.building.coco import CocoTable
 from halluscope.errors import BuildError
 from halluscope.metrics import pope
-from halluscope.object_questions import SAMPLINGS, irregular, read_official
+from halluscope.records.object_questions import SAMPLINGS, irregular, read_official
 from halluscope.share import share
 
 ROOT = Path(__file__).parents[1]

@@ -21,7 +21,7 @@ from halluscope.building.output import target
 from halluscope.building.presence import Pictures
 from halluscope.building.presence import build as build_presence
 from halluscope.errors import BuildError
-from halluscope.pope_c import Joined
+from halluscope.records.pope_c import Joined
 from halluscope.share import share
 
 BUILDER = runpy.run_path(str(share("builders", "pope_c.py")))

@@ -4,7 +4,7 @@ import json
 import datasets
 import pytest
 
-from halluscope.records import match, read_labels, read_responses
+from halluscope.records.presence import match, read_labels, read_responses
 
 
 def lines(path, *rows):
@@ -33,9 +33,9 @@ def test_responses(tmp_path):
         ([{"image_id": "x", "caption": "a"}], "image_id is 'x'; expected a whole number"),
         (
             [{"image_id": 1, "caption": "a"}, {"image_id": 1, "caption": "b"}],
-            "line 2: image_id 1 stands in line 1",
+            "line 2: image_id 1 stands in .* line 1",
         ),
-        ([[1, 2]], "line 1: expected an object"),
+        ([[1, 2]], "entry 1: expected an object"),
         ([], "holds no response"),
     ],
 )

@@ -164,7 +164,9 @@ def test_no_option_is_missing_from_the_signature():
 def test_the_readme_shows_a_signature_of_today():
     shown = next(line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("throne|"))
     now = throne.compute([""], [[]], judges="lexical", bootstrap=1000)["signature"]
-    assert [part.split(":")[0] for part in shown.split("|")] == [part.split(":")[0] for part in now.split("|")]
+    assert [part.split(":")[0] for part in shown.split("|")] == [
+        part.split(":")[0] for part in now.split("|")
+    ]
 
 
 GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-is-loaded"}

@@ -3,8 +3,8 @@
 import datasets
 import evaluate
 
-from halluscope.control_pairs import read
 from halluscope.metrics import hallusionbench, module
+from halluscope.records.control_pairs import read
 
 _DESCRIPTION = """
 HallusionBench asks yes/no questions about original and edited images, and the same ones without an image. Judged

@@ -11,8 +11,8 @@ from tqdm import tqdm
 from halluscope.building import images
 from halluscope.building.fetch import Readable
 from halluscope.building.parquet import Table
-from halluscope.control_pairs import DEPENDENT, ROLES, SUPPLEMENT, VisualQuestion, read_all
 from halluscope.errors import BuildError
+from halluscope.records.control_pairs import DEPENDENT, ROLES, SUPPLEMENT, VisualQuestion, read_all
 
 Row = tuple[VisualQuestion, Mapping[str, Any]]
 """A question, and upstream's row of it."""

@@ -22,7 +22,7 @@ from halluscope import questions, vocabularies
 from halluscope.building.coco import CocoImage, CocoTable
 from halluscope.building.parquet import Table
 from halluscope.errors import BuildError
-from halluscope.object_questions import SAMPLINGS, ObjectQuestion, irregular, unique_questions
+from halluscope.records.object_questions import SAMPLINGS, ObjectQuestion, irregular, unique_questions
 
 Choice = Callable[[int, NDArray[np.int64]], int]
 """`choice(class just asked about, absent classes left)` gives one of them."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from halluscope.records import Responses, match, read_responses
+from halluscope.records.presence import Responses, match, read_responses
 
 Results = list[tuple[str, dict[str, Any]]]
 """The name of what was scored, and its result."""

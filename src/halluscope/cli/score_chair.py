@@ -11,7 +11,7 @@ from halluscope.captions import synonyms
 from halluscope.cli import common
 from halluscope.cli.common import Results
 from halluscope.metrics import chair
-from halluscope.records import read_labels
+from halluscope.records.presence import read_labels
 from halluscope.report import percent, to_json
 
 COLUMNS = ("chair_s", "chair_i", "recall")

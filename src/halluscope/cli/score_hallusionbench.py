@@ -10,8 +10,8 @@ from tabulate import tabulate
 
 from halluscope import published
 from halluscope.cli import common
-from halluscope.hallusionbench_records import Matched, Row, read_answers, read_rows
 from halluscope.metrics import hallusionbench
+from halluscope.records.hallusionbench import Matched, Row, read_answers, read_rows
 from halluscope.report import Named, percent, to_json
 
 NAME = "hallusionbench"

@@ -11,8 +11,9 @@ from tabulate import tabulate
 from halluscope import report
 from halluscope.cli import common
 from halluscope.metrics import pope
-from halluscope.object_questions import SAMPLINGS, ObjectQuestion
-from halluscope.question_answers import match, read_answers, read_questions
+from halluscope.records.files import plain_name
+from halluscope.records.object_questions import SAMPLINGS, ObjectQuestion
+from halluscope.records.question_answers import match, read_answers, read_questions
 from halluscope.replies import PARSERS
 
 ALL = "all"
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
     parsers = list(PARSERS) if options.parser == ALL else [options.parser]
     results = [
         (
-            Path(file).name.removesuffix(".gz").removesuffix(".jsonl"),
+            plain_name(Path(file)),
             parser,
             _score(texts, questions, parser, options),
         )

@@ -9,9 +9,9 @@ from halluscope import published, report, vocabularies
 from halluscope.cli import common
 from halluscope.judges.replay import ReplayJudge
 from halluscope.metrics import throne
-from halluscope.object_questions import ObjectQuestion, cells
-from halluscope.question_answers import read_questions
-from halluscope.records import Responses, read_labels
+from halluscope.records.object_questions import ObjectQuestion, cells
+from halluscope.records.presence import Responses, read_labels
+from halluscope.records.question_answers import read_questions
 
 
 def add(parser: argparse.ArgumentParser) -> None:

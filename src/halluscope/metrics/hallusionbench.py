@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from halluscope import replies
 from halluscope.answers import NO, YES
-from halluscope.control_pairs import NO_VISUAL, VisualQuestion, describe, read_all
 from halluscope.judges import hallusionbench_prompts as prompts
 from halluscope.judges import rules
 from halluscope.metrics.inputs import check_texts
+from halluscope.records.control_pairs import NO_VISUAL, VisualQuestion, describe, read_all
 from halluscope.scoring import hallusionbench as scoring
 from halluscope.scoring.bootstrap import Bootstrap
 from halluscope.scoring.hallusionbench import CORRECT, FAILURES, INCORRECT, UNCERTAIN, Layout, Tally

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from halluscope import replies
 from halluscope.metrics.inputs import check_texts
-from halluscope.object_questions import SAMPLINGS
-from halluscope.object_questions import unique_questions as unique_questions
+from halluscope.records.object_questions import SAMPLINGS
+from halluscope.records.object_questions import unique_questions as unique_questions
 from halluscope.scoring import pope as scoring
 from halluscope.scoring.bootstrap import Bootstrap, Floats
 from halluscope.scoring.pope import Conventions, Counts

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.control_pairs import EDITED, NO_VISUAL, SUPPLEMENT, VisualQuestion
+from halluscope.records.control_pairs import EDITED, NO_VISUAL, SUPPLEMENT, VisualQuestion
 from halluscope.scoring.presence import Floats, ratio
 
 Ints = NDArray[np.int64]

@@ -1,11 +1,9 @@
 """POPE's rows: a question about one object of one image, with its answer; and reading the files that hold them."""
 
-import gzip
-import json
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -15,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
+from halluscope.records.files import json_rows
 from halluscope.vocabularies import Vocabulary
 
 SAMPLINGS = ("random", "popular", "adversarial")
@@ -146,37 +145,6 @@ def cells(
             f"No question is about any of the {len(image_ids):,} images; expected questions about the same images."
         )
     return vocabulary.presence(asked)
-
-
-def json_rows(file: Path | zipfile.Path) -> Iterator[tuple[str, Any]]:
-    """The rows of a file of JSON lines or of one JSON list (.gz too), each with where it stands.
-
-    Raises:
-        BuildError: for what is not JSON, or is cut off.
-        FileNotFoundError: if there is no such file.
-    """
-    if not file.is_file():
-        raise FileNotFoundError(f"There is no file {file}.")
-    data = file.read_bytes()
-    try:
-        text = (gzip.decompress(data) if file.suffix == ".gz" else data).decode("utf-8")
-        if text.lstrip().startswith("["):
-            yield from ((f"{file}, entry {i}", row) for i, row in enumerate(json.loads(text)))
-            return
-    except (ValueError, OSError, EOFError) as error:
-        raise BuildError(f"{file} is not JSON, or is cut off: {error}. Get the file again.") from error
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield f"{file}, line {number}", _line(line, f"{file}, line {number}")
-
-
-def _line(line: str, where: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError as error:
-        raise BuildError(
-            f"{where} is not JSON, or is cut off: {error}; got {line.strip()[-80:]!r}."
-        ) from error
 
 
 def _question(row: Any, where: str, sampling: str) -> ObjectQuestion:

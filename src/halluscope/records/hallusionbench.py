@@ -1,13 +1,13 @@
 """Reading what users have of HallusionBench: the dataset's rows, and an LVLM's answers, matched by id."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halluscope.control_pairs import ID, NO_VISUAL, Id, VisualQuestion, describe, read_all, read_id
-from halluscope.records import TEXT_FIELDS
+from halluscope.records.control_pairs import ID, NO_VISUAL, Id, VisualQuestion, describe, read_all, read_id
+from halluscope.records.files import json_rows, plain_name
+from halluscope.records.presence import TEXT_FIELDS
 
 ANSWER_FIELDS = ("model_prediction", "response", "prediction", "answer", "text")
 """Where an answer's text is looked for, in this order; the authors' script reads the first."""
@@ -73,7 +73,7 @@ def read_answers(path: str | Path, rows: Sequence[Row], visual_only: bool = Fals
     path = Path(path)
     answers = _read(path)
     texts = [_text(answer, f"{path}, answer {number}") for number, answer in enumerate(answers, 1)]
-    name = path.name.removesuffix(".jsonl").removesuffix(".json")
+    name = plain_name(path)
     if not any(field in answer for answer in answers for field in ID):
         return Matched(name, _by_position(path, texts, rows), list(rows), by_position=True)
     questions = {question.id: question for question in read_all(rows, "dataset")}
@@ -136,22 +136,13 @@ def _text(answer: Row, where: str) -> str:
 
 def _read(path: Path) -> list[Row]:
     """The objects of a JSON list or of JSON lines."""
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
-    text = path.read_text(encoding="utf-8")
-    try:
-        listed = text.lstrip().startswith("[")
-        rows = (
-            json.loads(text) if listed else [json.loads(line) for line in text.splitlines() if line.strip()]
-        )
-    except ValueError as error:
-        raise ValueError(f"{path} is neither a JSON list nor JSON lines, or is cut off: {error}.") from error
+    rows = list(json_rows(path))
     if not rows:
         raise ValueError(f"{path} holds nothing; expected one JSON object a question.")
-    for number, row in enumerate(rows, 1):
+    for where, row in rows:
         if not isinstance(row, dict):
-            raise ValueError(f"{path}, row {number} is {str(row)[:80]!r}; expected an object.")
-    return rows
+            raise ValueError(f"{where} is {str(row)[:80]!r}; expected an object.")
+    return [row for _, row in rows]
 
 
 def _dataset(source: str) -> list[Row]:

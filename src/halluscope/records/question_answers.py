@@ -6,7 +6,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from halluscope.object_questions import SAMPLINGS, ObjectQuestion, json_rows, read_official
+from halluscope.records.files import json_rows
+from halluscope.records.object_questions import SAMPLINGS, ObjectQuestion, read_official
 
 REPLY = ("response", "prediction")
 """Where a reply is looked for first; then in the one of `OTHERWISE` that is there."""

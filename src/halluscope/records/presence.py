@@ -1,11 +1,12 @@
 """Reading what users have: responses of an LVLM, and the objects of images. Rows are matched by image id."""
 
-import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from halluscope.records.files import json_rows, parse, plain_name, read_text
 
 TEXT_FIELDS = ("response", "caption", "text", "prediction", "answer")
 """Where a response's text is looked for, in this order."""
@@ -27,40 +28,40 @@ class Responses:
 
 
 def read_responses(path: str | Path, limit: int | None = None) -> Responses:
-    """Read JSON lines with `image_id` and a text (one of `TEXT_FIELDS`).
+    """Read JSON lines (or a JSON list) with `image_id` and a text (one of `TEXT_FIELDS`).
 
     Raises:
         ValueError: for a line that is no such object, a text that is none, or an image id that comes twice.
         FileNotFoundError: if there is no such file.
     """
     path = Path(path)
-    place: dict[int, int] = {}
+    place: dict[int, str] = {}
     texts: list[str] = []
-    for number, row in _json_lines(path):
+    for where, row in json_rows(path):
         if limit is not None and len(texts) == limit:
             break
         field = next((field for field in TEXT_FIELDS if isinstance(row, Mapping) and field in row), None)
         if field is None or "image_id" not in row:
             raise ValueError(
-                f"{path}, line {number}: expected an object with image_id and one of {', '.join(TEXT_FIELDS)}; "
+                f"{where}: expected an object with image_id and one of {', '.join(TEXT_FIELDS)}; "
                 f"got {json.dumps(row)[:120]}."
             )
         if not isinstance(row[field], str):
             raise ValueError(
-                f"{path}, line {number}: {field} is {row[field]!r:.80}; expected the LVLM's text "
+                f"{where}: {field} is {row[field]!r:.80}; expected the LVLM's text "
                 "(an empty text is allowed and mentions nothing)."
             )
-        image_id = _image_id(row["image_id"], f"{path}, line {number}")
+        image_id = _image_id(row["image_id"], where)
         if image_id in place:
             raise ValueError(
-                f"{path}, line {number}: image_id {image_id} stands in line {place[image_id]} already; "
+                f"{where}: image_id {image_id} stands in {place[image_id]} already; "
                 "expected one response an image. Remove one of them."
             )
-        place[image_id] = number
+        place[image_id] = where
         texts.append(row[field])
     if not texts:
         raise ValueError(f"{path} holds no response; expected one JSON object a line.")
-    return Responses(path.name.removesuffix(".gz").removesuffix(".jsonl"), list(place), texts)
+    return Responses(plain_name(path), list(place), texts)
 
 
 def read_labels(source: str) -> dict[int, list[str]]:
@@ -76,7 +77,7 @@ def read_labels(source: str) -> dict[int, list[str]]:
     """
     path = Path(source)
     if path.is_file() and path.name.endswith((".jsonl", ".jsonl.gz")):
-        return _labels((row, f"{path}, line {number}") for number, row in _json_lines(path))
+        return _labels((row, where) for where, row in json_rows(path))
     if path.is_file():
         return _labels_of_json(path)
     if path.suffix in (".json", ".jsonl", ".gz"):
@@ -102,11 +103,7 @@ def match(responses: Responses, labels: Mapping[int, Sequence[str]]) -> list[Seq
 
 
 def _labels_of_json(path: Path) -> dict[int, list[str]]:
-    with _open(path) as file:
-        try:
-            content = json.load(file)
-        except ValueError as error:
-            raise ValueError(f"{path} is not JSON, or is cut off: {error}.") from error
+    content = parse(read_text(path), str(path))
     if isinstance(content, dict) and "annotations" in content:
         from halluscope.building.coco import read_annotations
 
@@ -145,24 +142,6 @@ def _dataset(source: str) -> Any:
             f"The dataset {source} has no column {' or '.join(sorted(missing))}: not a presence dataset."
         )
     return dataset.select_columns(["image_id", "objects"])
-
-
-def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    with _open(path) as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                try:
-                    yield number, json.loads(line)
-                except ValueError as error:
-                    raise ValueError(
-                        f"{path}, line {number} is not JSON: {error}; got {line[:80]!r}."
-                    ) from error
-
-
-def _open(path: Path) -> Any:
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
-    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
 
 
 def _image_id(value: object, where: str) -> int:

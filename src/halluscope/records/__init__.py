@@ -1,0 +1,1 @@
+"""What rows are, and reading them from the files that users have; rows are matched by their ids."""
