@@ -63,7 +63,7 @@ def _fetch() -> Path:
     from halluscope.building.fetch import download
     from halluscope.building.spec import Source
 
-    return download(Source(URL, SHA256, BYTES), "synonyms")
+    return download(Source(URL, SHA256, BYTES), "synonyms=... (--synonyms)")
 
 
 def _parse(file: Path) -> dict[str, str]:
