@@ -9,6 +9,10 @@ class MissingExtra(JudgeUnavailable, ImportError):
     """A judge needs packages that are an extra of halluscope."""
 
 
+class JudgingFailed(ValueError):
+    """Too many prompts have no readable verdict."""
+
+
 class StoreError(ValueError):
     """The store of answers cannot be read or written."""
 

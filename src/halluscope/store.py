@@ -1,8 +1,9 @@
 """Every answer of a language model is kept, so that nothing is asked twice.
 
 One SQLite file. An answer is found by its content: the judge's key (model, revision, precision, reading rule),
-the question with its frame, and the text. A killed run leaves every answer that was given, and several processes
-may share the file (on a local disk: SQLite's write-ahead log does not work over a network file system).
+the question with its frame, and the text. A reply in free text likewise: by the judge's key, the prompt, and which
+repeat it is. A killed run leaves every answer that was given, and several processes may share the file (on a local
+disk: SQLite's write-ahead log does not work over a network file system).
 """
 
 import hashlib
@@ -19,12 +20,20 @@ from halluscope.answers import NO, OTHER, UNASKED, YES
 from halluscope.errors import StoreError
 from halluscope.questions import Question
 
-APPLICATION, VERSION = 0x68616C6C, 1
-"""What SQLite calls application_id and user_version: whose file this is, and of which form."""
+APPLICATION, VERSION = 0x68616C6C, 2
+"""What SQLite calls application_id and user_version: whose file this is, and of which form. Form 1 has no replies."""
 
 PATIENCE_S = 60
 """How long to wait for another process that writes, in seconds."""
 
+_REPLIES = f"""
+CREATE TABLE IF NOT EXISTS reply (
+    judge INTEGER NOT NULL, prompt BLOB NOT NULL, repeat INTEGER NOT NULL,
+    reply BLOB NOT NULL,
+    PRIMARY KEY (judge, prompt, repeat)
+);
+PRAGMA user_version = {VERSION};
+"""
 _SCHEMA = f"""
 CREATE TABLE judge (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE question (id INTEGER PRIMARY KEY, frame TEXT NOT NULL, question TEXT NOT NULL, UNIQUE (frame, question));
@@ -35,8 +44,7 @@ CREATE TABLE answer (
     PRIMARY KEY (judge, question, text)
 ) WITHOUT ROWID;
 PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
-"""
+{_REPLIES}"""
 
 Ids = NDArray[np.int64]
 
@@ -66,10 +74,29 @@ class AnswerStore:
 
     def of(self, judge: str, texts: Sequence[str]) -> "KeptAnswers":
         """The answers that the judge with this key gave about these texts."""
+        return KeptAnswers(
+            self, int(self._ids("judge (key)", "key = ?", [(judge,)])[0]), self._text_ids(texts)
+        )
+
+    def replies(self, judge: str, asked: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
+        """The kept replies of the judge with this key, by prompt and repeat."""
+        find = "SELECT reply FROM reply JOIN judge ON judge = judge.id WHERE key = ? AND prompt = ? AND repeat = ?"
+        with self._explained():
+            rows = {
+                (prompt, repeat): self._db.execute(find, (judge, _digest(prompt), repeat)).fetchone()
+                for prompt, repeat in asked
+            }
+        return {one: row[0].decode("utf-8", "surrogatepass") for one, row in rows.items() if row}
+
+    def keep_reply(self, judge: str, asked: tuple[str, int], reply: str) -> None:
+        """Keep a reply to a prompt and repeat; on return it is in the file. Of the prompt, only its sha256 is kept."""
+        prompt, repeat = asked
         with self._writing():
             self._db.execute("INSERT OR IGNORE INTO judge (key) VALUES (?)", (judge,))
-            number = self._db.execute("SELECT id FROM judge WHERE key = ?", (judge,)).fetchone()[0]
-        return KeptAnswers(self, int(number), self._text_ids(texts))
+            self._db.execute(
+                "INSERT OR IGNORE INTO reply SELECT id, ?, ?, ? FROM judge WHERE key = ?",
+                (_digest(prompt), repeat, reply.encode("utf-8", "surrogatepass"), judge),
+            )
 
     def question_ids(self, questions: Sequence[Question]) -> Ids:
         """The numbers of questions, each with its frame."""
@@ -113,22 +140,27 @@ class AnswerStore:
         if empty:
             with self._writing():
                 if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    for statement in filter(str.strip, _SCHEMA.split(";")):
-                        self._db.execute(statement)
+                    self._run(_SCHEMA)
         elif application != APPLICATION:
             raise StoreError(
                 f"{self.path} is a database of another program; name another file for the answers."
             )
+        elif version == 1:
+            with self._writing():
+                self._run(_REPLIES)
         elif version != VERSION:
             raise StoreError(
-                f"{self.path} is an answer store of form {version}; this version of halluscope reads form {VERSION}. "
-                "Name another file, or use the version of halluscope that made it."
+                f"{self.path} is an answer store of form {version}; this version of halluscope reads form 1 or "
+                f"{VERSION}. Name another file, or use the version of halluscope that made it."
             )
+
+    def _run(self, statements: str) -> None:
+        for statement in filter(str.strip, statements.split(";")):
+            self._db.execute(statement)
 
     def _text_ids(self, texts: Sequence[str]) -> Ids:
         """The numbers of texts. Only a text's sha256 is kept, never the text."""
-        keys = [(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(),) for text in texts]
-        return self._ids("text (sha256)", "sha256 = ?", keys)
+        return self._ids("text (sha256)", "sha256 = ?", [(_digest(text),) for text in texts])
 
     def _ids(self, into: str, where: str, keys: Sequence[tuple[object, ...]]) -> Ids:
         table = into.split()[0]
@@ -178,3 +210,7 @@ class KeptAnswers:
     def keep(self, pairs: NDArray[np.int64], answers: NDArray[np.int8]) -> None:
         """Keep the answers to `pairs` [n, 2] of (text, question), questions as last recalled."""
         self._store.add(self._judge, self._questions[pairs[:, 1]], self._texts[pairs[:, 0]], answers)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

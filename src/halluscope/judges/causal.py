@@ -4,7 +4,6 @@ from typing import Any
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.judges.language_model import LanguageModelJudge
-from halluscope.questions import Question
 
 
 class CausalJudge(LanguageModelJudge):
@@ -14,9 +13,9 @@ class CausalJudge(LanguageModelJudge):
     auto_class = "AutoModelForCausalLM"
     adds_special_tokens = False  # the chat template holds them
 
-    def prompt(self, text: str, question: Question) -> str:
+    def turn(self, prompt: str) -> str:
         """The chat up to the model's turn."""
-        turn = [{"role": "user", "content": question.prompt(text)}]
+        turn = [{"role": "user", "content": prompt}]
         return str(self._tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True))
 
     def _check(self, tokenizer: Any) -> None:

@@ -1,17 +1,18 @@
 """What the two kinds of language model judge share: prompts in batches of one length, replies read as they come.
 
 A batch holds prompts of the same number of tokens, so that there is neither padding nor mask and an answer does not
-depend on its neighbours. Decoding is greedy and stops as soon as the reading rule knows the answer.
+depend on its neighbours. Decoding is greedy and stops as soon as every reply of the batch is read: for a vote when
+the reading rule knows the answer, for a whole reply when it has ended.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from halluscope.answers import RULES, UNASKED
+from halluscope.answers import RULES
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.judges.base import Answered, Pairs
 from halluscope.judges.weights import Weights
@@ -28,6 +29,8 @@ POOL = 4096
 
 BATCH_TOKENS = {"cuda": 32_768, "cpu": 8_192}
 """How many prompt tokens a batch may hold, by type of device."""
+
+T = TypeVar("T")
 
 
 class LanguageModelJudge:
@@ -77,7 +80,19 @@ class LanguageModelJudge:
                 self.prompt(shown[text], questions[question]) for text, question in pairs[pool].tolist()
             ]
             for batch, ids in self._batches(prompts):
-                yield pool[batch], self._decide_in_memory(ids)
+                yield pool[batch], np.array(self._in_memory(self._decide, ids), dtype=np.int8)
+
+    def replies(self, prompts: Sequence[str], max_new_tokens: int) -> Iterator[tuple[int, str | None]]:
+        """Reply to whole prompts, the shortest first: each prompt's place with its reply.
+
+        None stands for a reply that had not ended after `max_new_tokens`, and for a prompt that leaves no room for it.
+        """
+        self.load()
+        shown = [self.turn(self._disarmed(prompt)) for prompt in prompts]
+        for batch, ids in self._batches(shown, max_new_tokens):
+            fits = ids.shape[1] + max_new_tokens <= self._positions
+            said = self._in_memory(lambda part: self._reply(part, max_new_tokens), ids) if fits else ()
+            yield from zip(batch.tolist(), said or [None] * len(batch), strict=True)
 
     def load(self) -> None:
         """Load tokenizer and model, unless they are loaded.
@@ -104,8 +119,8 @@ class LanguageModelJudge:
         self._special = sorted(special, key=len, reverse=True)
         ends = model.generation_config.eos_token_id
         self._ends = set(ends if isinstance(ends, list) else [ends])
-        positions = getattr(model.config, "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
-        self._max_text_tokens = min(MAX_TEXT_TOKENS, positions // 2)
+        self._positions = getattr(model.config, "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
+        self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
 
     def close(self) -> None:
         """Free the model's memory."""
@@ -115,16 +130,18 @@ class LanguageModelJudge:
 
     def prompt(self, text: str, question: Question) -> str:
         """The whole prompt, as the tokenizer gets it, of a text that `show` returned."""
-        return question.prompt(text)
+        return self.turn(question.prompt(text))
+
+    def turn(self, prompt: str) -> str:
+        """A prompt as the tokenizer gets it: as it is, or as the user's turn of a chat."""
+        return prompt
 
     def show(self, text: str) -> str:
         """What the model is shown of a text: no control tokens, no half characters, and not more than it can read.
 
         A control token of the model that stands in the text is broken by a space, so that it cannot end a turn.
         """
-        text = text.encode("utf-8", "replace").decode("utf-8")
-        for token in self._special:
-            text = text.replace(token, f"{token[0]} {token[1:]}")
+        text = self._disarmed(text)
         if len(text.encode()) > self._max_text_tokens:
             spans = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)[
                 "offset_mapping"
@@ -138,46 +155,74 @@ class LanguageModelJudge:
                 text = text[: spans[self._max_text_tokens][0]]
         return text
 
-    def _batches(self, prompts: Sequence[str]) -> Iterator[tuple[Any, Any]]:
-        """Places in `prompts` and their token ids [batch, length], for each batch of equal length."""
+    def _disarmed(self, text: str) -> str:
+        """A text without control tokens and half characters."""
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        for token in self._special:
+            text = text.replace(token, f"{token[0]} {token[1:]}")
+        return text
+
+    def _batches(self, prompts: Sequence[str], room: int = 0) -> Iterator[tuple[Any, Any]]:
+        """Places in `prompts` and their token ids [batch, length], for each batch of equal length.
+
+        `room` is for how many more tokens a batch must have room, in each of its rows.
+        """
         ids = self._tokenizer(list(prompts), add_special_tokens=self.adds_special_tokens)["input_ids"]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         for length, group in groupby(order, key=lambda i: len(ids[i])):
             places = np.array(list(group))
-            size = max(1, self.batch_tokens // length)
+            size = max(1, self.batch_tokens // (length + room))
             for batch in np.split(places, range(size, len(places), size)):
                 yield batch, self._torch.tensor([ids[i] for i in batch], device=self.device)
 
-    def _decide_in_memory(self, ids: Any) -> Any:
-        """Answer codes of a batch, in halves where the GPU's memory does not hold it."""
+    def _in_memory(self, decode: Callable[[Any], list[T]], ids: Any) -> list[T]:
+        """What `decode` gives for a batch, in halves where the GPU's memory does not hold it."""
         try:
-            return self._decide(ids)
+            return decode(ids)
         except self._torch.OutOfMemoryError:
             if len(ids) == 1:
                 raise
             self._torch.cuda.empty_cache()
-        return np.concatenate([self._decide_in_memory(half) for half in ids.tensor_split(2)])
+        return [said for half in ids.tensor_split(2) for said in self._in_memory(decode, half)]
 
-    def _decide(self, ids: Any) -> Any:
-        """Answer codes of a batch: decode greedily until the rule has read every reply."""
+    def _decide(self, ids: Any) -> list[int]:
+        """Answer codes of a batch: each as soon as the rule has read it."""
         rule = RULES[self.rule]
-        codes = np.full(len(ids), UNASKED, dtype=np.int8)
-        replies: list[list[int]] = [[] for _ in codes]
+
+        def read(tokens: list[int]) -> int | None:
+            ended = tokens[-1] in self._ends or len(tokens) == MAX_NEW_TOKENS
+            return rule(self._text(tokens), ended)
+
+        return self._decode(ids, read, MAX_NEW_TOKENS)
+
+    def _reply(self, ids: Any, max_new_tokens: int) -> list[str | None]:
+        """Whole replies to a batch, None for one that has not ended."""
+
+        def read(tokens: list[int]) -> list[int] | None:
+            return tokens if tokens[-1] in self._ends or len(tokens) == max_new_tokens else None
+
+        said = self._decode(ids, read, max_new_tokens)
+        return [self._text(tokens) if tokens[-1] in self._ends else None for tokens in said]
+
+    def _decode(self, ids: Any, read: Callable[[list[int]], T | None], max_new_tokens: int) -> list[T]:
+        """Decode greedily until `read` makes something of every reply's tokens; at the last token it must."""
+        found: list[T | None] = [None] * len(ids)
+        replies: list[list[int]] = [[] for _ in found]
         with self._torch.inference_mode():
             logits, state = self._read(ids)
-            for step in range(1, MAX_NEW_TOKENS + 1):
+            for _ in range(max_new_tokens):
                 tokens = logits.argmax(-1)
                 for i, token in enumerate(tokens.tolist()):
-                    if codes[i] != UNASKED:
-                        continue
-                    replies[i].append(token)
-                    reply = self._tokenizer.decode(replies[i], skip_special_tokens=True)
-                    said = rule(reply, token in self._ends or step == MAX_NEW_TOKENS)
-                    codes[i] = UNASKED if said is None else said
-                if (codes != UNASKED).all():
+                    if found[i] is None:
+                        replies[i].append(token)
+                        found[i] = read(replies[i])
+                if None not in found:
                     break
                 logits, state = self._continue(tokens, state)
-        return codes
+        return cast("list[T]", found)
+
+    def _text(self, tokens: list[int]) -> str:
+        return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
 
     def _check(self, tokenizer: Any) -> None:
         """Refuse a tokenizer that is none for this kind of judge, before the model is loaded."""

@@ -1,0 +1,114 @@
+"""An OpenAI-compatible server that does what a test says, in a thread of the test."""
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Said:
+    """What the server sends back: a body in bytes goes as it is.
+
+    It waits `wait` seconds, or drops the connection, or announces `short` bytes more than it sends, or sends `drips`
+    blanks first, ten a second.
+    """
+
+    body: bytes | dict
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    wait: float = 0.0
+    drop: bool = False
+    short: int = 0
+    drips: int = 0
+    kind: str = "application/json"
+
+
+def reply(text: object, reason: str | None = "stop", **more) -> Said:
+    """A chat completion that says `text`."""
+    choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": text}}
+    return Said(
+        {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}, **more
+    )
+
+
+def refuse(status: int, message: str, **more) -> Said:
+    """An error as OpenAI words it."""
+    return Said({"error": {"message": message, "type": "error", "param": None, "code": None}}, status, **more)
+
+
+class ScriptedServer:
+    """Answers each request by `script(prompt, how often that prompt came, body)`, and keeps what came."""
+
+    def __init__(self, script: Callable[[str, int, dict], Said]) -> None:
+        self.script, self.bodies, self.most_at_once = script, [], 0
+        self.authorized: set[str | None] = set()
+        self._under_way, self._lock = 0, threading.Lock()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http.daemon_threads = True
+        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    @property
+    def prompts(self) -> list[str]:
+        """The prompts that came, without the word that a judge asks first."""
+        with self._lock:
+            prompts = [body["messages"][0]["content"] for body in self.bodies]
+        return [prompt for prompt in prompts if not prompt.startswith("Reply with one word")]
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+    def _take(self, body: dict, authorization: str | None) -> Said:
+        prompt = body["messages"][0]["content"]
+        with self._lock:
+            self.bodies.append(body)
+            self.authorized.add(authorization)
+            count = sum(one["messages"][0]["content"] == prompt for one in self.bodies)
+            self._under_way += 1
+            self.most_at_once = max(self.most_at_once, self._under_way)
+        try:
+            said = self.script(prompt, count, body)
+            time.sleep(said.wait)
+        finally:
+            with self._lock:
+                self._under_way -= 1
+        return said
+
+    def _handler(server):
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                said = server._take(body, self.headers["Authorization"])
+                if said.drop:
+                    self.close_connection = True
+                    self.connection.close()
+                    return
+                sent = said.body if isinstance(said.body, bytes) else json.dumps(said.body).encode()
+                self.send_response(said.status)
+                self.send_header("Content-Type", said.kind)
+                self.send_header("Content-Length", str(len(sent) + said.short + said.drips))
+                for name, value in said.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                for _ in range(said.drips):
+                    self.wfile.write(b" ")
+                    self.wfile.flush()
+                    time.sleep(0.1)
+                self.wfile.write(sent)
+                self.close_connection = bool(said.short)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+            def handle(self) -> None:
+                with contextlib.suppress(OSError):  # the client may go away
+                    super().handle()
+
+        return Handler

