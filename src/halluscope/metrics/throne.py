@@ -126,7 +126,9 @@ def compute(
             beta=f"{conventions.beta:g}",
             class_f=class_f,
             all_average=all_average,
-            cells="all" if scored is None else f"{scored.sum()}-{hashlib.sha256(scored.tobytes()).hexdigest()[:8]}",
+            cells="all"
+            if scored is None
+            else f"{scored.sum()}-{hashlib.sha256(scored.tobytes()).hexdigest()[:8]}",
             interval=resampling,
         ),
     }
