@@ -4,6 +4,9 @@ import importlib.util
 import os
 from pathlib import Path
 
+# Read when huggingface_hub and evaluate are imported: no test reaches for the network.
+os.environ |= {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
+
 import numpy as np
 import pytest
 
@@ -52,10 +55,8 @@ def upstream() -> Path:
 
 @pytest.fixture(autouse=True)
 def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test touches the user's store, and none reaches for the network."""
+    """No test touches the user's store."""
     monkeypatch.setenv("HALLUSCOPE_STORE", str(tmp_path / "answers.sqlite"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_EVALUATE_OFFLINE", "1")
 
 
 @pytest.fixture

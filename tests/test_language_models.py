@@ -130,24 +130,28 @@ def test_a_very_long_text_loses_its_end_and_says_so(t5):
 
 
 def test_planted_hallucinations_are_found(tiny_t5):
-    """What is said and not there is hallucinated; what is there and not said is missed."""
+    """What is said and not there is hallucinated; what is there and not said is missed.
+
+    Each of 12 texts names three of 16 classes; its image has two of these and one more. The tiny T5 errs in about one
+    of a hundred cells (see its README), so of 192 cells a few may be wrong.
+    """
     rng = random.Random(11)
-    said = [rng.sample(COCO.classes, 3) for _ in range(12)]
-    texts = [describe(names, rng) for names in said]
-    there = [[*names[:2], rng.choice([name for name in COCO.classes if name not in names])] for names in said]
+    classes = rng.sample([name for name in COCO.classes if len(name.split()) == 1], 16)
+    said = [rng.sample(classes, 3) for _ in range(12)]
+    unsaid = [rng.choice([name for name in classes if name not in names]) for names in said]
     got = throne.compute(
-        texts,
-        there,
+        [describe(names, rng) for names in said],
+        [[*names[:2], other] for names, other in zip(said, unsaid, strict=True)],
+        vocabulary=classes,
         judges=[str(tiny_t5)],
-        questions="released",
         agreement="majority",
         per_image=True,
         progress=False,
     )
-    planted = [(row, names[2]) for row, names in enumerate(said)]
-    found = [(row, name) for row, image in enumerate(got["per_image"]) for name in image["hallucinated"]]
-    assert len(set(planted) & set(found)) >= 0.9 * len(planted)
-    assert len(set(found) - set(planted)) <= 0.1 * len(planted)
+    for kind, planted in (("hallucinated", [names[2] for names in said]), ("missed", unsaid)):
+        found = [(row, name) for row, image in enumerate(got["per_image"]) for name in image[kind]]
+        assert len(set(enumerate(planted)) & set(found)) >= 11, kind
+        assert len(found) <= 15, kind
     assert got["precision_all"] == pytest.approx(2 / 3, abs=0.06)
     assert got["recall_all"] == pytest.approx(2 / 3, abs=0.06)
     assert got["unparsed"] == 0.0
@@ -184,10 +188,11 @@ def test_a_known_share_is_ignored(tiny_t5):
         judges=[judge, Doubter(judge, "pizza")],
         questions=[PAPER.templates[0]],
         ask="all",
+        per_class=True,
         progress=False,
     )
     assert got["ignored"] == 0.25
-    assert got["undefined_classes"] == 1
+    assert [name for name, row in got["classes"].items() if row["present"] == 0] == ["pizza"]
 
 
 def test_an_instruct_model_by_its_first_word(smollm2):
