@@ -239,7 +239,7 @@ def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
     monkeypatch.setattr(fetch, "download", download)
     with pytest.raises(ValueError, match="is not CHAIR's synonym list"):
         chair.compute(["A dog."], [["dog"]])
-    assert asked == [(synonyms.URL, synonyms.SHA256, "synonyms")]
+    assert asked == [(synonyms.URL, synonyms.SHA256, "synonyms=... (--synonyms)")]
 
 
 def test_words_are_divided_as_the_script_divides_them(listed):

@@ -90,6 +90,26 @@ def test_bad_input_is_one_line_and_a_status(files, capsys):
     assert "There is no dataset 'nothing' to build" in capsys.readouterr().err
 
 
+def test_what_would_be_dropped_is_an_error(files, capsys):
+    assert score(files, "--judges", "lexical", "--questions", "paper", "released") == 2
+    assert "questions[0] is 'paper'; expected a template" in capsys.readouterr().err
+    assert score(files, "--judges", "lexical", "--limit", "0") == 2
+    assert "The limit is 0" in capsys.readouterr().err
+
+
+def test_another_beta_is_shown(files, capsys):
+    assert score(files, "--judges", "lexical", "--beta", "2", "--compare", "--bootstrap", "0") == 0
+    out = capsys.readouterr().out
+    assert "F2_all" in out and "F2_cls" in out and "LLaVA-Mistral" in out
+
+
+def test_replies_that_contradict_each_other(files, capsys):
+    rows = [{"text": "A dog.", "question": "dog?", "answer": answer} for answer in ("yes", "no")]
+    (files / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert score(files, "--judges", f"replay:{files / 'answers.jsonl'}") == 2
+    assert "line 2" in capsys.readouterr().err
+
+
 def test_the_demo(capsys):
     assert cli.main(["demo"]) == 0
     out = capsys.readouterr().out

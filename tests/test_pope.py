@@ -583,3 +583,18 @@ def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):
     assert cli.main([*command, "--questions", f"{out}:coco", "--sampling", "popular"]) == 0
     (result,) = json.loads(capsys.readouterr().out)
     assert result["rows"] == 12 and list(result["samplings"]) == ["popular"]
+
+
+def test_answers_to_another_file_with_the_same_ids(tmp_path, capsys):
+    """POPE's files all number their questions from 1."""
+    asked = {
+        "question_id": 1,
+        "image": "COCO_val2014_000000000007.jpg",
+        "text": "Is there a dog in the image?",
+    }
+    (tmp_path / "coco_pope_random.json").write_text(json.dumps(asked | {"label": "yes"}))
+    answer = {"question_id": 1, "question": "Is there a cat in the image?", "response": "yes"}
+    (tmp_path / "answers.jsonl").write_text(json.dumps(answer))
+    files = [str(tmp_path / name) for name in ("answers.jsonl", "coco_pope_random.json")]
+    assert cli.main(["score", "pope", "--responses", files[0], "--questions", files[1]]) == 2
+    assert "has the question 'Is there a cat in the image?'" in capsys.readouterr().err

@@ -31,6 +31,8 @@ def test_responses(tmp_path):
         ([{"caption": "A dog."}], "line 1: expected an object with image_id"),
         ([{"image_id": 1, "caption": None}], "line 1: caption is None; expected the LVLM's text"),
         ([{"image_id": "x", "caption": "a"}], "image_id is 'x'; expected a whole number"),
+        ([{"image_id": 1.7, "caption": "a"}], "image_id is 1.7; expected a whole number"),
+        (['{"image_id": 1, "caption": "a", "caption": "b"}'], "'caption' stands there twice"),
         (
             [{"image_id": 1, "caption": "a"}, {"image_id": 1, "caption": "b"}],
             "line 2: image_id 1 stands in .* line 1",
@@ -80,6 +82,7 @@ def test_labels_of_every_form(tmp_path):
         ('["dog"]', "holds a list"),
         ('{"1": "dog"}', "objects, a list of class names"),
         ('{"1": ["dog"], "01": ["cat"]}', "image_id 1 comes twice"),
+        ('{"1": ["dog"], "1": ["cat"]}', "'1' stands there twice"),
         ('{"annotations": []}', "not COCO"),
     ],
 )
@@ -88,6 +91,18 @@ def test_bad_labels(tmp_path, content, message):
     path.write_text(content)
     with pytest.raises(ValueError, match=message):
         read_labels(str(path))
+
+
+def test_a_folder_that_is_no_dataset(tmp_path):
+    (tmp_path / "note.md").write_text("no dataset")
+    with pytest.raises(ValueError, match="is no dataset that can be loaded"):
+        read_labels(str(tmp_path))
+
+
+def test_a_byte_order_mark_is_not_text(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps({"image_id": 1, "caption": "a"}).encode())
+    assert read_responses(path).texts == ["a"]
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -7,7 +7,7 @@ Sources: THRONE, section 4.3 (set `paper`); what THRONE's released code asks wit
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from halluscope.vocabularies import Vocabulary
@@ -116,6 +116,10 @@ def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
                 "A list of templates serves as well: questions=['Is there {a/an} {x} in this image?']."
             )
         return QUESTION_SETS[questions]
+    if not isinstance(questions, Iterable):
+        raise ValueError(
+            f"questions is {questions!r:.80}; expected templates, or one of {', '.join(QUESTION_SETS)}."
+        )
     templates = tuple(questions)
     if not templates:
         raise ValueError(f"questions is empty; expected templates, or one of {', '.join(QUESTION_SETS)}.")

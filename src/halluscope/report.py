@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,18 +30,19 @@ RANKED_BY = "f0.5_cls"
 def throne_table(results: Named, style: str = "simple") -> str:
     """One row an LVLM, the best class-wise F0.5 first, in percent; with the interval where there is one."""
     ranked = sorted(results, key=lambda named: _or(named[1][RANKED_BY], -1.0), reverse=True)
+    columns = [*COLUMNS[:4], *_asked(results, "all"), *COLUMNS[4:], *_asked(results, "cls")]
     with_interval = any("interval" in result for _, result in results)
     header = [
         "responses",
-        *(_short(column) for column in COLUMNS),
+        *map(_short, columns),
         *([f"{_short(RANKED_BY)} interval"] * with_interval),
     ]
     rows = []
     for name, result in ranked:
-        rows.append([name, *map(percent, _figures(result)), *([_interval(result)] * with_interval)])
+        rows.append([name, *_figures(result, columns), *([_interval(result)] * with_interval)])
         if "sampled" in result:  # THRONE, supplement, Table 2
-            rows.append(["  on the sampled cells", *map(percent, _figures(result["sampled"]))])
-            rows.append(["  difference", *map(percent, _figures(result["difference"]))])
+            rows.append(["  on the sampled cells", *_figures(result["sampled"], columns)])
+            rows.append(["  difference", *_figures(result["difference"], columns)])
     return tabulate(
         rows, header, tablefmt=style, disable_numparse=True, colalign=["left"] + ["right"] * (len(header) - 1)
     )
@@ -70,7 +72,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
 
 def to_json(results: Named) -> str:
     """A JSON list of results; what is undefined is null."""
-    return json.dumps([{"responses": name} | _finite(dict(result)) for name, result in results], indent=2)
+    return json.dumps([{"responses": name} | finite(dict(result)) for name, result in results], indent=2)
 
 
 def percent(fraction: float | None) -> str:
@@ -78,8 +80,18 @@ def percent(fraction: float | None) -> str:
     return "-" if fraction is None or math.isnan(fraction) else f"{100 * fraction:.1f}"
 
 
-def _figures(result: Mapping[str, Any]) -> list[float]:
-    return [result[column] for column in COLUMNS]
+def _figures(result: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
+    return [percent(result.get(column)) for column in columns]
+
+
+def _asked(results: Named, suffix: str) -> list[str]:
+    """F of another beta than 1 and 0.5, where it was asked for."""
+    columns = dict.fromkeys(column for _, result in results for column in result)
+    return [
+        column
+        for column in columns
+        if column not in COLUMNS and re.fullmatch(rf"f[\d.e+-]+_{suffix}", column)
+    ]
 
 
 def _short(column: str) -> str:
@@ -94,9 +106,10 @@ def _or(value: float, otherwise: float) -> float:
     return otherwise if math.isnan(value) else value
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """The same nested value with None where a number is undefined, as JSON wants it."""
     if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -52,7 +52,12 @@ def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
     Raises:
         ValueError: for another shape, no vote at all, or a value other than 0 and 1.
     """
-    array = np.asarray(votes)
+    try:
+        array = np.asarray(votes)
+    except ValueError as error:
+        raise ValueError(
+            f"votes is no array ({error}); expected 0/1 [images, classes, judges x questions]."
+        ) from error
     if array.ndim != 3 or array.shape[:2] != (images, classes) or array.shape[2] == 0:
         raise ValueError(
             f"votes has the shape {array.shape}; expected ({images} images, {classes} classes, judges x questions), "

@@ -7,6 +7,7 @@ from typing import Any
 
 from tabulate import tabulate
 
+from halluscope.report import finite
 from halluscope.scoring.bootstrap import Bootstrap
 from halluscope.scoring.correlation import correlations
 from halluscope.signature import signature
@@ -32,10 +33,16 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Correlate and print."""
-    by = [*options.by, options.by[0]][:2]
+    if len(options.by) > 2:
+        raise ValueError(
+            f"--by names {len(options.by)} figures; expected one, or one for each of the two files."
+        )
+    by = [options.by[0], options.by[-1]]
     first, second = (
         _scores(path, name) for path, name in zip((options.first, options.second), by, strict=True)
     )
+    if unknown := set(options.leave_out) - set(first):
+        raise ValueError(f"--leave-out names {min(unknown)!r}, which is not in {options.first}.")
     models = [model for model in first if model in second and model not in options.leave_out]
     resampling = Bootstrap(options.bootstrap, options.seed)
     found = correlations([first[model] for model in models], [second[model] for model in models], resampling)
@@ -43,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
         "correlation", by=by, models=len(models), left_out=options.leave_out or "no", interval=resampling
     )
     if options.json:
-        print(json.dumps({"models": models, **found, "signature": line}, indent=2))
+        print(json.dumps(finite({"models": models, **found, "signature": line}), indent=2))
         return
     rows = [[name, *(f"{value:.3f}" for value in figures.values())] for name, figures in found.items()]
     print(f"{len(models)} models in both: {', '.join(models)}\n")

@@ -59,7 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Score one or more files of answers; all are read and matched before the first is scored."""
-    questions = [row for source in options.questions for row in read_questions(source, options.sampling)]
+    questions = _questions(options.questions, options.sampling)
     replies: dict[str, list[str]] = {}
     for file in map(Path, options.responses):
         answers = read_answers(file)
@@ -87,6 +87,15 @@ def run(options: argparse.Namespace) -> None:
         print(f"\n{name}, {parser}\n  signature: {result['signature']}")
         if options.per_class:
             print(report.class_table(result, options.style))
+
+
+def _questions(sources: Sequence[str], sampling: str | None) -> list[ObjectQuestion]:
+    """The questions of all sources, or those of one sampling."""
+    questions = [question for source in sources for question in read_questions(source)]
+    kept = [question for question in questions if sampling in (None, question.sampling)]
+    if not kept:
+        raise ValueError(f"{', '.join(sources)}: there is no question of the sampling {sampling!r}.")
+    return kept
 
 
 def _score(

@@ -75,10 +75,10 @@ def run(options: argparse.Namespace) -> None:
         common.write_images(
             Path(options.per_image), [responses.image_ids for responses, _ in matched], results
         )
-    if options.json:
-        print(report.to_json(results))
-        return
     shown = published.among(results, f"throne_{options.vocabulary}") if options.compare else results
+    if options.json:
+        print(report.to_json(shown))
+        return
     print(report.throne_table(shown, options.style))
     for name, result in results:
         print("\n".join([f"\n{name}", *(f"  {line}" for line in report.remarks(result))]))
@@ -98,8 +98,8 @@ def _score(
         objects,
         vocabulary=vocabulary,
         judges=[_judge(name) for name in options.judges],
-        questions=options.questions if "{x}" in options.questions[0] else options.questions[0],
-        agreement=int(options.agreement) if options.agreement.isdigit() else options.agreement,
+        questions=_questions(options.questions),
+        agreement=int(options.agreement) if options.agreement.isdecimal() else options.agreement,
         beta=options.beta,
         ask=options.ask,
         class_f=options.class_f,
@@ -114,6 +114,11 @@ def _score(
         store=options.store,
         progress=not options.quiet,
     )
+
+
+def _questions(given: list[str]) -> str | list[str]:
+    """The name of a set, or templates."""
+    return given[0] if len(given) == 1 and "{x}" not in given[0] else given
 
 
 def _judge(name: str) -> str | ReplayJudge:

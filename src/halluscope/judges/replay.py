@@ -32,12 +32,16 @@ class ReplayJudge:
     @classmethod
     def read(cls, path: str | Path) -> "ReplayJudge":
         """Read replies from JSON lines with the fields `text`, `question` and `answer`."""
-        replies = {}
+        replies: dict[tuple[str, str], str] = {}
         with Path(path).open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 try:
                     row = json.loads(line)
-                    replies[row["text"], row["question"]] = str(row["answer"])
+                    pair, reply = (row["text"], row["question"]), row["answer"]
+                    if not all(isinstance(part, str) for part in (*pair, reply)):
+                        raise TypeError("text, question and answer are texts")
+                    if replies.setdefault(pair, reply) != reply:
+                        raise ValueError("another answer to the same question stands in an earlier line")
                 except (ValueError, KeyError, TypeError) as error:
                     raise ValueError(
                         f"{path}, line {number}: expected a JSON object with text, question and answer; "

@@ -11,6 +11,7 @@ from halluscope.judges.lexical import LexicalJudge
 from halluscope.judges.seq2seq import FLAN_T5, Seq2SeqJudge
 from halluscope.vocabularies import Vocabulary
 
+LEXICAL = "lexical"
 ENSEMBLES = {"flan-t5": FLAN_T5}
 """Names that stand for several judges."""
 
@@ -29,13 +30,7 @@ def resolve(
         JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
         ValueError: for no judge, or the same judge twice.
     """
-    listed = judges if isinstance(judges, list | tuple) else [cast("str | Judge", judges)]
-    named: list[str | Judge] = []
-    for judge in listed:
-        named += ENSEMBLES.get(judge, [judge]) if isinstance(judge, str) else [judge]
-    if not named:
-        raise ValueError("judges is empty; expected 'flan-t5', 'lexical', or a list of models.")
-    found = [_judge(judge, vocabulary, device) for judge in named]
+    found = [_judge(judge, vocabulary, device) for judge in named(judges)]
     keys = [judge.key for judge in found]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     if twice:
@@ -43,14 +38,33 @@ def resolve(
     return found
 
 
-def _judge(judge: str | Judge, vocabulary: Vocabulary, device: str | None) -> Judge:
-    if not isinstance(judge, str):
-        if not hasattr(judge, "answer") or not hasattr(judge, "key"):
+def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
+    """The judges that are meant, each by its own name; nothing is fetched yet.
+
+    Raises:
+        JudgeUnavailable: for a name that cannot be a judge's.
+        ValueError: for no judge.
+    """
+    listed = judges if isinstance(judges, list | tuple) else [cast("str | Judge", judges)]
+    meant: list[str | Judge] = []
+    for judge in listed:
+        meant += ENSEMBLES.get(judge, [judge]) if isinstance(judge, str) else [judge]
+    if not meant:
+        raise ValueError("judges is empty; expected 'flan-t5', 'lexical', or a list of models.")
+    for judge in meant:
+        if isinstance(judge, str) and judge != LEXICAL:
+            weights.check_name(judge)
+        elif not isinstance(judge, str) and not (hasattr(judge, "answer") and hasattr(judge, "key")):
             raise JudgeUnavailable(
                 f"{judge!r:.80} is no judge; expected a name, a model, or a halluscope judge."
             )
+    return meant
+
+
+def _judge(judge: str | Judge, vocabulary: Vocabulary, device: str | None) -> Judge:
+    if not isinstance(judge, str):
         return judge
-    if judge == "lexical":
+    if judge == LEXICAL:
         return LexicalJudge(vocabulary)
     model = weights.find(judge)
     return Seq2SeqJudge(model, device) if model.is_encoder_decoder else CausalJudge(model, device)

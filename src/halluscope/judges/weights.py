@@ -56,17 +56,29 @@ def find(model: str) -> Weights:
     Raises:
         JudgeUnavailable: if there is no such thing, a folder holds no weights, or the Hub cannot be asked.
     """
+    check_name(model)
     path = Path(model).expanduser()
-    if path.is_file() and path.suffix == ".gguf":
+    if path.is_file():
         return Weights(str(path.parent), path.stem, _digest([path]), gguf_file=path.name)
-    if model and path.is_dir():
+    if path.is_dir():
         return _folder(path)
+    return _on_hub(*model.partition("@")[::2])
+
+
+def check_name(model: str) -> None:
+    """Check that a model's name can be one, before anything is fetched.
+
+    Raises:
+        JudgeUnavailable: if it is neither a folder or GGUF file that exists, nor of the form of a Hub id.
+    """
+    path = Path(model).expanduser()
+    if model and (path.is_dir() or (path.is_file() and path.suffix == ".gguf")):
+        return
     if path.is_absolute() or model.startswith((".", "~")) or model.count("/") != 1:
         raise JudgeUnavailable(
             f"There is no judge {model!r}: it is neither a folder, nor a .gguf file, nor an id of the Hub "
             f"(org/name), nor one of 'flan-t5' and 'lexical'. {_EMBEDDED}"
         )
-    return _on_hub(*model.partition("@")[::2])
 
 
 def _folder(path: Path, revision: str | None = None) -> Weights:

@@ -1,6 +1,6 @@
 """Checks of what every metric gets: texts, references, image ids."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from typing import Any
 
 
@@ -12,8 +12,11 @@ def check_texts(
     Raises:
         ValueError: for no or unequal numbers of rows, a text that is none, or an image id that comes twice.
     """
-    if isinstance(predictions, str) or predictions is None or references is None:
-        raise ValueError("predictions and references are lists, one text and one reference a row.")
+    for name, rows in (("predictions", predictions), ("references", references)):
+        if isinstance(rows, str | bytes | Mapping | Set) or not hasattr(rows, "__len__"):
+            raise ValueError(
+                f"{name} is {rows!r:.80}; predictions and references are lists, one text and one reference a row."
+            )
     if len(predictions) != len(references):
         raise ValueError(
             f"There are {len(predictions)} predictions and {len(references)} references; expected one of each a "
@@ -31,12 +34,16 @@ def check_texts(
 
 
 def _check_unique(image_ids: Sequence[Hashable], rows: int) -> None:
+    if isinstance(image_ids, str) or not hasattr(image_ids, "__len__"):
+        raise ValueError(f"image_ids is {image_ids!r:.80}; expected a list, one id a row.")
     if len(image_ids) != rows:
         raise ValueError(
             f"There are {len(image_ids)} image_ids and {rows} predictions; expected one of each a row."
         )
     first: dict[Hashable, int] = {}
     for row, image_id in enumerate(image_ids):
+        if image_id is None or not isinstance(image_id, Hashable):
+            raise ValueError(f"image_ids[{row}] is {image_id!r:.80}; expected a number or a name.")
         if first.setdefault(image_id, row) != row:
             raise ValueError(
                 f"image_ids[{row}] is {image_id!r}, as is image_ids[{first[image_id]}]; expected one row an image."

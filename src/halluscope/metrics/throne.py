@@ -58,7 +58,7 @@ def compute(
     Args:
         predictions: the LVLM's raw texts, one an image; an empty text mentions nothing.
         references: the classes present in each image, by their names in the vocabulary.
-        vocabulary: "coco", or the class names in the order of the columns of `votes`.
+        vocabulary: "coco", "objects365", or the class names in the order of the columns of `votes`.
         judges: "flan-t5" (the paper's three), "lexical" (no model), a model's Hub id, folder or GGUF file, a judge
             of `halluscope.judges`, or a list of these, the cheapest first.
         questions: "paper" (section 4.3), "released" (what the released code asks), or a list of templates.
@@ -84,7 +84,8 @@ def compute(
         `precision_all recall_all f1_all f0.5_all` over all cells and `precision_cls recall_cls f1_cls f0.5_cls` over
         classes, fractions in [0, 1], NaN where undefined; `undefined_classes`, the number of classes without a
         precision or a recall; `ignored`, the share of cells without agreement (None unless everything was asked);
-        `unparsed`, the share of the judges' replies that were neither yes nor no (None for given votes); `images`;
+        `unparsed`, of the replies that were given, the share that was neither yes nor no (None for given votes);
+        `images`;
         `signature`; and when asked for `interval`, `classes`, `per_image`, and for `cells` the scores on them,
         `sampled`, with the `difference` (all cells less these).
 
@@ -158,11 +159,11 @@ def _judge(
     progress: bool,
 ) -> tuple[NDArray[np.int8], int, dict[str, object]]:
     """The answers of the judges, how many must agree, and what stands in the signature about both."""
-    from halluscope.judges.resolve import resolve
+    from halluscope.judges.resolve import named, resolve
 
-    found = resolve(judges, vocabulary, device)
     about = question_set.about(vocabulary)
-    k = voting.required(agreement, len(found) * len(about))
+    k = voting.required(agreement, len(named(judges)) * len(about))
+    found = resolve(judges, vocabulary, device)
     if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
         store = AnswerStore(store)
     kept_in = store if isinstance(store, AnswerStore) else None

@@ -38,7 +38,7 @@ def read_text(file: Path | zipfile.Path) -> str:
         raise FileNotFoundError(f"There is no file {file}.")
     data = file.read_bytes()
     try:
-        return (gzip.decompress(data) if file.suffix == ".gz" else data).decode("utf-8")
+        return (gzip.decompress(data) if file.suffix == ".gz" else data).decode("utf-8-sig")
     except (UnicodeDecodeError, OSError, EOFError) as error:
         raise BuildError(f"{file} cannot be read, or is cut off: {error}. Get the file again.") from error
 
@@ -50,13 +50,38 @@ def parse(text: str, where: str) -> Any:
         BuildError: for what is not JSON, or is cut off.
     """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_once_each)
     except ValueError as error:
         raise BuildError(
             f"{where} is not JSON, or is cut off: {error}; got {text.strip()[-80:]!r}."
         ) from error
 
 
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r:.80} stands there twice")
+    return found
+
+
 def plain_name(file: Path) -> str:
     """A file's name without its endings; names an LVLM in a table."""
     return file.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
+
+
+def load_rows(source: str, name: str | None = None, split: str | None = None) -> Any:
+    """A dataset from a folder or the Hub.
+
+    Raises:
+        ValueError: if it cannot be loaded.
+    """
+    import datasets
+
+    try:
+        return datasets.load_dataset(source, name, split=split)
+    except Exception as error:  # the library raises its own, and fsspec's, pyarrow's and the Hub's
+        raise ValueError(
+            f"{source} is no dataset that can be loaded ({type(error).__name__}: {str(error)[:200]}). Expected the "
+            "folder that `halluscope build NAME` made, or an id of the Hub."
+        ) from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halluscope.records.files import json_rows, parse, plain_name, read_text
+from halluscope.records.files import json_rows, load_rows, parse, plain_name, read_text
 
 TEXT_FIELDS = ("response", "caption", "text", "prediction", "answer")
 """Where a response's text is looked for, in this order."""
@@ -34,6 +34,8 @@ def read_responses(path: str | Path, limit: int | None = None) -> Responses:
         ValueError: for a line that is no such object, a text that is none, or an image id that comes twice.
         FileNotFoundError: if there is no such file.
     """
+    if limit is not None and limit < 1:
+        raise ValueError(f"The limit is {limit}; expected at least 1 response.")
     path = Path(path)
     place: dict[int, str] = {}
     texts: list[str] = []
@@ -132,10 +134,8 @@ def _labels(rows: Any) -> dict[int, list[str]]:
 
 
 def _dataset(source: str) -> Any:
-    from datasets import load_dataset
-
     name, _, split = source.partition(":")
-    dataset = load_dataset(name, split=split or "validation")
+    dataset = load_rows(name, split=split or "validation")
     missing = {"image_id", "objects"} - set(dataset.column_names)
     if missing:
         raise ValueError(
@@ -145,7 +145,8 @@ def _dataset(source: str) -> Any:
 
 
 def _image_id(value: object, where: str) -> int:
-    try:
-        return int(value)  # type: ignore[call-overload, no-any-return]
-    except (TypeError, ValueError):
-        raise ValueError(f"{where}: image_id is {value!r:.80}; expected a whole number.") from None
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{where}: image_id is {value!r:.80}; expected a whole number.")
+    return value

@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from halluscope.records.files import json_rows
+from halluscope.records.files import json_rows, load_rows
 from halluscope.records.object_questions import SAMPLINGS, ObjectQuestion, read_official
 
 REPLY = ("response", "prediction")
@@ -18,16 +18,15 @@ Located = tuple[str, Mapping[str, Any]]
 """Where a row stands, and the row, with its reply as `response`."""
 
 
-def read_questions(source: str, sampling: str | None = None) -> list[ObjectQuestion]:
+def read_questions(source: str) -> list[ObjectQuestion]:
     """Read questions.
 
     Args:
         source: a file of POPE's authors, whose name tells its sampling; or a dataset with the columns of `pope` or
             `pope_c` (folder or Hub id; "name:config" picks a config).
-        sampling: keep only the questions of this sampling.
 
     Raises:
-        ValueError: for a file or dataset of another form, or one without a question of that sampling.
+        ValueError: for a file or dataset of another form.
         FileNotFoundError: if a file does not exist.
     """
     path = Path(source)
@@ -35,10 +34,7 @@ def read_questions(source: str, sampling: str | None = None) -> list[ObjectQuest
         questions = read_official(path, next((name for name in SAMPLINGS if name in path.name), ""))
     else:
         questions = _dataset(source)
-    kept = [question for question in questions if sampling in (None, question.sampling)]
-    if not kept:
-        raise ValueError(f"{source} holds no question of the sampling {sampling!r}.")
-    return kept
+    return questions
 
 
 def read_answers(file: Path) -> list[Located]:
@@ -91,6 +87,7 @@ def _by_id(answers: Sequence[Located], questions: Sequence[ObjectQuestion], keys
         key = tuple(str(row[name]) for name in keys)
         if key not in place:
             raise ValueError(f"{where}: {_named(keys, key)} is not among the {len(questions):,} questions.")
+        _check_same(where, row, questions[place[key]], _named(keys, key))
         earlier = found.setdefault(place[key], (where, row))
         if earlier[0] != where:
             raise ValueError(f"{where}: {_named(keys, key)} is answered in {earlier[0]} already. Remove one.")
@@ -101,6 +98,17 @@ def _by_id(answers: Sequence[Located], questions: Sequence[ObjectQuestion], keys
             f"{_named(keys, missing[0])}. Answer them, or score only what was asked (--sampling, --questions)."
         )
     return [found[i][1]["response"] for i in range(len(questions))]
+
+
+def _check_same(where: str, row: Mapping[str, Any], question: ObjectQuestion, named: str) -> None:
+    """An answer that carries a question or an image must carry that of its id: POPE's files share their ids."""
+    for field in ("question", "file_name", "image_id"):
+        expected = getattr(question, field)
+        if expected != "" and str(row.get(field, expected)) != str(expected):
+            raise ValueError(
+                f"{where}: {named} has the {field} {row[field]!r:.80}, but in the questions {expected!r:.80}. "
+                "Are these the answers to another file or sampling?"
+            )
 
 
 def _by_order(answers: Sequence[Located], questions: Sequence[ObjectQuestion]) -> list[str]:
@@ -135,10 +143,8 @@ def _answer(row: Any, where: str) -> Mapping[str, Any]:
 
 
 def _dataset(source: str) -> list[ObjectQuestion]:
-    from datasets import load_dataset
-
     name, _, config = source.partition(":")
-    dataset = load_dataset(name, config or None)
+    dataset = load_rows(name, config or None)
     if len(dataset) != 1:
         raise ValueError(f"{source} has the splits {', '.join(dataset)}; expected a dataset with one.")
     (rows,) = dataset.values()

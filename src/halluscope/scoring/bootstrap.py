@@ -25,11 +25,11 @@ class Bootstrap:
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if isinstance(self.resamples, bool) or not isinstance(self.resamples, int) or self.resamples < 0:
+        if not _whole(self.resamples):
             raise ValueError(
                 f"bootstrap is {self.resamples!r:.80}; expected the number of resamples, or 0 for no interval."
             )
-        if not isinstance(self.seed, int) or self.seed < 0:
+        if not _whole(self.seed):
             raise ValueError(f"seed is {self.seed!r:.80}; expected a whole number of at least 0.")
         if not isinstance(self.level, float) or not 0 < self.level < 1:
             raise ValueError(
@@ -58,3 +58,8 @@ class Bootstrap:
             return np.nan, np.nan
         low, high = np.quantile(defined, [(1 - self.level) / 2, (1 + self.level) / 2])
         return float(low), float(high)
+
+
+def _whole(value: object) -> bool:
+    """Whether it is a whole number of at least 0."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)

@@ -8,7 +8,7 @@ import difflib
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -50,13 +50,13 @@ class Vocabulary:
         column = {name: i for i, name in enumerate(self.classes)}
         table = np.zeros((len(objects), len(self.classes)), dtype=bool)
         for row, names in enumerate(objects):
-            if names is None or isinstance(names, str):
+            if isinstance(names, str) or not hasattr(names, "__len__"):
                 raise ValueError(
                     f"references[{row}] is {names!r:.80}; expected a list of class names, such as ['dog', 'cup'] "
                     "(an image without any object has the empty list)."
                 )
             for name in names:
-                if name not in column:
+                if not isinstance(name, str) or name not in column:
                     raise ValueError(f"references[{row}] names {self._unknown(name)}")
                 table[row, column[name]] = True
         return table
@@ -80,6 +80,10 @@ def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
         return vocabulary
     if isinstance(vocabulary, str):
         return _builtin(vocabulary)
+    if not isinstance(vocabulary, Iterable):
+        raise ValueError(
+            f"vocabulary is {vocabulary!r:.80}; expected class names, or one of {', '.join(names())}."
+        )
     classes = tuple(vocabulary)
     if not classes:
         raise ValueError(f"The vocabulary is empty; expected class names, or one of {', '.join(names())}.")
