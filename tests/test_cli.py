@@ -56,7 +56,7 @@ def test_a_table_for_people(files, capsys):
     assert score(files, "--judges", "lexical", "--per-class", responses=("other.jsonl", "mine.jsonl")) == 0
     out = capsys.readouterr().out
     assert "75.0" in out and "F0.5_cls" in out and "zebra" in out
-    assert out.count("signature: throne|vocabulary:coco|") == 2
+    assert out.count("signature: throne|vocabulary:coco|") == 2  # 2 and 3 images
     rows = [line.split()[0] for line in out.splitlines() if line.startswith(("other", "mine"))]
     assert rows[:2] == ["other", "mine"]  # the better first
 

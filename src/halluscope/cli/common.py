@@ -57,3 +57,13 @@ def write_images(path: Path, image_ids: Sequence[Sequence[int]], results: Result
         for ids, (name, result) in zip(image_ids, results, strict=True):
             for image_id, row in zip(ids, result.pop("per_image"), strict=True):
                 file.write(json.dumps({"responses": name, "image_id": image_id} | row) + "\n")
+
+
+def below(remarks: Mapping[str, Sequence[str]]) -> str:
+    """What stands below a table: the remarks on each result, those that are the same once."""
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, lines in remarks.items():
+        names.setdefault(tuple(lines), []).append(name)
+    return "\n".join(
+        "\n".join([f"\n{', '.join(of)}", *(f"  {line}" for line in lines)]) for lines, of in names.items()
+    )

@@ -87,7 +87,8 @@ def _table(results: Results, style: str) -> str:
     ]
     alignment = ["left"] + ["right"] * (len(header) - 1)
     table = tabulate(rows, header, tablefmt=style, disable_numparse=True, colalign=alignment)
-    return "\n".join([table, *(f"\n{name}\n  signature: {result['signature']}" for name, result in results)])
+    signatures = {name: [f"signature: {result['signature']}"] for name, result in results}
+    return f"{table}\n{common.below(signatures)}"
 
 
 def _has_interval(results: Results) -> bool:

@@ -80,10 +80,9 @@ def run(options: argparse.Namespace) -> None:
         print(report.to_json(shown))
         return
     print(report.throne_table(shown, options.style))
-    for name, result in results:
-        print("\n".join([f"\n{name}", *(f"  {line}" for line in report.remarks(result))]))
-        if options.per_class:
-            print(report.class_table(result, options.style))
+    print(common.below({name: report.remarks(result) for name, result in results}))
+    for name, result in results if options.per_class else ():
+        print(f"\n{name}\n{report.class_table(result, options.style)}")
 
 
 def _score(
