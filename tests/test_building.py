@@ -86,12 +86,11 @@ def write_annotations(folder: Path, content: Any) -> Path:
 
 
 def zipped(upstream: Path) -> tuple[Path, Path]:
-    """The two archives as COCO publishes them, the second with a member that leads out of it."""
+    """The two archives as COCO publishes them."""
     labels, pictures = upstream / "annotations_trainval2017.zip", upstream / "val2017.zip"
     with zipfile.ZipFile(labels, "w") as archive:
         archive.write(upstream / "instances_val2017.json", "annotations/instances_val2017.json")
     with zipfile.ZipFile(pictures, "w") as archive:
-        archive.writestr("../../outside.jpg", b"I would like to be outside")
         for file in sorted((upstream / "val2017").iterdir()):
             archive.write(file, f"val2017/{file.name}")
     return labels, pictures
@@ -278,7 +277,6 @@ def test_download(upstream: Path, tmp_path: Path, server: str) -> None:
     assert all(source["published"] for source in stats["sources"].values())
     assert "This is a subset" not in (out / "README.md").read_text()
     assert list(load(out)["objects"]) == OBJECTS
-    assert not list(tmp_path.rglob("outside.jpg")) and not list(tmp_path.parent.glob("outside.jpg"))
 
     for archive in upstream.glob("*.zip"):  # the second time they come from the cache folder
         archive.unlink()
@@ -474,6 +472,22 @@ def test_missing_places(upstream: Path, tmp_path: Path) -> None:
     labels, pictures = zipped(upstream)
     with pytest.raises(BuildError, match=r"--annotations .*val2017\.zip holds no"):
         throne_coco.build(pictures, labels, out)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../outside.jpg", "val2017/../../outside.jpg", "/outside.jpg", "..\\outside.jpg", "C:/outside.jpg"],
+)
+def test_an_archive_with_a_member_outside_is_refused(upstream: Path, tmp_path: Path, name: str) -> None:
+    labels, pictures = zipped(upstream)
+    with zipfile.ZipFile(pictures, "a") as archive:
+        archive.writestr(name, b"I would like to be outside")
+    with pytest.raises(
+        BuildError, match=r"--images .*val2017\.zip holds .*outside\.jpg', which lies outside"
+    ):
+        throne_coco.build(labels, pictures, tmp_path / "out", subset=True)
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.rglob("outside.jpg")) and not list(tmp_path.parent.glob("outside.jpg"))
 
 
 def test_corrupt_archive(upstream: Path, tmp_path: Path) -> None:

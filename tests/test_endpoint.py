@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import pickle
+import re
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ import time
 import traceback
 import urllib.request
 import warnings
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,10 @@ def judge_of(server: ScriptedServer, **options) -> EndpointJudge:
     return EndpointJudge(f"judge@{server.url}", **{"attempts": 3, "timeout": 5.0} | options)
 
 
+def digest(server: ScriptedServer) -> str:
+    return sha256(server.url.encode()).hexdigest()[:8]
+
+
 def ask(judge, prompts) -> list[str | None]:
     """The replies in the order of the prompts, each given once."""
     got: dict[int, str | None] = {}
@@ -88,7 +94,7 @@ def test_what_is_sent_and_what_comes_back(serve):
             "seed": 0,
             "max_tokens": 64,
         }
-    assert judge.key == "openai:judge:temperature=0:seed=0:max_tokens=64"
+    assert judge.key == f"openai:judge@{digest(server)}:temperature=0:seed=0:max_tokens=64"
     assert not judge.failures
 
 
@@ -274,6 +280,22 @@ def test_a_key_repeated_in_an_error_or_a_reply_is_blacked_out(serve, tmp_path):
     assert ask(judge_of(server), ["a"]) == ["your key is [access key]"]
 
 
+@pytest.mark.parametrize(
+    ("key", "withheld"), [("hunter2", True), ("none", False), ("EMPTY", False), ("x", False)]
+)
+def test_a_servers_words_are_withheld_where_the_key_is_short(serve, monkeypatch, key, withheld):
+    """A short key cannot be blacked out: it may be part of any word."""
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    server = serve(lambda prompt, count, body: refuse(400, f"bad request from {key}"))
+    with pytest.raises(JudgeUnavailable) as caught:
+        judge_of(server).replies(["a"])
+    assert ("withheld" in str(caught.value)) == withheld == (f"from {key}" not in str(caught.value))
+    server = serve(picky("seed", wording=f"{{}} is nothing for {key}"))
+    with pytest.warns(UserWarning, match="takes no seed=0") as warned:
+        assert ask(judge_of(server), ["a"]) == ["correct"]
+    assert ("withheld" in str(warned[0].message)) == withheld == (f"for {key}" not in str(warned[0].message))
+
+
 # What the server does not take.
 
 
@@ -304,7 +326,7 @@ def test_a_setting_that_is_refused_is_left_out_and_the_key_says_so(serve, refuse
     judge = judge_of(server)
     with pytest.warns(UserWarning, match=f"takes no {refused[0]}=0 and is asked without"):
         assert ask(judge, ["a", "b"]) == ["correct", "correct"]
-    assert judge.key == f"openai:judge:{key}:max_tokens=256"
+    assert judge.key == f"openai:judge@{digest(server)}:{key}:max_tokens=256"
     assert len(server.bodies) == len(refused) + 1 + 2
     ask(judge, ["c"])
     assert len(server.bodies) == len(refused) + 1 + 3
@@ -318,7 +340,7 @@ def test_the_newer_name_of_the_limit(serve):
         warnings.simplefilter("error")
         assert ask(judge, ["a"]) == ["correct"]
     assert server.bodies[-1]["max_completion_tokens"] == 99
-    assert judge.key == "openai:judge:temperature=0:seed=0:max_tokens=99"
+    assert judge.key == f"openai:judge@{digest(server)}:temperature=0:seed=0:max_tokens=99"
 
 
 @pytest.mark.filterwarnings("ignore:judge takes no seed")
@@ -338,15 +360,26 @@ def test_replies_without_a_setting_are_found_again(serve, tmp_path):
 
 
 def test_names(monkeypatch):
-    assert resolve_chat("openai:gpt@http://h/v1").key == "openai:gpt:temperature=0:seed=0:max_tokens=256"
+    assert resolve_chat("openai:gpt").key == "openai:gpt:temperature=0:seed=0:max_tokens=256"
     cloudflare = resolve_chat("openai:@cf/meta/llama@http://h:8/v1/", temperature=None, seed=3, max_tokens=9)
-    assert cloudflare.key == "openai:@cf/meta/llama:temperature=default:seed=3:max_tokens=9"
+    assert re.fullmatch(
+        r"openai:@cf/meta/llama@[0-9a-f]{8}:temperature=default:seed=3:max_tokens=9", cloudflare.key
+    )
     assert cloudflare._url == "http://h:8/v1"
     assert resolve_chat("openai:gpt")._url == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
     assert resolve_chat("openai:gpt")._url == "http://elsewhere/v1"
     assert resolve_chat("openai:gpt", base_url="http://here/v1")._url == "http://here/v1"
-    assert resolve_chat("openai:gpt").key == resolve_chat("openai:gpt@http://h/v1").key
+    assert resolve_chat("openai:gpt").key == resolve_chat("openai:gpt@http://elsewhere:80/v1/").key
+    for model in ("org/model@revision", "org/model@v1.0", f"model@sha256:{'0' * 64}", "@cf/meta/llama-3.1"):
+        assert resolve_chat(f"openai:{model}").model == model
+
+
+def test_two_servers_are_told_apart_and_not_named():
+    urls = ["http://host/v1", "https://host/v1", "http://host:8000/v1", "http://host/v2", "http://other/v1"]
+    keys = {resolve_chat(f"openai:gpt@{url}").key for url in urls}
+    assert len(keys | {resolve_chat("openai:gpt").key}) == 6
+    assert not any("host" in key or "other" in key for key in keys)
 
 
 @pytest.mark.parametrize("model", ["/home/me/models/tiny", "~/models/tiny", "C:\\models\\tiny"])
@@ -359,11 +392,30 @@ def test_a_path_is_not_in_the_key(model):
     ("name", "message"),
     [
         ("openai:", "names no model"),
+        ("openai:@http://host/v1", "names no model"),
+        ("openai: @http://host/v1", "names no model"),
+        (
+            "openai:gpt@localhost:8000",
+            "neither http:// nor https://; write 'openai:MODEL@http://localhost:8000",
+        ),
+        ("openai:gpt@localhost", "neither http://"),
+        ("openai:gpt@LOCALHOST/v1", "neither http://"),
+        ("openai:gpt@server:8000/v1", "neither http://"),
+        ("openai:gpt@127.0.0.1:8000/v1", "neither http://"),
+        ("openai:gpt@[::1]:8000/v1", "neither http://"),
+        ("openai:gpt@api.example.com/v1", "neither http://"),
+        ("openai:org/gpt@me:password@api.example.com/v1", "neither http://"),
+        ("openai:gpt@htp://host/v1", "neither http://"),
+        ("openai:@localhost:8000", "neither http://"),
         ("openai:gpt@http://", "address cannot be used"),
         ("openai:gpt@http://me:password@host/v1", "address cannot be used"),
         ("openai:gpt@http://host/v1?key=password", "address cannot be used"),
         ("openai:gpt@http://host:password/v1", "address cannot be used"),
         ("nobody", "There is no judge 'nobody'"),
+        ("rulez", r"expected 'openai:MODEL\[@URL\]', or a local model.*'rules' and 'vlmevalkit'"),
+        ("lexical", "There is no judge 'lexical' that reads free text"),
+        ("flan-t5", "There is no judge 'flan-t5' that reads free text"),
+        ("", "There is no judge ''"),
         (7, "7 is no judge of free text"),
     ],
 )

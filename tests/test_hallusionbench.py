@@ -4,6 +4,8 @@ import importlib.util
 import inspect
 import json
 import math
+import re
+import warnings
 import zipfile
 from collections import Counter, defaultdict
 from itertools import product
@@ -24,6 +26,7 @@ from halluscope.records.control_pairs import read_all
 from halluscope.scoring.hallusionbench import FAILURES, Layout, diagnose, needs_same
 from halluscope.share import share
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 ROOT = Path(__file__).parents[1]
 GOLDEN = json.loads((ROOT / "tests/golden/hallusionbench_official.json").read_text())
 
@@ -392,7 +395,8 @@ def test_no_option_is_missing_from_the_signature():
         "level": 0.9,
         "repeats": 3,
     }
-    nothing = {"max_failed", "per_question", "device", "store", "progress"}
+    nothing = {"max_failed", "max_tokens", "per_question", "device", "store", "progress"}
+    # max_tokens stands in the judge's key: see the test below
     options = set(inspect.signature(hallusionbench.compute).parameters) - {"predictions", "references"}
     assert options == moves.keys() | nothing
 
@@ -404,6 +408,58 @@ def test_no_option_is_missing_from_the_signature():
             assert signed(**{option: value}) != signed(), option
     for option, value in {"max_failed": 0.5, "per_question": True, "progress": False}.items():
         assert signed(**{option: value}) == signed(), option
+
+
+def test_a_named_judge_is_told_how_long_a_reply_may_be(monkeypatch):
+    from halluscope.judges import chat
+
+    def resolve(judge, *, device, max_tokens):
+        fake = FakeJudge(about_colors)
+        fake.key = f"{judge}:max_tokens={max_tokens}"
+        return fake
+
+    monkeypatch.setattr(chat, "resolve_chat", resolve)
+    got = hallusionbench.compute(["It is red."] * 12, rows(), judge="org/model", max_tokens=77)
+    assert "max_tokens=77" in got["signature"]
+
+
+def test_a_part_of_the_benchmark_is_scored_with_a_warning(real):
+    with pytest.warns(UserWarning, match="12 questions are scored; expected the benchmark's 1,129"):
+        hallusionbench.compute(["Yes"] * 12, rows())
+    with pytest.warns(UserWarning, match="10 questions are scored; expected the benchmark's 951"):
+        hallusionbench.compute(["Yes"] * 12, rows(), protocol="lmms-eval")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for protocol in hallusionbench.PROTOCOLS:
+            hallusionbench.compute(["Yes"] * len(real), real, protocol=protocol)
+
+
+def test_a_language_model_is_not_asked_without_a_question():
+    for without in ({"question": ""}, {"question": " "}):
+        made = rows()
+        made[3] |= without
+        judge = FakeJudge(about_colors)
+        with pytest.raises(
+            ValueError, match="VS/ocr set 0 figure 0 question 0 has no text in 'question', as 1"
+        ):
+            hallusionbench.compute(["Yes"] * 12, made, judge=judge)
+        assert not judge.asked
+        hallusionbench.compute(["Yes"] * 12, made)
+    made = [{key: value for key, value in one.items() if key != "question"} for one in rows()]
+    with pytest.raises(ValueError, match="has no text in 'question', as 12"):
+        hallusionbench.compute(["Yes"] * 12, made, judge=FakeJudge(about_colors))
+
+
+def test_given_verdicts_may_be_tensors():
+    torch = pytest.importorskip("torch")
+    codes, agreed = [0, 1, 2] * 4, [0, 1] * 6
+    plain = hallusionbench.compute([""] * 12, rows(), correctness=codes, same=agreed)
+    tensors = hallusionbench.compute(
+        [""] * 12, rows(), correctness=torch.tensor(codes), same=torch.tensor(agreed, dtype=torch.bool)
+    )
+    assert json.dumps(plain) == json.dumps(tensors)
+    with pytest.raises(ValueError, match=r"correctness\[0\] is tensor"):
+        hallusionbench.compute([""] * 12, rows(), correctness=torch.ones(12, 2))
 
 
 def changed(number, **values):
@@ -442,6 +498,14 @@ def changed(number, **values):
         ({"correctness": [1] * 11 + [None]}, r"correctness\[11\] is None"),
         ({"correctness": [1] * 11 + [0.5]}, r"correctness\[11\] is 0.5"),
         ({"correctness": [1] * 11 + [[1]]}, r"correctness\[11\] is \[1\]"),
+        ({"correctness": 1}, "correctness is 1; expected a list"),
+        ({"max_failed": 1.5}, "max_failed is 1.5; expected a share"),
+        ({"max_failed": "0.1"}, "max_failed is '0.1'"),
+        ({"max_failed": math.nan}, "max_failed is nan"),
+        ({"max_tokens": 0}, "max_tokens is 0"),
+        ({"max_tokens": 1.5}, "max_tokens is 1.5"),
+        ({"judge": "rulez"}, "no judge 'rulez' .*openai:MODEL.*'rules' and 'vlmevalkit'"),
+        ({"judge": "lexical"}, "no judge 'lexical' .*'rules' and 'vlmevalkit'"),
         ({"same": [2] * 12}, r"same\[0\] is 2; expected 0, 1"),
         ({"protocol": "mine"}, "protocol is 'mine'; expected 'official' or 'lmms-eval' or 'vlmevalkit'"),
         ({"bias": "mine"}, "bias is 'mine'"),
@@ -495,7 +559,7 @@ builder = _builder()
 
 @pytest.fixture
 def files(tmp_path):
-    """HallusionBench.json, the folder hallusion_bench, and its zip with a member that leads out of it."""
+    """HallusionBench.json, the folder hallusion_bench, and its zip."""
     (tmp_path / "HallusionBench.json").write_text(json.dumps(rows()))
     for one in rows():
         if one["filename"]:
@@ -503,7 +567,6 @@ def files(tmp_path):
             file.parent.mkdir(parents=True, exist_ok=True)
             Pillow.new("RGB", (4, 3), (int(one["figure_id"]), 0, 0)).save(file)
     with zipfile.ZipFile(tmp_path / "hallusion_bench.zip", "w") as archive:
-        archive.writestr("../../outside.png", b"I would like to be outside")
         for file in sorted((tmp_path / "hallusion_bench").rglob("*.png")):
             archive.write(file, file.relative_to(tmp_path).as_posix())
     return tmp_path
@@ -519,6 +582,13 @@ def load(files):
     return load_dataset(str(files / "out"), split="test", cache_dir=str(files / "hf"))
 
 
+def test_a_zip_with_a_member_outside_is_refused(files):
+    with zipfile.ZipFile(files / "hallusion_bench.zip", "a") as archive:
+        archive.writestr("../../outside.png", b"I would like to be outside")
+    with pytest.raises(BuildError, match=r"holds '\.\./\.\./outside\.png', which lies outside"):
+        build(files, images=files / "hallusion_bench.zip")
+
+
 @pytest.mark.parametrize("images", ["hallusion_bench", "hallusion_bench.zip", "."])
 def test_rows_with_images(files, images):
     build(files, images=files / images)
@@ -529,7 +599,6 @@ def test_rows_with_images(files, images):
     assert list(dataset["role"])[:6] == ["original", "edited", "edited", "no_visual", "original", "edited"]
     assert dataset[3]["figure"] is None and dataset[3]["filename"] is None
     assert (dataset[4]["set_id"], dataset[4]["gt_answer"]) == (0, "no")
-    assert not list(files.rglob("outside.png")) and not list(files.parent.glob("outside.png"))
 
 
 def test_without_images_and_scored(files):
@@ -636,6 +705,19 @@ def test_a_json_list_by_position_says_so(files, capsys):
     assert "matched by position" in err and "100.0" in out
 
 
+def test_answers_by_position_to_other_questions(files, capsys):
+    made = [{"question": one["question"], "answer": text} for one, text in perfect()]
+    (files / "mine.json").write_text(json.dumps(made))
+    assert score(files, str(files / "mine.json"), options=["--max-tokens", "64"]) == 0
+    (files / "mine.json").write_text(json.dumps(made[::-1]))
+    capsys.readouterr()
+    assert score(files, str(files / "mine.json")) == 2
+    assert re.search(
+        "answer 1, matched by its position, belongs to VD/ocr set 0 .* answers .*another order",
+        capsys.readouterr().err,
+    )
+
+
 def test_tables_like_the_papers(files, capsys):
     mine = answers(files, "mine.jsonl", perfect())
     yes = answers(files, "yes.jsonl", [(one, "Yes") for one in rows()])
@@ -678,8 +760,6 @@ def test_answers_that_do_not_fit(files, capsys, made, more, message):
     assert score(files, answers(files, "mine.jsonl", made, **more)) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1
-    import re
-
     assert re.search(message, err), err
 
 

@@ -59,6 +59,48 @@ def test_each_rule(text, answer, rule):
     assert rules.read(text, BAR) == rules.Reading(answer, rule)
 
 
+@pytest.mark.parametrize(
+    ("text", "question", "answer"),
+    [
+        ("The bar isn't red.", "Is the bar red?", "no"),
+        ("The bar isn’t red.", "Is the bar red?", "no"),
+        ("The bar isn´t red.", "Is the bar red?", "no"),
+        ("The bar isnt red.", "Is the bar red?", "no"),
+        ("The bar wasn't red.", "Was the bar red?", "no"),
+        ("The bars aren't red.", "Are the bars red?", "no"),
+        ("The man can't reach the bar.", "Can the man reach the bar?", "no"),
+        ("The man cannot reach the bar.", "Can the man reach the bar?", "no"),
+        ("The bar isn't red, is not it.", "Is the bar red?", None),
+        ("It is false that the bar is red.", "Is the bar red?", None),
+        ("The claim that the bar is red is wrong.", "Is the bar red?", None),
+        ("The claim that the bar is red is incorrect.", "Is the bar red?", None),
+        ("The claim that the bar is red is untrue.", "Is the bar red?", None),
+        ('"The bar is red." That is false.', "Is the bar red?", None),
+        ("The bar is hardly red.", "Is the bar red?", None),
+        ("The clock is wrong.", "Is the clock wrong?", "yes"),
+        ("The bar is red.", "Isn't the bar red?", None),
+    ],
+)
+def test_denials_are_not_read_as_yes(text, question, answer):
+    assert rules.read(text, question).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("<think>Yes? The answer is yes.</think>No.", "no"),
+        ("<THINK>No.</THINK>\n\nYes.", "yes"),
+        ("so, the answer is yes</think> No.", "no"),
+        ("Yes. <think>no</think>", "yes"),
+        ("<think>" + "yes " * 10_000 + "</think>No.", "no"),
+        ("<think>Yes. The answer is", None),
+        ("<thinking>yes</thinking>", None),
+    ],
+)
+def test_thoughts_are_not_read(text, answer):
+    assert rules.read(text).answer == answer
+
+
 def test_a_statement_needs_the_question():
     text = "The red bar is taller than the blue bar."
     assert rules.read(text).answer is None
@@ -79,6 +121,8 @@ def test_a_statement_needs_the_question():
         "answer: " * 30_000,
         "(" * 200_000,
         "not " * 50_000,
+        "<think>" * 50_000,
+        "</think>" * 50_000,
     ],
 )
 def test_hostile_texts_are_read_quickly_or_not_at_all(hostile):
@@ -99,7 +143,16 @@ def test_the_same_text_is_read_the_same():
     [
         ("correct", "correct"),
         ("“Incorrect”.", "incorrect"),
-        ("**Unclear**\nThe answer takes no side.", "unclear"),
+        ("**Unclear**\nThe answer stays open.", "unclear"),
+        ("Incorrect. The bar is red.", "incorrect"),
+        ("**Unclear**\nThe answer takes no side.", None),
+        ("Correct. Wait, no: that is wrong.", None),
+        ("Correct: not at all", None),
+        ("Correct. Actually, it conflicts with the reference.", None),
+        ("Correct. On second thought, it isn’t.", None),
+        ("Correct, but only in part.", None),
+        ("Correct. However, the bar is blue.", None),
+        ("Incorrect. The bar is not red.", None),
         ("Output: correct", "correct"),
         ("Correct. The answer is not incorrect.", None),
         ("Not correct", None),

@@ -22,6 +22,19 @@ Asked = tuple[str, int]
 
 V = TypeVar("V")
 
+
+def check_max_failed(value: Any) -> None:
+    """Check the share of failures that is allowed.
+
+    Raises:
+        ValueError: if it is no number in [0, 1].
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError(
+            f"max_failed is {value!r:.80}; expected a share of prompts, a number in [0, 1] such as 0.02."
+        )
+
+
 SHOWN = 3
 """How many unreadable replies an error shows."""
 
@@ -52,10 +65,12 @@ def collect(
         [repeats][prompts]: the verdict, None where no reply came or it could not be read.
 
     Raises:
+        ValueError: if `max_failed` is no share.
         JudgingFailed: if more than `max_failed` of the prompts have no readable verdict.
         JudgeUnavailable: if there is nobody to reply.
         StoreError: if the store cannot be read or written.
     """
+    check_max_failed(max_failed)
     asked = [(prompt, repeat) for repeat in range(repeats) for prompt in dict.fromkeys(prompts)]
     earlier = judge.failures.copy()
     replies = _replies(asked, judge, store, progress)
@@ -104,10 +119,13 @@ def _report(
     if failed <= max_failed * n:
         warnings.warn(facts, stacklevel=3)
         return
+    again = (
+        "Run again to ask for the replies that are missing (kept ones are not asked again); allow longer replies "
+        "(max_tokens) where they were cut off; take"
+    )
     raise JudgingFailed(
-        f"{facts} At most {max_failed:.1%} may fail. Run again to ask for the replies that are missing (kept ones are "
-        "not asked again); allow longer replies (max_tokens) where they were cut off; take a judge that does as it is "
-        "told; or allow more failures (max_failed)."
+        f"{facts} At most {max_failed:.1%} may fail. {again if silent else 'Take'} a judge that does as it is told; or "
+        "allow more failures (max_failed)."
     )
 
 

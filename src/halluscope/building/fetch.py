@@ -1,6 +1,7 @@
 """Gets an upstream file: from where the user has it, or by a download that is checked by sha256.
 
-Nothing is unpacked: a member of a zip is read where it is, so that no archive can write anywhere.
+Nothing is unpacked: a member of a zip is read where it is, so that no archive can write anywhere. A zip that means to,
+with a member that lies outside of it, is refused all the same.
 """
 
 import hashlib
@@ -123,6 +124,8 @@ def _locate(source: Source, option: str, given: Path) -> Readable:
         raise BuildError(
             f"{option} {given} is neither a folder nor a zip; expected the files of {source.url}."
         )
+    if zipped:
+        _check_members(option, given)
     root = zipfile.Path(given) if zipped else given
     for place in (root / name, root / Path(name).name, root):
         if place.exists() and (place.is_dir() == name.endswith("/")):
@@ -130,3 +133,21 @@ def _locate(source: Source, option: str, given: Path) -> Readable:
     raise BuildError(
         f"{option} {given} holds no {name}; name the file of {source.url}, or the folder that it is in."
     )
+
+
+def _check_members(option: str, archive: Path) -> None:
+    """Check that each member of a zip lies in its folder."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            names = [member.orig_filename for member in opened.infolist()]
+    except zipfile.BadZipFile as error:
+        raise BuildError(f"{option} {archive} cannot be read: {error}. Get it anew.") from error
+    if outside := [name for name in names if _leads_out(name)]:
+        raise BuildError(
+            f"{option} {archive} holds {outside[0]!r:.200}, which lies outside of it; expected names without '..', "
+            "backslashes, a drive or a slash in front. Get the archive from where it is published."
+        )
+
+
+def _leads_out(name: str) -> bool:
+    return name.startswith("/") or "\\" in name or name[1:2] == ":" or ".." in name.split("/")

@@ -10,6 +10,7 @@ from tabulate import tabulate
 
 from halluscope import published
 from halluscope.cli import common
+from halluscope.judges.chat import MAX_TOKENS
 from halluscope.metrics import hallusionbench
 from halluscope.records.hallusionbench import Matched, Row, read_answers, read_rows
 from halluscope.report import Named, percent, to_json
@@ -57,6 +58,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="a yes is read from answers, or inferred from verdicts",
     )
     option("--max-failed", type=float, default=0.02, help="the share of unreadable verdicts that is an error")
+    option("--max-tokens", type=int, default=MAX_TOKENS, help="how long a language model's reply may be")
     option(
         "--device", help="where a local language model runs, such as cuda:1 (default: a GPU if there is one)"
     )
@@ -96,6 +98,7 @@ def _score(matched: Matched, options: argparse.Namespace) -> dict[str, Any]:
         bootstrap=options.bootstrap,
         seed=options.seed,
         max_failed=options.max_failed,
+        max_tokens=options.max_tokens,
         device=options.device,
         store=options.store,
         progress=not options.quiet,

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from halluscope.errors import JudgeUnavailable
@@ -66,13 +67,25 @@ def resolve_chat(
     if not isinstance(judge, str):
         if not hasattr(judge, "replies") or not hasattr(judge, "key"):
             raise JudgeUnavailable(
-                f"{judge!r:.80} is no judge of free text; expected 'openai:MODEL', a model, or a chat judge."
+                f"{judge!r:.80} is no judge of free text; expected 'openai:MODEL[@URL]', a local model, or a chat "
+                "judge."
             )
         return judge
     if judge.startswith(ENDPOINT):
         from halluscope.judges.endpoint import EndpointJudge
 
         return EndpointJudge(judge.removeprefix(ENDPOINT), max_tokens=max_tokens, **endpoint)
+    _check_local(judge)
     from halluscope.judges.local_chat import LocalChat
 
     return LocalChat(judge, max_tokens, device)
+
+
+def _check_local(judge: str) -> None:
+    """A plain word is no model, unless a folder or file of that name is there."""
+    if "/" in judge or "\\" in judge or (judge and Path(judge).exists()):
+        return
+    raise JudgeUnavailable(
+        f"There is no judge {judge!r:.80} that reads free text; expected 'openai:MODEL[@URL]', or a local model: a "
+        "folder, a .gguf file, or a Hub id (org/name). The metric hallusionbench also knows 'rules' and 'vlmevalkit'."
+    )

@@ -27,10 +27,19 @@ DOWN_AFTER = 8
 """So many prompts in a row without service, each after all attempts, and the server counts as down."""
 
 SECRET = 8
-"""Characters from which on an access key is a secret; local servers are given "none", "EMPTY" or "x"."""
+"""Characters from which on an access key is blacked out; a shorter one could be part of any word."""
+
+PLACEHOLDERS = ("none", "empty", "x")
+"""What local servers are given for an access key, in lower case."""
 
 _PROBE = "Reply with one word: ready"
-_NAMED_URL = re.compile(r"(?P<model>.+?)@(?P<url>https?://.*)", re.IGNORECASE)
+_NAMED_URL = re.compile(r"(?P<model>.*?)@(?P<url>https?://.*)", re.IGNORECASE)
+_NO_SCHEME = re.compile(
+    r"@(?:\S*://.*|(?:localhost|[\w.-]+(?=:\d)|[\w-]+(?:\.[\w-]+)*\.[a-z]+|\d+(?:\.\d+){3}|\[[\da-f:]+\])"
+    r"(?::\d{1,5})?(?:/\S*)?)",
+    re.IGNORECASE,
+)
+"""At a name's end: "@" and an address that does not begin with http:// or https://, not a revision such as "@v1.0"."""
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 
 
@@ -104,8 +113,13 @@ class EndpointJudge:
         self._openai, self._portal = openai, anyio.from_thread.start_blocking_portal
         if named := _NAMED_URL.fullmatch(model):
             model, base_url = named["model"], named["url"]
+        elif any(_NO_SCHEME.fullmatch(model, at.start()) for at in re.finditer("@", model)):
+            raise JudgeUnavailable(
+                f"The judge {ENDPOINT}{model.partition('@')[0]!r:.80} has an address that begins with neither http:// "
+                f"nor https://; write '{ENDPOINT}MODEL@http://localhost:8000/v1'. Nothing is sent."
+            )
         if not model.strip():
-            raise JudgeUnavailable(f"{ENDPOINT!r} names no model; expected 'openai:MODEL'.")
+            raise JudgeUnavailable(f"{ENDPOINT!r} names no model; expected 'openai:MODEL[@URL]'.")
         self.model, self._key_variable = model, key_variable
         self._url = _checked(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI)
         self._at_once, self._attempts, self._timeout = at_once, attempts, timeout
@@ -116,13 +130,14 @@ class EndpointJudge:
 
     @property
     def key(self) -> str:
-        """The model, and what is sent beside the prompt. Which server that is stands nowhere."""
+        """The model, a digest of the address if it is not OpenAI's, and what is sent beside the prompt."""
         limit = self._sent.get("max_tokens", self._sent.get("max_completion_tokens"))
         settings = {name: self._sent.get(name) for name in ("temperature", "seed")}
         said = ":".join(
             f"{name}={'default' if value is None else f'{value:g}'}" for name, value in settings.items()
         )
-        return f"{ENDPOINT}{_without_path(self.model)}:{said}:max_tokens={limit}"
+        server = "" if self._url == OPENAI else f"@{_digest(self._url)}"
+        return f"{ENDPOINT}{_without_path(self.model)}{server}:{said}:max_tokens={limit}"
 
     def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
         """Ask about all prompts, many at once. The first call asks a word first, to learn what the server takes.
@@ -168,7 +183,7 @@ class EndpointJudge:
                     self._sent[_RENAMED[name]] = value
                 else:
                     warnings.warn(
-                        f"{self.model} takes no {name}={value:g} and is asked without: {reply.said}",
+                        f"{self.model} takes no {name}={value:g} and is asked without: {self._shown(reply)}",
                         stacklevel=4,
                     )
                 reply = portal.call(self._ask, client, _PROBE)
@@ -250,6 +265,13 @@ class EndpointJudge:
     def _quoted(self, text: str) -> str:
         return f"{self._without_key(text)!r:.300}"
 
+    def _shown(self, failure: _Failure) -> str:
+        """The server's words, unless they may hold an access key that is too short to be blacked out."""
+        key = self._access_key()
+        if len(key) >= SECRET or key.lower() in PLACEHOLDERS:
+            return failure.said
+        return "what it says is withheld, since it may repeat the access key, which is short"
+
     def _unavailable(self, failure: _Failure) -> JudgeUnavailable:
         parts = urlsplit(self._url)
         server = f"{parts.scheme}://{parts.netloc}"
@@ -260,13 +282,14 @@ class EndpointJudge:
             )
         if failure.served:
             return JudgeUnavailable(
-                f"{server} does not let {self.model!r:.80} reply: {failure.reason}, {failure.said}. Check the model's "
-                "name, and the address: it mostly ends in /v1."
+                f"{server} does not let {self.model!r:.80} reply: {failure.reason}, {self._shown(failure)}. Check the "
+                "model's name, and the address: it mostly ends in /v1."
             )
         return JudgeUnavailable(
             f"{server} is not to be reached: {failure.reason} after {self._attempts} attempts"
-            f"{', ' + failure.said if failure.said else ''}. Check that the server runs, the address, and the quota of "
-            "the access key; then run again. Replies that came before are kept where there is a store."
+            f"{', ' + self._shown(failure) if failure.said else ''}. Check that the server runs, the "
+            "address, and the quota of the access key; then run again. Replies that came "
+            "before are kept where there is a store."
         )
 
 
@@ -283,6 +306,13 @@ def _checked(url: str) -> str:
             "belongs into the environment."
         )
     return url.rstrip("/")
+
+
+def _digest(url: str) -> str:
+    """Of scheme, host, port and path: two servers differ, and no address stands anywhere."""
+    parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    return sha256(f"{parts.scheme}://{parts.hostname}:{port}{parts.path}".encode()).hexdigest()[:8]
 
 
 def _without_path(model: str) -> str:

@@ -36,6 +36,11 @@ Output:"""
 
 _VERDICTS = ("correct", "incorrect", "unclear")
 _AGREEMENTS = ("same", "different")
+_TAKES_BACK = re.compile(
+    r"\b(?:no|not|cannot|never|neither|nor|none|wrong|false|mistaken|mistake|conflict|"
+    r"conflicts|conflicting|however|but|wait|actually|although|though|instead|rather|unless|"
+    r"except|correction|sorry)\b|n't\b"
+)
 
 
 def read_correctness(reply: str) -> str | None:
@@ -57,9 +62,11 @@ def read_same(reply: str) -> str | None:
 
 
 def _read(reply: str, words: tuple[str, ...]) -> str | None:
-    """The word that a reply begins with, if it stands alone there and no other of the words follows."""
-    text = reply.lower()
+    """The word that a reply begins with, if it stands alone there and nothing follows that may take it back."""
+    text = reply.lower().replace("\u2019", "'")
     found = re.match(rf"\W*(?:output\W+)?({'|'.join(words)})\b(?=\W*$|[\W_]*[.,:;!\n])", text)
-    if not found or set(re.findall(r"[a-z]+", text)).intersection(words) != {found[1]}:
+    if not found:
         return None
-    return found[1]
+    rest = text[found.end() :]
+    others = set(re.findall(r"[a-z]+", rest)).intersection(words) - {found[1]}
+    return None if others or _TAKES_BACK.search(rest) else found[1]

@@ -1,6 +1,6 @@
 """Reads a free-text answer to a yes/no question as yes, no or uncertain. Every rule has a name; no model is asked.
 
-The rules, in order; the first that applies decides:
+What a model thinks aloud, in <think> ... </think>, is not read. The rules, in order; the first that applies decides:
 
 - `empty`: no letter in it: unread.
 - `undecided`: it opens with a no and goes on to say that the question cannot be answered: uncertain.
@@ -9,7 +9,8 @@ The rules, in order; the first that applies decides:
 - `opening`: it begins with a yes or a no: that. A "no" that belongs to a noun ("No data ...") does not count.
 - `single word`: a yes stands alone somewhere and no "no", or the reverse: that.
 - `refusal`: "I cannot determine", "without the chart", "it depends": uncertain.
-- `restated`: a sentence holds the question's words in their order: yes, or no if the sentence denies.
+- `restated`: a sentence holds the question's words in their order: yes, or no if the sentence denies. Not where the
+  answer calls something false or wrong.
 - `unread`: none of them. That is no answer; whoever counts has to say how many there are.
 """
 
@@ -54,7 +55,7 @@ def read(answer: str, question: str = "") -> Reading:
     >>> read("A dog.").answer is None
     True
     """
-    text = _plain(answer[:LONGEST])
+    text = _plain(_spoken(answer)[:LONGEST])
     if not _LETTER.search(text):
         return Reading(None, "empty")
     opening, conclusion = _opening(text), _conclusion(text)
@@ -83,6 +84,9 @@ def _words(text: str) -> frozenset[str]:
 _LETTER = re.compile(r"[^\W\d_]")
 _MARKUP = re.compile(r"[*_`#>]+(?!\s*\d)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_THINKS = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\u00b4", "''''")
 
 _PLAIN_YES = ("yes", "yeah", "yep")
 _SAYS = {
@@ -129,9 +133,16 @@ _REFUSAL = re.compile(
 )
 
 
+def _spoken(text: str) -> str:
+    """What stands outside of <think> ... </think>; an end without a beginning ends what stands before it."""
+    *before, last = _THOUGHT.split(text)
+    begun = [parts[0] for parts in map(_THINKS.split, before) if len(parts) > 1]
+    return "".join([*begun, _THINKS.split(last)[0]])
+
+
 def _plain(text: str) -> str:
     """Lowercased, with plain quotes and without Markdown's marks."""
-    return _MARKUP.sub("", text.lower().replace("\u2019", "'").replace("\u2018", "'")).strip()
+    return _MARKUP.sub("", text.lower().translate(_APOSTROPHES)).strip()
 
 
 def _opening(text: str) -> str | None:
@@ -158,15 +169,22 @@ def _single(text: str) -> str | None:
 
 
 # The rule `restated`.
-_TOKEN = re.compile(r"n't\b|[a-z]+|\d+(?:[.,]\d+)*|[<>=+]|[^\W\d_]")
+_NOT = re.compile(r"n't\b|(?<=\bcan)not\b")
+_TOKEN = re.compile(r"[a-z]+|\d+(?:[.,]\d+)*|[<>=+]|[^\W\d_]")
 _SIGNS = {"<": "less", ">": "greater", "=": "equal"}
 _EMPTY = _words(
     "a an the is are was were be been being do does did has have had of in on at to for from by with and or as it its "
     "this that these those there they any some image picture chart map figure will would can could shall should "
     "appear appears seem seems whether"
 )
-_DENIES = _words("no not n't never neither none nor cannot")
+_DENIES = _words(
+    "no not never neither none nor isnt arent wasnt werent dont doesnt didnt hasnt havent hadnt cant couldnt wont "
+    "wouldnt shouldnt"
+)
 _DOUBTS = _words("might may maybe perhaps if whether possibly probably unless instead rather although")
+_REJECTS = _words(
+    "false wrong incorrect untrue inaccurate mistaken misleading hardly barely scarcely rarely seldom unlikely doubtful"
+)
 _CONTEXT = re.compile(r"^.*,\s*(?=(?:is|are|was|were|do|does|did|can|has|have)\b)")
 
 
@@ -178,14 +196,15 @@ def _restated(text: str, question: str) -> str | None:
     """
     asked = [part for part in _SENTENCE_END.split(question) if part.rstrip().endswith("?")]
     wanted = _content(_CONTEXT.sub("", asked[-1])) if asked else []
-    if len(wanted) < 2 or _DENIES.intersection(wanted):
+    rejected = _REJECTS.intersection(_tokens(text)).difference(_tokens(question))
+    if len(wanted) < 2 or _DENIES.intersection(wanted) or rejected:
         return None
     readings = {_stand(sentence, wanted) for sentence in _SENTENCE_END.split(text)} - {None}
     return readings.pop() if len(readings) == 1 else None
 
 
 def _stand(sentence: str, wanted: list[str]) -> str | None:
-    tokens = _TOKEN.findall(sentence.replace("cannot", "can not"))
+    tokens = _tokens(sentence)
     remaining = iter(_content(sentence))
     if (
         sentence.endswith("?")
@@ -197,9 +216,13 @@ def _stand(sentence: str, wanted: list[str]) -> str | None:
     return (YES, NO)[denials] if denials < 2 else None
 
 
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(_NOT.sub(" not", text))
+
+
 def _content(text: str) -> list[str]:
     """The words that carry meaning, less their endings."""
-    tokens = (_SIGNS.get(token, token) for token in _TOKEN.findall(text))
+    tokens = (_SIGNS.get(token, token) for token in _tokens(text))
     return [_stem(token) for token in tokens if token not in _EMPTY]
 
 

@@ -5,6 +5,7 @@ answer to the control question, the same question about the original image or ab
 questions, pairs and figures.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,7 @@ from halluscope import replies
 from halluscope.answers import NO, YES
 from halluscope.judges import hallusionbench_prompts as prompts
 from halluscope.judges import rules
+from halluscope.judges.chat import MAX_TOKENS
 from halluscope.metrics.inputs import check_texts
 from halluscope.records.control_pairs import NO_VISUAL, VisualQuestion, describe, read_all
 from halluscope.scoring import hallusionbench as scoring
@@ -24,6 +26,7 @@ from halluscope.scoring.bootstrap import Bootstrap
 from halluscope.scoring.hallusionbench import CORRECT, FAILURES, INCORRECT, UNCERTAIN, Layout, Tally
 from halluscope.signature import signature
 from halluscope.store import AnswerStore
+from halluscope.verdicts import check_max_failed
 
 Ints = NDArray[np.int64]
 
@@ -43,6 +46,11 @@ class Counting:
 
     visual_only: bool = False
     mean: bool = False
+
+    @property
+    def questions(self) -> int:
+        """How many of the benchmark's questions are counted."""
+        return 951 if self.visual_only else 1129
 
 
 PROTOCOLS = {
@@ -68,6 +76,7 @@ def compute(
     seed: int = 0,
     level: float = 0.95,
     max_failed: float = 0.02,
+    max_tokens: int = MAX_TOKENS,
     per_question: bool = False,
     device: str | None = None,
     store: AnswerStore | str | None = None,
@@ -93,6 +102,7 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         max_failed: the share of a language model's replies that may be unreadable before that is an error.
+        max_tokens: how long a reply may be of a language model that is named; a chat judge that is given has its own.
         per_question: also give, for each question, its verdicts and what the answer failed of (first repeat).
         device: where a local language model runs; by default a GPU if there is one.
         store: where language models' replies are kept: a path, or by default the user's cache.
@@ -116,6 +126,8 @@ def compute(
     check_texts(predictions, references)
     questions = read_all(references)
     resampling = Bootstrap(bootstrap, seed, level)
+    check_max_failed(max_failed)
+    _check_max_tokens(max_tokens)
     counting = _known(PROTOCOLS, "protocol", protocol)
     given = _codes(correctness, "correctness", (0, 1, 2), len(questions))
     agreed = _codes(same, "same", (0, 1), len(questions))
@@ -125,11 +137,16 @@ def compute(
     layout = Layout.of(questions)
     if not counting.visual_only:
         _check_controls(questions, layout)
+    _warn_of_a_part(len(questions), counting.questions)
     bias = bias or ("answers" if given is None and judge in _readers(judge) else "official")
     if bias not in BIAS:
         raise ValueError(f"bias is {bias!r:.80}; expected {' or '.join(map(repr, BIAS))}.")
     needs_judge = given is None or (agreed is None and not counting.visual_only)
-    judging = _judging(judge, repeats, max_failed, device, store, progress) if needs_judge else None
+    if needs_judge and judge not in _readers(judge):
+        _check_worded(questions)
+    judging = (
+        _judging(judge, repeats, max_failed, max_tokens, device, store, progress) if needs_judge else None
+    )
     if not needs_judge and repeats != 1:
         raise ValueError(
             f"repeats is {repeats!r:.80}, but the verdicts are given and nothing is judged; expected 1."
@@ -253,13 +270,14 @@ class _LanguageModel:
         judge: Any,
         repeats: int,
         max_failed: float,
+        max_tokens: int,
         device: str | None,
         store: AnswerStore | str | None,
         progress: bool,
     ) -> None:
         from halluscope.judges.chat import resolve_chat
 
-        self._judge = resolve_chat(judge, device=device)
+        self._judge = resolve_chat(judge, device=device, max_tokens=max_tokens)
         self._store = store if isinstance(store, AnswerStore) else AnswerStore(store)
         self._options: dict[str, Any] = {"repeats": repeats, "max_failed": max_failed, "progress": progress}
 
@@ -310,6 +328,7 @@ def _judging(
     judge: Any,
     repeats: int,
     max_failed: float,
+    max_tokens: int,
     device: str | None,
     store: AnswerStore | str | None,
     progress: bool,
@@ -322,7 +341,7 @@ def _judging(
                 f"repeats is {repeats}, but {judge!r} gives the same verdicts each time; expected 1."
             )
         return READERS[judge]
-    return _LanguageModel(judge, repeats, max_failed, device, store, progress)
+    return _LanguageModel(judge, repeats, max_failed, max_tokens, device, store, progress)
 
 
 def _readers(judge: Any) -> tuple[str, ...]:
@@ -459,7 +478,12 @@ def _codes(values: Any, name: str, allowed: tuple[int, ...], rows: int) -> Ints 
     """Given verdicts as numbers; digits may be text, in a list or in one string."""
     if values is None:
         return None
-    listed = list(values)
+    try:
+        listed = list(values)
+    except TypeError as error:
+        raise ValueError(
+            f"{name} is {values!r:.80}; expected a list, one of {', '.join(map(str, allowed))} a row."
+        ) from error
     if len(listed) != rows:
         raise ValueError(
             f"There are {len(listed)} values of {name} and {rows} questions; expected one of each a row."
@@ -467,11 +491,44 @@ def _codes(values: Any, name: str, allowed: tuple[int, ...], rows: int) -> Ints 
     known: dict[Any, int] = {key: code for code in allowed for key in (code, str(code))}
     codes = []
     for row, value in enumerate(listed):
-        plain = value.item() if isinstance(value, np.generic) else value
+        plain = _number(value)
         if not isinstance(plain, int | float | str) or plain not in known:
             raise ValueError(f"{name}[{row}] is {value!r:.80}; expected {', '.join(map(str, allowed))}.")
         codes.append(known[plain])
     return np.array(codes, dtype=np.int64)
+
+
+def _number(value: Any) -> Any:
+    """A plain number of an array's or a tensor's element; anything else as it is."""
+    try:
+        return value.item()
+    except (AttributeError, RuntimeError, TypeError, ValueError):
+        return value
+
+
+def _check_max_tokens(value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"max_tokens is {value!r:.80}; expected a number of at least 1.")
+
+
+def _check_worded(questions: Sequence[VisualQuestion]) -> None:
+    """Check that a language model can be told what was asked."""
+    without = [row for row, question in enumerate(questions) if not question.question.strip()]
+    if without:
+        raise ValueError(
+            f"{describe(questions[without[0]].id)} has no text in 'question', as {len(without)} of the rows; a "
+            "language model is asked with it. Pass the dataset's whole rows, or judge by 'rules'."
+        )
+
+
+def _warn_of_a_part(found: int, expected: int) -> None:
+    """Whole pairs cannot be told from parts of them (three pairs have a single question); the number can."""
+    if found != expected:
+        warnings.warn(
+            f"{found:,} questions are scored; expected the benchmark's {expected:,}. Figures on a part of it cannot be "
+            "compared with published ones.",
+            stacklevel=3,
+        )
 
 
 def _check_controls(questions: Sequence[VisualQuestion], layout: Layout) -> None:

@@ -75,7 +75,7 @@ def read_answers(path: str | Path, rows: Sequence[Row], visual_only: bool = Fals
     texts = [_text(answer, f"{path}, answer {number}") for number, answer in enumerate(answers, 1)]
     name = plain_name(path)
     if not any(field in answer for answer in answers for field in ID):
-        return Matched(name, _by_position(path, texts, rows), list(rows), by_position=True)
+        return Matched(name, _by_position(path, answers, texts, rows), list(rows), by_position=True)
     questions = {question.id: question for question in read_all(rows, "dataset")}
     said = _by_id(path, answers, texts, questions)
     asked = [
@@ -93,12 +93,14 @@ def read_answers(path: str | Path, rows: Sequence[Row], visual_only: bool = Fals
     )
 
 
-def _by_position(path: Path, texts: list[str], rows: Sequence[Row]) -> list[str]:
+def _by_position(path: Path, answers: Sequence[Row], texts: list[str], rows: Sequence[Row]) -> list[str]:
     if len(texts) != len(rows):
         raise ValueError(
             f"{path} holds {len(texts)} answers without ids and the dataset {len(rows)} questions; expected one answer "
             f"a question in the same order, or answers that name theirs by {', '.join(ID)}."
         )
+    for number, (answer, question) in enumerate(zip(answers, read_all(rows, "dataset"), strict=True), 1):
+        _check_question(answer, question, f"{path}, answer {number}, matched by its position,")
     return texts
 
 
@@ -115,14 +117,19 @@ def _by_id(
             raise ValueError(
                 f"{where} is the second one to {describe(key)}; expected one. Remove one of them."
             )
-        asked = questions[key].question
-        if asked and isinstance(answer.get("question"), str) and answer["question"].strip() != asked.strip():
-            raise ValueError(
-                f"{where} names {describe(key)}, but answers {answer['question'][:80]!r}; the dataset asks "
-                f"{asked[:80]!r} there. Are the answers about another version of the questions?"
-            )
+        _check_question(answer, questions[key], where)
         said[key] = text
     return said
+
+
+def _check_question(answer: Row, question: VisualQuestion, where: str) -> None:
+    """Check that an answer which says what it answers says the same as the dataset."""
+    said, asked = answer.get("question"), question.question
+    if asked and isinstance(said, str) and said.strip() != asked.strip():
+        raise ValueError(
+            f"{where} belongs to {describe(question.id)}, but answers {said[:80]!r}; the dataset asks {asked[:80]!r} "
+            "there. Are the answers in another order, or about another version of the questions?"
+        )
 
 
 def _text(answer: Row, where: str) -> str:
