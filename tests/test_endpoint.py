@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import traceback
 import urllib.request
@@ -106,8 +107,15 @@ def test_a_half_character_is_sent_as_a_question_mark(serve):
 
 @pytest.mark.parametrize("at_once", [1, 7])
 def test_many_requests_at_once_up_to_a_limit(serve, at_once):
-    server = serve(lambda prompt, count, body: reply("correct", wait=0.03))
-    ask(judge_of(server, at_once=at_once), [f"{i}" for i in range(30)])
+    together = threading.Barrier(at_once, timeout=60)  # each waits until as many have come as may
+
+    def script(prompt, count, body):
+        if prompt.startswith("p"):
+            together.wait()
+        return reply("correct")
+
+    server = serve(script)
+    ask(judge_of(server, at_once=at_once, timeout=60.0), [f"p{i}" for i in range(4 * at_once)])
     assert server.most_at_once == at_once
 
 
