@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 from pathlib import Path
 
 # Read when huggingface_hub and evaluate are imported: no test reaches for the network.
@@ -51,6 +52,25 @@ def upstream() -> Path:
     if not folder:
         pytest.skip("set HALLUSCOPE_UPSTREAM to a folder of upstream files to run this")
     return Path(folder)
+
+
+@pytest.fixture
+def browser(tmp_path: Path):
+    """Debian's Chromium without a screen, driven by selenium; what it downloads lies in tmp_path / "downloads"."""
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        pytest.skip("install Debian's chromium and chromium-driver to run this; .ci/run does")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    quiet = ("background-networking", "component-update", "sync", "quic", "gpu")
+    for flag in ("headless=new", "no-sandbox", "no-first-run", *(f"disable-{name}" for name in quiet)):
+        options.add_argument(f"--{flag}")
+    options.add_argument(f"--user-data-dir={tmp_path / 'browser'}")
+    options.add_experimental_option("prefs", {"download.default_directory": str(tmp_path / "downloads")})
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    with webdriver.Chrome(options=options, service=service) as driver:
+        yield driver
 
 
 @pytest.fixture(autouse=True)

@@ -1,17 +1,16 @@
 """CHAIR for `evaluate`: a thin module over the installed package `halluscope`."""
 
 import datasets
-import evaluate
 
 from halluscope.metrics import chair, module
 
-_DESCRIPTION = """
+_ABOUT = """
 CHAIR measures object hallucination in image captions: words are looked up in a synonym list of COCO's 80 classes, and
 a mention of a class that is not in the image is hallucinated. CHAIR_i is the share of such mentions, CHAIR_s the share
 of captions with at least one.
 """
 
-_CITATION = """
+_BIBTEX = """
 @inproceedings{rohrbach2018object,
   title={Object Hallucination in Image Captioning},
   author={Rohrbach, Anna and Hendricks, Lisa Anne and Burns, Kaylee and Darrell, Trevor and Saenko, Kate},
@@ -25,19 +24,10 @@ _CITATION = """
 class Chair(module.Module):
     """See `halluscope.metrics.chair.compute` for every option and result."""
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=chair.compute.__doc__,
-            features=datasets.Features(
-                {
-                    "predictions": datasets.Value("string"),
-                    "references": datasets.List(datasets.Value("string")),
-                }
-            ),
-            reference_urls=["https://arxiv.org/abs/1809.02156"],
-        )
-
-    def _compute(self, predictions, references, **options):
-        return chair.compute(predictions, references, **options)
+    about, bibtex = _ABOUT, _BIBTEX
+    links = ["https://arxiv.org/abs/1809.02156"]
+    row = {
+        "predictions": datasets.Value("string"),
+        "references": datasets.List(datasets.Value("string")),
+    }
+    score = staticmethod(chair.compute)

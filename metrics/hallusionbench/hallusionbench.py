@@ -1,19 +1,18 @@
 """HallusionBench for `evaluate`: a thin module over the installed package `halluscope`."""
 
 import datasets
-import evaluate
 
 from halluscope.metrics import hallusionbench, module
 from halluscope.records.control_pairs import read
 
-_DESCRIPTION = """
+_ABOUT = """
 HallusionBench asks yes/no questions about original and edited images, and the same ones without an image. Judged
 answers become accuracies of questions, control pairs and figures, a yes/no bias, a consistency test, and a diagnosis:
 does the model fail because it follows what it knows (language hallucination), or because it sees wrongly (visual
 illusion)?
 """
 
-_CITATION = """
+_BIBTEX = """
 @inproceedings{guan2024hallusionbench,
   title={{HallusionBench}: An Advanced Diagnostic Suite for Entangled Language Hallucination
          and Visual Illusion in Large Vision-Language Models},
@@ -41,17 +40,10 @@ _ROW = {
 class HallusionBench(module.Module):
     """See `halluscope.metrics.hallusionbench.compute` for every option and result."""
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=hallusionbench.compute.__doc__,
-            features=datasets.Features({"predictions": datasets.Value("string"), "references": _ROW}),
-            reference_urls=[
-                "https://arxiv.org/abs/2310.14566",
-                "https://github.com/tianyi-lab/HallusionBench",
-            ],
-        )
+    about, bibtex = _ABOUT, _BIBTEX
+    links = ["https://arxiv.org/abs/2310.14566", "https://github.com/tianyi-lab/HallusionBench"]
+    row = {"predictions": datasets.Value("string"), "references": _ROW}
+    score = staticmethod(hallusionbench.compute)
 
     def add(self, *, prediction=None, reference=None, **more):
         """Add an answer and its row; evaluate would refuse a row with a null or a further column."""
@@ -61,6 +53,3 @@ class HallusionBench(module.Module):
         """Add answers and their rows."""
         known = [read(row, f"references[{number}]").row for number, row in enumerate(references or [])]
         super().add_batch(predictions=predictions, references=known, **more)
-
-    def _compute(self, predictions, references, **options):
-        return hallusionbench.compute(predictions, references, **options)

@@ -1,16 +1,15 @@
 """POPE for `evaluate`: a thin module over the installed package `halluscope`."""
 
 import datasets
-import evaluate
 
 from halluscope.metrics import module, pope
 
-_DESCRIPTION = """
+_ABOUT = """
 POPE measures object hallucination in the answers of large vision-language models to questions such as "Is there a dog
 in the image?". A named rule reads each reply as yes, no or neither; yes is the positive class.
 """
 
-_CITATION = """
+_BIBTEX = """
 @inproceedings{li2023pope,
   title={Evaluating Object Hallucination in Large Vision-Language Models},
   author={Li, Yifan and Du, Yifan and Zhou, Kun and Wang, Jinpeng and Zhao, Wayne Xin and Wen, Ji-Rong},
@@ -24,16 +23,7 @@ _CITATION = """
 class Pope(module.Module):
     """See `halluscope.metrics.pope.compute` for every option and result."""
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=pope.compute.__doc__,
-            features=datasets.Features(
-                {"predictions": datasets.Value("string"), "references": datasets.Value("string")}
-            ),
-            reference_urls=["https://arxiv.org/abs/2305.10355"],
-        )
-
-    def _compute(self, predictions, references, **options):
-        return pope.compute(predictions, references, **options)
+    about, bibtex = _ABOUT, _BIBTEX
+    links = ["https://arxiv.org/abs/2305.10355"]
+    row = {"predictions": datasets.Value("string"), "references": datasets.Value("string")}
+    score = staticmethod(pope.compute)

@@ -1,17 +1,16 @@
 """THRONE for `evaluate`: a thin module over the installed package `halluscope`."""
 
 import datasets
-import evaluate
 
 from halluscope.metrics import module, throne
 
-_DESCRIPTION = """
+_ABOUT = """
 THRONE measures object hallucination in the free-form image descriptions of large vision-language models: an ensemble
 of language models reads each description and answers, class by class, whether it implies the object; agreed answers
 are compared with the objects that are annotated in the image.
 """
 
-_CITATION = """
+_BIBTEX = """
 @inproceedings{kaul2024throne,
   title={{THRONE}: An Object-based Hallucination Benchmark
          for the Free-form Generations of Large Vision-Language Models},
@@ -27,19 +26,10 @@ _CITATION = """
 class Throne(module.Module):
     """See `halluscope.metrics.throne.compute` for every option and result."""
 
-    def _info(self) -> evaluate.MetricInfo:
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=throne.compute.__doc__,
-            features=datasets.Features(
-                {
-                    "predictions": datasets.Value("string"),
-                    "references": datasets.List(datasets.Value("string")),
-                }
-            ),
-            reference_urls=["https://arxiv.org/abs/2405.05256"],
-        )
-
-    def _compute(self, predictions, references, **options):
-        return throne.compute(predictions, references, **options)
+    about, bibtex = _ABOUT, _BIBTEX
+    links = ["https://arxiv.org/abs/2405.05256"]
+    row = {
+        "predictions": datasets.Value("string"),
+        "references": datasets.List(datasets.Value("string")),
+    }
+    score = staticmethod(throne.compute)
