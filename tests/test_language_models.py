@@ -90,14 +90,15 @@ def test_the_same_votes_in_any_batch_and_order(t5, texts, pairs, plain, monkeypa
 def test_a_batch_that_the_memory_does_not_hold_is_halved(t5, texts, pairs, plain, monkeypatch):
     import torch
 
-    decide = t5._decide
+    begin = t5._voting.begin
 
     def small(ids):
         if len(ids) > 3:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return decide(ids)
+        return begin(ids)
 
-    monkeypatch.setattr(t5, "_decide", small)
+    monkeypatch.setattr(t5._voting, "begin", small)
+    monkeypatch.setattr(t5, "batch_tokens", t5.batch_tokens)
     assert (collect(t5, texts, pairs[:100]) == plain[:100]).all()
 
 

@@ -1,17 +1,31 @@
 """Decoder-only judges: any instruct model with a chat template."""
 
+import copy
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from halluscope.errors import JudgeUnavailable
-from halluscope.judges.language_model import LanguageModelJudge
+from halluscope.judges.decoding import Steps
+from halluscope.judges.language_model import Ids, LanguageModelJudge
+
+SHARED_FROM = 8
+"""From how many questions about a text on the text is read once for all of them."""
 
 
 class CausalJudge(LanguageModelJudge):
-    """An instruct model, asked as the user of a chat: yes or no is the first word of its reply."""
+    """An instruct model, asked as the user of a chat: yes or no is the first word of its reply.
+
+    What all prompts about a text begin with is read once, and the questions go in batches off its cache.
+    """
 
     rule = "first-word"
     auto_class = "AutoModelForCausalLM"
     adds_special_tokens = False  # the chat template holds them
+    _shares = True
 
     def turn(self, prompt: str) -> str:
         """The chat up to the model's turn."""
@@ -24,12 +38,82 @@ class CausalJudge(LanguageModelJudge):
                 f"The judge {self.weights.name!r} has no chat template; expected an instruct or chat model."
             )
 
-    def _read(self, ids: Any) -> tuple[Any, Any]:
-        out = self._model(
-            input_ids=ids, attention_mask=self._torch.ones_like(ids), use_cache=True, logits_to_keep=1
-        )
-        return out.logits[:, -1], out.past_key_values
+    def _steps(self, model: Any) -> Steps:
+        return _Steps(model)
 
-    def _continue(self, tokens: Any, state: Any) -> tuple[Any, Any]:
-        out = self._model(input_ids=tokens[:, None], past_key_values=state, use_cache=True)
+    def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
+        rows_about: dict[int, list[int]] = defaultdict(list)
+        for row, text in enumerate(texts.tolist()):
+            rows_about[text].append(row)
+        alone: list[int] = []
+        for rows in rows_about.values():
+            prefix = _common_prefix([ids[row] for row in rows]) if len(rows) >= SHARED_FROM else []
+            cache = self._shared(prefix) if prefix else None
+            if cache is None:
+                alone += rows
+                continue
+            for part, block in self._blocks([ids[row][len(prefix) :] for row in rows], room=len(prefix)):
+                decide = lambda some, cache=cache: self._decide(self._voting.begin(some, cache))  # noqa: E731
+                yield np.array(rows)[part], self._in_memory(decide, block)
+        for part, codes in super()._votes([ids[row] for row in alone], texts[alone]):
+            yield np.array(alone)[part], codes
+
+    def _shared(self, prefix: Ids) -> Any:
+        """What the model keeps of a prefix; None, with a warning, if that cannot be gone on from in two ways.
+
+        A layer that keeps a window or a running state has none of what the next questions need once one is read.
+        """
+        if not self._shares:
+            return None
+        with self._torch.inference_mode():
+            _, cache = self._voting.begin(self._torch.tensor([prefix], device=self.device))
+        kinds = {type(layer).__name__ for layer in getattr(cache, "layers", [None])}
+        self._shares = kinds == {"DynamicLayer"}
+        if not self._shares:
+            warnings.warn(
+                f"{self.weights.name} keeps {', '.join(sorted(kinds))} of what it read, which prompts cannot share; "
+                "each is read whole, several times as slow.",
+                stacklevel=2,
+            )
+            return None
+        return cache
+
+
+def _common_prefix(prompts: Sequence[Ids]) -> Ids:
+    """What all prompts begin with, less than the whole of any: the first and the last in order differ the most."""
+    first, last = min(prompts)[:-1], max(prompts)[:-1]
+    length = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)
+    return first[: min(len(first), len(last)) if length is None else length]
+
+
+class _Steps:
+    """Any decoder-only model of transformers, with its cache (see `decoding.Steps`)."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def begin(self, ids: Any, prefix: Any = None) -> tuple[Any, Any]:
+        """Read prompts [batch, length], which go on from the cache of a prefix [1, ...] if there is one."""
+        cache = copy.deepcopy(prefix)
+        if cache is not None:
+            cache.batch_repeat_interleave(len(ids))
+        return self._read(ids, cache)
+
+    def go_on(self, tokens: Any, state: Any) -> tuple[Any, Any]:
+        return self._read(tokens[:, None], state)
+
+    def keep(self, state: Any, rows: list[int]) -> Any:
+        state.batch_select_indices(rows)
+        return state
+
+    def _read(self, ids: Any, cache: Any) -> tuple[Any, Any]:
+        """Without a mask of its own, a prompt that holds the padding token would lose it."""
+        seen = cache.get_seq_length() if cache is not None else 0
+        out = self._model(
+            input_ids=ids,
+            attention_mask=ids.new_ones((len(ids), seen + ids.shape[1])),
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
         return out.logits[:, -1], out.past_key_values

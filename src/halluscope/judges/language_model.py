@@ -8,13 +8,15 @@ the reading rule knows the answer, for a whole reply when it has ended.
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
 from halluscope.answers import RULES
 from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.judges.background import ahead
 from halluscope.judges.base import Answered, Pairs
+from halluscope.judges.decoding import Steps, greedy
 from halluscope.judges.weights import Weights
 from halluscope.questions import Question
 
@@ -24,11 +26,17 @@ MAX_NEW_TOKENS = 8
 MAX_TEXT_TOKENS = 2048
 """A longer text loses its end, with a warning that counts such texts; a question is never cut."""
 
-POOL = 4096
-"""How many prompts are sorted by length at a time."""
+POOL = {"cuda": 65_536, "cpu": 4_096}
+"""How many prompts are sorted by length at a time, by type of device."""
 
-BATCH_TOKENS = {"cuda": 32_768, "cpu": 8_192}
-"""How many prompt tokens a batch may hold, by type of device."""
+BATCH_TOKENS = {"cuda": 65_536, "cpu": 8_192}
+"""How many prompt tokens a batch may hold at the most, by type of device."""
+
+MEMORY_SHARE = 0.5
+"""How much of a GPU's free memory a batch is planned to take."""
+
+Ids = list[int]
+"""The tokens of one prompt."""
 
 T = TypeVar("T")
 
@@ -40,7 +48,8 @@ class LanguageModelJudge:
         weights: the model.
         device: "cuda", "cuda:1", "cpu", ...; by default a GPU if there is one. On CUDA it computes in bfloat16
             (float32 where the card has none: T5 overflows in float16), elsewhere in float32.
-        batch_tokens: how many prompt tokens a batch may hold; it cannot move an answer.
+        batch_tokens: how many prompt tokens a batch may hold; by default what fits the device. It cannot move an
+            answer.
 
     Raises:
         MissingExtra: without torch and transformers.
@@ -65,22 +74,26 @@ class LanguageModelJudge:
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         half = self.device.type == "cuda" and torch.cuda.is_bf16_supported()
         self.dtype = torch.bfloat16 if half else torch.float32
-        self.batch_tokens = batch_tokens or BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])
+        self.batch_tokens = batch_tokens
         self.key = f"{weights.key}:{str(self.dtype).removeprefix('torch.')}:{self.rule}"
         self._model: Any = None
         self._tokenizer: Any = None
+        self._voting: Any = None
+        self._replying: Any = None
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Answer each pair, in batches of equal length, the shortest texts first."""
         self.load()
         shown = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
         lengths = np.array([len(shown[i]) for i in pairs[:, 0].tolist()])
-        for pool in np.split(np.argsort(lengths, kind="stable"), range(POOL, len(pairs), POOL)):
-            prompts = [
-                self.prompt(shown[text], questions[question]) for text, question in pairs[pool].tolist()
-            ]
-            for batch, ids in self._batches(prompts):
-                yield pool[batch], np.array(self._in_memory(self._decide, ids), dtype=np.int8)
+        pools = np.split(
+            np.argsort(lengths, kind="stable"),
+            range(self._of_device(POOL), len(pairs), self._of_device(POOL)),
+        )
+        read = ((pool, self._token_ids(shown, questions, pairs[pool])) for pool in pools)
+        for pool, ids in ahead(read) if self.device.type == "cuda" else read:
+            for rows, codes in self._votes(ids, pairs[pool, 0]):
+                yield pool[rows], np.array(codes, dtype=np.int8)
 
     def replies(self, prompts: Sequence[str], max_new_tokens: int) -> Iterator[tuple[int, str | None]]:
         """Reply to whole prompts, the shortest first: each prompt's place with its reply.
@@ -88,11 +101,11 @@ class LanguageModelJudge:
         None stands for a reply that had not ended after `max_new_tokens`, and for a prompt that leaves no room for it.
         """
         self.load()
-        shown = [self.turn(self._disarmed(prompt)) for prompt in prompts]
-        for batch, ids in self._batches(shown, max_new_tokens):
-            fits = ids.shape[1] + max_new_tokens <= self._positions
-            said = self._in_memory(lambda part: self._reply(part, max_new_tokens), ids) if fits else ()
-            yield from zip(batch.tolist(), said or [None] * len(batch), strict=True)
+        ids = self._tokenized([self.turn(self._disarmed(prompt)) for prompt in prompts])
+        for rows, block in self._blocks(ids, max_new_tokens):
+            fits = block.shape[1] + max_new_tokens <= self._positions
+            said = self._in_memory(lambda part: self._reply(part, max_new_tokens), block) if fits else ()
+            yield from zip(rows.tolist(), said or [None] * len(rows), strict=True)
 
     def load(self) -> None:
         """Load tokenizer and model, unless they are loaded.
@@ -121,12 +134,35 @@ class LanguageModelJudge:
         self._ends = set(ends if isinstance(ends, list) else [ends])
         self._positions = getattr(model.config, "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
         self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
+        self._replying = self._steps(model)
+        self._voting = self._steps_of_votes(model) or self._replying
+        self.batch_tokens = self.batch_tokens or self._fitting()
 
     def close(self) -> None:
         """Free the model's memory."""
-        self._model = self._tokenizer = None
+        self._model = self._tokenizer = self._voting = self._replying = None
         if self.device.type == "cuda":
             self._torch.cuda.empty_cache()
+
+    @property
+    def _budget(self) -> int:
+        """How many prompt tokens a batch may hold."""
+        return self.batch_tokens or self._of_device(BATCH_TOKENS)
+
+    def _fitting(self) -> int:
+        """The budget that the device's free memory allows."""
+        most = self._of_device(BATCH_TOKENS)
+        if self.device.type != "cuda":
+            return most
+        free, _ = self._torch.cuda.mem_get_info(self.device)
+        return int(
+            min(
+                most, max(1024, MEMORY_SHARE * free / _bytes_a_token(self._model.config, self.dtype.itemsize))
+            )
+        )
+
+    def _of_device(self, table: dict[str, int]) -> int:
+        return table.get(self.device.type, table["cpu"])
 
     def prompt(self, text: str, question: Question) -> str:
         """The whole prompt, as the tokenizer gets it, of a text that `show` returned."""
@@ -162,64 +198,68 @@ class LanguageModelJudge:
             text = text.replace(token, f"{token[0]} {token[1:]}")
         return text
 
-    def _batches(self, prompts: Sequence[str], room: int = 0) -> Iterator[tuple[Any, Any]]:
-        """Places in `prompts` and their token ids [batch, length], for each batch of equal length.
+    def _token_ids(self, shown: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
+        """The tokens of each pair's prompt, `shown` being what the model is shown of each text."""
+        return self._tokenized(
+            [self.prompt(shown[text], questions[question]) for text, question in pairs.tolist()]
+        )
+
+    def _tokenized(self, prompts: Sequence[str]) -> list[Ids]:
+        if not prompts:
+            return []
+        ids: list[Ids] = self._tokenizer(list(prompts), add_special_tokens=self.adds_special_tokens)[
+            "input_ids"
+        ]
+        return ids
+
+    def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
+        """Rows of `ids` and their answers, a batch at a time; `texts` numbers the text that each prompt is about."""
+        for rows, block in self._blocks(ids):
+            yield rows, self._in_memory(lambda part: self._decide(self._voting.begin(part)), block)
+
+    def _blocks(self, ids: Sequence[Ids], room: int = 0) -> Iterator[tuple[Any, Any]]:
+        """Rows of `ids` and their tokens [batch, length], for each batch of equal length.
 
         `room` is for how many more tokens a batch must have room, in each of its rows.
         """
-        ids = self._tokenizer(list(prompts), add_special_tokens=self.adds_special_tokens)["input_ids"]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         for length, group in groupby(order, key=lambda i: len(ids[i])):
-            places = np.array(list(group))
-            size = max(1, self.batch_tokens // (length + room))
-            for batch in np.split(places, range(size, len(places), size)):
+            rows = np.array(list(group))
+            while len(rows):
+                size = max(1, self._budget // (length + room))
+                batch, rows = rows[:size], rows[size:]
                 yield batch, self._torch.tensor([ids[i] for i in batch], device=self.device)
 
-    def _in_memory(self, decode: Callable[[Any], list[T]], ids: Any) -> list[T]:
-        """What `decode` gives for a batch, in halves where the GPU's memory does not hold it."""
+    def _in_memory(self, decode: Callable[[Any], list[T]], block: Any) -> list[T]:
+        """What `decode` gives for a batch, in halves where the memory does not hold it; later ones are smaller."""
         try:
-            return decode(ids)
+            with self._torch.inference_mode():
+                return decode(block)
         except self._torch.OutOfMemoryError:
-            if len(ids) == 1:
+            if len(block) == 1:
                 raise
             self._torch.cuda.empty_cache()
-        return [said for half in ids.tensor_split(2) for said in self._in_memory(decode, half)]
+        self.batch_tokens = min(self._budget, max(1, block.numel() // 2))
+        return [said for half in block.tensor_split(2) for said in self._in_memory(decode, half)]
 
-    def _decide(self, ids: Any) -> list[int]:
+    def _decide(self, begun: tuple[Any, Any]) -> list[int]:
         """Answer codes of a batch: each as soon as the rule has read it."""
         rule = RULES[self.rule]
 
-        def read(tokens: list[int]) -> int | None:
+        def read(tokens: Ids) -> int | None:
             ended = tokens[-1] in self._ends or len(tokens) == MAX_NEW_TOKENS
             return rule(self._text(tokens), ended)
 
-        return self._decode(ids, read, MAX_NEW_TOKENS)
+        return greedy(begun, self._voting, read, MAX_NEW_TOKENS)
 
-    def _reply(self, ids: Any, max_new_tokens: int) -> list[str | None]:
+    def _reply(self, block: Any, max_new_tokens: int) -> list[str | None]:
         """Whole replies to a batch, None for one that has not ended."""
 
-        def read(tokens: list[int]) -> list[int] | None:
+        def read(tokens: Ids) -> Ids | None:
             return tokens if tokens[-1] in self._ends or len(tokens) == max_new_tokens else None
 
-        said = self._decode(ids, read, max_new_tokens)
+        said = greedy(self._replying.begin(block), self._replying, read, max_new_tokens)
         return [self._text(tokens) if tokens[-1] in self._ends else None for tokens in said]
-
-    def _decode(self, ids: Any, read: Callable[[list[int]], T | None], max_new_tokens: int) -> list[T]:
-        """Decode greedily until `read` makes something of every reply's tokens; at the last token it must."""
-        found: list[T | None] = [None] * len(ids)
-        replies: list[list[int]] = [[] for _ in found]
-        with self._torch.inference_mode():
-            logits, state = self._read(ids)
-            for _ in range(max_new_tokens):
-                tokens = logits.argmax(-1)
-                for i, token in enumerate(tokens.tolist()):
-                    if found[i] is None:
-                        replies[i].append(token)
-                        found[i] = read(replies[i])
-                if None not in found:
-                    break
-                logits, state = self._continue(tokens, state)
-        return cast("list[T]", found)
 
     def _text(self, tokens: list[int]) -> str:
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
@@ -227,10 +267,17 @@ class LanguageModelJudge:
     def _check(self, tokenizer: Any) -> None:
         """Refuse a tokenizer that is none for this kind of judge, before the model is loaded."""
 
-    def _read(self, ids: Any) -> tuple[Any, Any]:
-        """Read prompts [batch, length]: the logits of each reply's first token, and what `_continue` needs."""
+    def _steps(self, model: Any) -> Steps:
+        """The model, one token of each reply at a time."""
         raise NotImplementedError
 
-    def _continue(self, tokens: Any, state: Any) -> tuple[Any, Any]:
-        """The logits of each reply's next token after `tokens` [batch]."""
-        raise NotImplementedError
+    def _steps_of_votes(self, model: Any) -> Steps | None:
+        """The same, made for replies of a few tokens; None where nothing is better at them."""
+        return None
+
+
+def _bytes_a_token(config: Any, itemsize: int) -> int:
+    """About how much memory a token of a prompt takes: the widest layer's inputs and outputs, and the cache."""
+    width = int(config.hidden_size)
+    inner = int(getattr(config, "d_ff", None) or getattr(config, "intermediate_size", None) or 4 * width)
+    return itemsize * (8 * width + 3 * inner + 2 * width * int(config.num_hidden_layers))

@@ -1,8 +1,14 @@
 """Encoder-decoder judges: FLAN-T5, as THRONE has them (section 4.2), or any other."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from halluscope.judges.language_model import LanguageModelJudge
+import numpy as np
+
+from halluscope.judges.base import Pairs
+from halluscope.judges.decoding import Steps
+from halluscope.judges.language_model import Ids, LanguageModelJudge
+from halluscope.questions import Question
 
 FLAN_T5 = ("google/flan-t5-base", "google/flan-t5-large", "google/flan-t5-xl")
 """The paper's ensemble, the cheapest first."""
@@ -14,14 +20,63 @@ class Seq2SeqJudge(LanguageModelJudge):
     rule = "whole"
     auto_class = "AutoModelForSeq2SeqLM"
 
-    def _read(self, ids: Any) -> tuple[Any, Any]:
-        mask = self._torch.ones_like(ids)
-        encoded = self._model.get_encoder()(input_ids=ids, attention_mask=mask)
-        start = ids.new_full((len(ids),), self._model.generation_config.decoder_start_token_id)
-        return self._continue(
-            start, {"encoder_outputs": encoded, "attention_mask": mask, "past_key_values": None}
-        )
+    def _steps(self, model: Any) -> Steps:
+        return _Steps(model)
 
-    def _continue(self, tokens: Any, state: Any) -> tuple[Any, Any]:
-        out = self._model(decoder_input_ids=tokens[:, None], use_cache=True, **state)
-        return out.logits[:, -1], state | {"past_key_values": out.past_key_values}
+    def _steps_of_votes(self, model: Any) -> Steps | None:
+        from halluscope.judges.lean_t5 import LeanT5
+
+        return LeanT5(model) if LeanT5.fits(model) else None
+
+    def _token_ids(self, shown: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
+        """Each text in its frame and each question is read once, where the tokenizer splits a prompt between them.
+
+        A tokenizer that splits at white space does (T5's). The first prompt about a text shows whether it holds there;
+        if not, all prompts about that text are read whole.
+        """
+        asked = np.unique(pairs[:, 1]).tolist()
+        tails = dict(zip(asked, self._tokenized([questions[i].parts[2] for i in asked]), strict=True))
+        beginnings = [(text, questions[question].frame) for text, question in pairs.tolist()]
+        firsts = {beginning: row for row, beginning in reversed(list(enumerate(beginnings)))}
+        heads: dict[tuple[int, str], Ids] = {}
+        wholes = super()._token_ids(shown, questions, pairs[list(firsts.values())])
+        for (beginning, row), whole in zip(firsts.items(), wholes, strict=True):
+            tail = tails[int(pairs[row, 1])]
+            heads[beginning] = whole[: -len(tail)] if whole[-len(tail) :] == tail else []
+        ids = [
+            head + tails[question] if (head := heads[beginning]) else []
+            for beginning, question in zip(beginnings, pairs[:, 1].tolist(), strict=True)
+        ]
+        unsplit = [row for row, one in enumerate(ids) if not one]
+        for row, whole in zip(unsplit, super()._token_ids(shown, questions, pairs[unsplit]), strict=True):
+            ids[row] = whole
+        return ids
+
+
+class _Steps:
+    """Any encoder-decoder of transformers, with its cache (see `decoding.Steps`)."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def begin(self, ids: Any) -> tuple[Any, Any]:
+        mask = ids.new_ones(ids.shape)
+        encoded = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+        start = ids.new_full((len(ids),), self._model.generation_config.decoder_start_token_id)
+        return self.go_on(start, (encoded, None))
+
+    def go_on(self, tokens: Any, state: Any) -> tuple[Any, Any]:
+        encoded, cache = state
+        out = self._model(
+            encoder_outputs=(encoded,),
+            attention_mask=tokens.new_ones(encoded.shape[:2]),
+            decoder_input_ids=tokens[:, None],
+            past_key_values=cache,
+            use_cache=True,
+        )
+        return out.logits[:, -1], (encoded, out.past_key_values)
+
+    def keep(self, state: Any, rows: list[int]) -> Any:
+        encoded, cache = state
+        cache.batch_select_indices(encoded.new_tensor(rows).long())
+        return encoded[rows], cache

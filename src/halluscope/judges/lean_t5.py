@@ -1,0 +1,145 @@
+"""T5 for replies of a few tokens, without what they do not need; the logits are the model's own, up to rounding.
+
+Prompts of one length need neither padding nor mask. With few queries the cross-attention's keys and values are never
+made: W_k goes into the query, and W_v comes after the weighted sum. Each step reads the few tokens so far again, so
+that there is no cache. The first layer's projections are made once for each distinct token. Matrices that read the
+same input are one matrix, and the model's own become views of it, so that no weight is held twice.
+"""
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch.nn.functional import gelu, linear, rms_norm, scaled_dot_product_attention
+
+State = tuple[torch.Tensor, torch.Tensor]
+"""What the encoder made of the prompts [batch, length, width], and the tokens so far [batch, steps]."""
+
+
+class LeanT5:
+    """T5, T5 v1.1 or FLAN-T5, one token of each reply at a time (see `decoding.Steps`).
+
+    Args:
+        model: a `T5ForConditionalGeneration` in evaluation mode.
+    """
+
+    def __init__(self, model: Any) -> None:
+        config = model.config
+        self._model, self._width, self._eps = model, config.d_model, config.layer_norm_epsilon
+        self._per_head = (config.num_heads, config.d_kv, config.d_model)
+        self._scale = config.d_model**-0.5 if config.scale_decoder_outputs else 1.0
+        in_one_pass = {"gelu_new": partial(gelu, approximate="tanh")}
+        self._act = in_one_pass.get(config.dense_act_fn, model.encoder.block[0].layer[-1].DenseReluDense.act)
+        self._biases: dict[Any, torch.Tensor] = {}
+        for block in (*model.encoder.block, *model.decoder.block):
+            attention, dense = block.layer[0].SelfAttention, block.layer[-1].DenseReluDense
+            attention.qkv = _fused(attention.q, attention.k, attention.v)
+            dense.inputs = _fused(dense.wi_0, dense.wi_1) if hasattr(dense, "wi_0") else dense.wi.weight.data
+
+    @staticmethod
+    def fits(model: Any) -> bool:
+        """Whether this class computes what the model does."""
+        return type(model).__name__ == "T5ForConditionalGeneration"
+
+    def begin(self, ids: torch.Tensor) -> tuple[torch.Tensor, State]:
+        """Read prompts [batch, length]; the logits [batch, vocabulary] of each reply's first token."""
+        start = ids.new_full((len(ids), 1), self._model.config.decoder_start_token_id)
+        encoded = self.encode(ids)
+        return self._logits(encoded, start), (encoded, start)
+
+    def go_on(self, tokens: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        """The logits of each reply's next token after `tokens` [batch]."""
+        encoded, said = state
+        said = torch.cat([said, tokens[:, None]], 1)
+        return self._logits(encoded, said), (encoded, said)
+
+    def keep(self, state: State, rows: list[int]) -> State:
+        """The state of these replies alone."""
+        encoded, said = state
+        return encoded[rows], said[rows]
+
+    def encode(self, ids: torch.Tensor) -> torch.Tensor:
+        """What the encoder makes of prompts: [batch, length, width]."""
+        bias = self._bias(self._model.encoder, ids.shape[1])
+        distinct, places = ids.unique(return_inverse=True)
+        states, read = self._model.shared(ids), None
+        for block in self._model.encoder.block:
+            attention, feed_forward = block.layer
+            if read is None:
+                read = self._project(self._model.shared(distinct), attention)[places]
+            else:
+                read = self._project(states, attention)
+            self._attend(states, read, attention, bias)
+            self._feed_forward(states, feed_forward)
+        return self._norm(states, self._model.encoder.final_layer_norm)
+
+    def _logits(self, encoded: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
+        bias = self._bias(self._model.decoder, said.shape[1])
+        states = self._model.shared(said)
+        for block in self._model.decoder.block:
+            attention, cross, feed_forward = block.layer
+            self._attend(states, self._project(states, attention), attention, bias)
+            self._cross_attend(states, cross, encoded)
+            self._feed_forward(states, feed_forward)
+        last = self._norm(states[:, -1], self._model.decoder.final_layer_norm) * self._scale
+        logits: torch.Tensor = self._model.lm_head(last)
+        return logits
+
+    def _project(self, states: torch.Tensor, layer: Any) -> torch.Tensor:
+        """Queries, keys and values [..., 3 x heads x head width] of self-attention."""
+        return linear(self._norm(states, layer.layer_norm), layer.SelfAttention.qkv)
+
+    def _attend(self, states: torch.Tensor, read: torch.Tensor, layer: Any, bias: torch.Tensor) -> None:
+        """Add self-attention to `states` [batch, length, width]; `read` is what `_project` gave."""
+        query, key, value = read.unflatten(-1, (3, *self._per_head[:2])).permute(2, 0, 3, 1, 4)
+        seen = scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=1.0)
+        _add(states, seen.transpose(1, 2).flatten(2), layer.SelfAttention.o)
+
+    def _cross_attend(self, states: torch.Tensor, layer: Any, encoded: torch.Tensor) -> None:
+        """Add attention to the prompt to `states` [batch, steps, width]."""
+        attention = layer.EncDecAttention
+        query = attention.q(self._norm(states, layer.layer_norm)).unflatten(-1, self._per_head[:2])
+        asked = torch.einsum("bthk,hkd->bthd", query, attention.k.weight.view(self._per_head))
+        weights = torch.bmm(asked.flatten(1, 2), encoded.transpose(1, 2)).softmax(-1, dtype=torch.float32)
+        summed = torch.bmm(weights.to(encoded.dtype), encoded).view(asked.shape)
+        seen = torch.einsum("bthd,hkd->bthk", summed, attention.v.weight.view(self._per_head))
+        _add(states, seen.flatten(2), attention.o)
+
+    def _feed_forward(self, states: torch.Tensor, layer: Any) -> None:
+        """Add a feed-forward layer to `states` [batch, length, width]."""
+        dense = layer.DenseReluDense
+        read = linear(self._norm(states, layer.layer_norm), dense.inputs)
+        gate, *others = read.split(dense.wo.in_features, -1)
+        read = self._act(gate)
+        for other in others:
+            read.mul_(other)
+        _add(states, read, dense.wo)
+
+    def _norm(self, states: torch.Tensor, norm: Any) -> torch.Tensor:
+        return rms_norm(states, (self._width,), norm.weight, self._eps)
+
+    def _bias(self, stack: Any, length: int) -> torch.Tensor:
+        """The position bias [1, heads, length, length]; a decoder's later positions are masked.
+
+        Cut from one that is made once for lengths up to a power of two.
+        """
+        size = max(512, 1 << (length - 1).bit_length()) if stack is self._model.encoder else length
+        if (stack, size) not in self._biases:
+            bias = stack.block[0].layer[0].SelfAttention.compute_bias(size, size)
+            if stack is self._model.decoder:
+                bias = bias.masked_fill(torch.ones_like(bias, dtype=torch.bool).triu(1), -torch.inf)
+            self._biases[stack, size] = bias
+        return self._biases[stack, size][..., :length, :length].contiguous()
+
+
+def _add(states: torch.Tensor, read: torch.Tensor, layer: Any) -> None:
+    """Add what a linear layer makes of `read` to `states`, in place."""
+    states.view(-1, states.shape[-1]).addmm_(read.flatten(0, 1), layer.weight.T)
+
+
+def _fused(*layers: Any) -> torch.Tensor:
+    """The layers' matrices as one [sum of outputs, inputs]; each layer's own becomes a view of it."""
+    whole = torch.cat([layer.weight.data for layer in layers])
+    for layer, part in zip(layers, whole.split([len(layer.weight) for layer in layers]), strict=True):
+        layer.weight.data = part
+    return whole
