@@ -1,4 +1,4 @@
-"""Finds the files that live beside the package: builders, dataset cards, dataset specs and metrics."""
+"""Where things are: what lives beside the package (builders, cards, specs, metrics), and the user's cache."""
 
 from pathlib import Path
 
@@ -9,6 +9,13 @@ def checkout() -> Path | None:
     """The root of the checkout that this package runs from; None for an installed wheel."""
     root = PACKAGE.parent.parent
     return root if (root / "pyproject.toml").is_file() and not (PACKAGE / "_share").is_dir() else None
+
+
+def cache_folder() -> Path:
+    """Where downloads, answers and converted models are kept unless the user names another place."""
+    import pooch
+
+    return Path(pooch.os_cache("halluscope"))
 
 
 def share(*parts: str) -> Path:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from halluscope.answers import NO, OTHER, UNASKED, YES
 from halluscope.errors import StoreError
 from halluscope.questions import Question
+from halluscope.share import cache_folder
 
 APPLICATION, VERSION = 0x68616C6C, 2
 """What SQLite calls application_id and user_version: whose file this is, and of which form. Form 1 has no replies."""
@@ -52,8 +53,7 @@ Ids = NDArray[np.int64]
 def default_path() -> Path:
     """The file that HALLUSCOPE_STORE names, else `answers.sqlite` in the user's cache folder."""
     named = os.environ.get("HALLUSCOPE_STORE")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(named) if named else cache / "halluscope" / "answers.sqlite"
+    return Path(named) if named else cache_folder() / "answers.sqlite"
 
 
 class AnswerStore:
@@ -146,13 +146,17 @@ class AnswerStore:
                 f"{self.path} is a database of another program; name another file for the answers."
             )
         elif version == 1:
-            with self._writing():
-                self._run(_REPLIES)
+            self._renew()
         elif version != VERSION:
             raise StoreError(
                 f"{self.path} is an answer store of form {version}; this version of halluscope reads form 1 or "
                 f"{VERSION}. Name another file, or use the version of halluscope that made it."
             )
+
+    def _renew(self) -> None:
+        """Bring a file of form 1 to the present form."""
+        with self._writing():
+            self._run(_REPLIES)
 
     def _run(self, statements: str) -> None:
         for statement in filter(str.strip, statements.split(";")):
@@ -191,6 +195,34 @@ class AnswerStore:
                 "file (store=..., or the environment variable HALLUSCOPE_STORE). A damaged file can be deleted; "
                 "its answers are then asked again."
             ) from error
+
+
+class ReadOnlyStore(AnswerStore):
+    """What a store holds, found without writing to it or beside it. A file that is not there holds nothing.
+
+    Raises:
+        StoreError: if the file is not a store, is damaged, or comes from another version.
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = Path(path) if path is not None else default_path()
+        with self._explained():
+            self.there = self.path.exists() and (self.path.is_dir() or self.path.stat().st_size > 0)
+            beside = self.path.with_name(f"{self.path.name}-wal").exists()  # somebody writes, or was killed
+            found = f"{self.path.absolute().as_uri()}?{'mode=ro' if beside else 'immutable=1'}"
+            source = found if self.there else ":memory:"
+            self._db = sqlite3.connect(source, uri=self.there, timeout=PATIENCE_S, isolation_level=None)
+            self._open()
+
+    def _renew(self) -> None:
+        """Form 1 has the same answers."""
+
+    def _ids(self, into: str, where: str, keys: Sequence[tuple[object, ...]]) -> Ids:
+        """The numbers of what is there, -1 for what is not."""
+        with self._explained():
+            find = f"SELECT id FROM {into.split()[0]} WHERE {where}"
+            rows = (self._db.execute(find, key).fetchone() for key in keys)
+            return np.array([row[0] if row else -1 for row in rows], dtype=np.int64)
 
 
 class KeptAnswers:

@@ -14,6 +14,7 @@ import pooch
 
 from halluscope.building.spec import Source
 from halluscope.errors import BuildError
+from halluscope.share import cache_folder
 
 Readable = Path | zipfile.Path
 """A file or a folder, on disk or inside a zip."""
@@ -33,11 +34,6 @@ class Fetched:
     path: Readable
     sha256: str | None
     published: bool | None
-
-
-def cache_folder() -> Path:
-    """Where downloads are kept unless the user names another folder."""
-    return Path(pooch.os_cache("halluscope"))
 
 
 def fetch(

@@ -1,6 +1,6 @@
 """Decoder-only judges: any instruct model with a chat template."""
 
-import copy
+import inspect
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,14 @@ class CausalJudge(LanguageModelJudge):
             )
 
     def _steps(self, model: Any) -> Steps:
-        return _Steps(model)
+        if "past_key_values" not in inspect.signature(model.forward).parameters:
+            raise JudgeUnavailable(
+                f"The judge {self.weights.name!r} is a {type(model).__name__}, which transformers does not run with a "
+                "cache of keys and values; expected a model with attention."
+            )
+        from halluscope.judges.steps import CausalSteps
+
+        return CausalSteps(model)
 
     def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
         rows_about: dict[int, list[int]] = defaultdict(list)
@@ -84,36 +91,3 @@ def _common_prefix(prompts: Sequence[Ids]) -> Ids:
     first, last = min(prompts)[:-1], max(prompts)[:-1]
     length = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)
     return first[: min(len(first), len(last)) if length is None else length]
-
-
-class _Steps:
-    """Any decoder-only model of transformers, with its cache (see `decoding.Steps`)."""
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def begin(self, ids: Any, prefix: Any = None) -> tuple[Any, Any]:
-        """Read prompts [batch, length], which go on from the cache of a prefix [1, ...] if there is one."""
-        cache = copy.deepcopy(prefix)
-        if cache is not None:
-            cache.batch_repeat_interleave(len(ids))
-        return self._read(ids, cache)
-
-    def go_on(self, tokens: Any, state: Any) -> tuple[Any, Any]:
-        return self._read(tokens[:, None], state)
-
-    def keep(self, state: Any, rows: list[int]) -> Any:
-        state.batch_select_indices(rows)
-        return state
-
-    def _read(self, ids: Any, cache: Any) -> tuple[Any, Any]:
-        """Without a mask of its own, a prompt that holds the padding token would lose it."""
-        seen = cache.get_seq_length() if cache is not None else 0
-        out = self._model(
-            input_ids=ids,
-            attention_mask=ids.new_ones((len(ids), seen + ids.shape[1])),
-            past_key_values=cache,
-            use_cache=True,
-            logits_to_keep=1,
-        )
-        return out.logits[:, -1], out.past_key_values

@@ -111,32 +111,38 @@ class LanguageModelJudge:
         """Load tokenizer and model, unless they are loaded.
 
         Raises:
-            JudgeUnavailable: if transformers cannot load them, or it is no judge of this kind.
+            JudgeUnavailable: if they cannot be loaded, or it is no judge of this kind.
         """
-        if self._model is not None:
+        if self._tokenizer is not None:
             return
-        source, options = self.weights.source, self.weights.load_options
         try:
-            tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
+            tokenizer = self._transformers.AutoTokenizer.from_pretrained(
+                self.weights.source, **self.weights.load_options
+            )
             self._check(tokenizer)
-            auto_class = getattr(self._transformers, self.auto_class)
-            model = auto_class.from_pretrained(source, dtype=self.dtype, **options).to(self.device).eval()
-        except JudgeUnavailable:
+            self._load_model()
+        except (JudgeUnavailable, MissingExtra):
             raise
         except Exception as error:  # transformers, safetensors and torch each raise their own
             raise JudgeUnavailable(
                 f"The judge {self.weights.name!r} cannot be loaded on {self.device}: {type(error).__name__}: {error}"
             ) from error
-        self._tokenizer, self._model = tokenizer, model
         special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
         self._special = sorted(special, key=len, reverse=True)
+        self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
+        self._tokenizer = tokenizer
+
+    def _load_model(self) -> None:
+        auto_class = getattr(self._transformers, self.auto_class)
+        options = self.weights.load_options | {"dtype": self.dtype}
+        model = auto_class.from_pretrained(self.weights.source, **options).to(self.device).eval()
         ends = model.generation_config.eos_token_id
+        self._model = model
         self._ends = set(ends if isinstance(ends, list) else [ends])
         self._positions = getattr(model.config, "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
-        self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
         self._replying = self._steps(model)
         self._voting = self._steps_of_votes(model) or self._replying
-        self.batch_tokens = self.batch_tokens or self._fitting()
+        self.batch_tokens = self.batch_tokens or self._fitting(model.config)
 
     def close(self) -> None:
         """Free the model's memory."""
@@ -149,17 +155,13 @@ class LanguageModelJudge:
         """How many prompt tokens a batch may hold."""
         return self.batch_tokens or self._of_device(BATCH_TOKENS)
 
-    def _fitting(self) -> int:
+    def _fitting(self, config: Any) -> int:
         """The budget that the device's free memory allows."""
         most = self._of_device(BATCH_TOKENS)
         if self.device.type != "cuda":
             return most
         free, _ = self._torch.cuda.mem_get_info(self.device)
-        return int(
-            min(
-                most, max(1024, MEMORY_SHARE * free / _bytes_a_token(self._model.config, self.dtype.itemsize))
-            )
-        )
+        return int(min(most, max(1024, MEMORY_SHARE * free / _bytes_a_token(config, self.dtype.itemsize))))
 
     def _of_device(self, table: dict[str, int]) -> int:
         return table.get(self.device.type, table["cpu"])

@@ -6,9 +6,9 @@ from typing import cast
 from halluscope.errors import JudgeUnavailable
 from halluscope.judges import weights
 from halluscope.judges.base import Judge
-from halluscope.judges.causal import CausalJudge
+from halluscope.judges.engine import Engine
 from halluscope.judges.lexical import LexicalJudge
-from halluscope.judges.seq2seq import FLAN_T5, Seq2SeqJudge
+from halluscope.judges.seq2seq import FLAN_T5
 from halluscope.vocabularies import Vocabulary
 
 LEXICAL = "lexical"
@@ -17,20 +17,20 @@ ENSEMBLES = {"flan-t5": FLAN_T5}
 
 
 def resolve(
-    judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary, device: str | None
+    judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary, engine: Engine
 ) -> list[Judge]:
     """The judges that are meant, in the order given.
 
     Args:
         judges: "flan-t5", "lexical", a model (Hub id, folder or GGUF file), a judge, or a list of these.
         vocabulary: the classes that will be asked about.
-        device: where language models run; None takes a GPU if there is one.
+        engine: how language models are run.
 
     Raises:
         JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
         ValueError: for no judge, or the same judge twice.
     """
-    found = [_judge(judge, vocabulary, device) for judge in named(judges)]
+    found = [_judge(judge, vocabulary, engine) for judge in named(judges)]
     keys = [judge.key for judge in found]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     if twice:
@@ -61,10 +61,7 @@ def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
     return meant
 
 
-def _judge(judge: str | Judge, vocabulary: Vocabulary, device: str | None) -> Judge:
+def _judge(judge: str | Judge, vocabulary: Vocabulary, engine: Engine) -> Judge:
     if not isinstance(judge, str):
         return judge
-    if judge == LEXICAL:
-        return LexicalJudge(vocabulary)
-    model = weights.find(judge)
-    return Seq2SeqJudge(model, device) if model.is_encoder_decoder else CausalJudge(model, device)
+    return LexicalJudge(vocabulary) if judge == LEXICAL else engine.judge(judge)

@@ -21,7 +21,9 @@ class Seq2SeqJudge(LanguageModelJudge):
     auto_class = "AutoModelForSeq2SeqLM"
 
     def _steps(self, model: Any) -> Steps:
-        return _Steps(model)
+        from halluscope.judges.steps import Seq2SeqSteps
+
+        return Seq2SeqSteps(model)
 
     def _steps_of_votes(self, model: Any) -> Steps | None:
         from halluscope.judges.lean_t5 import LeanT5
@@ -51,32 +53,3 @@ class Seq2SeqJudge(LanguageModelJudge):
         for row, whole in zip(unsplit, super()._token_ids(shown, questions, pairs[unsplit]), strict=True):
             ids[row] = whole
         return ids
-
-
-class _Steps:
-    """Any encoder-decoder of transformers, with its cache (see `decoding.Steps`)."""
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def begin(self, ids: Any) -> tuple[Any, Any]:
-        mask = ids.new_ones(ids.shape)
-        encoded = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
-        start = ids.new_full((len(ids),), self._model.generation_config.decoder_start_token_id)
-        return self.go_on(start, (encoded, None))
-
-    def go_on(self, tokens: Any, state: Any) -> tuple[Any, Any]:
-        encoded, cache = state
-        out = self._model(
-            encoder_outputs=(encoded,),
-            attention_mask=tokens.new_ones(encoded.shape[:2]),
-            decoder_input_ids=tokens[:, None],
-            past_key_values=cache,
-            use_cache=True,
-        )
-        return out.logits[:, -1], (encoded, out.past_key_values)
-
-    def keep(self, state: Any, rows: list[int]) -> Any:
-        encoded, cache = state
-        cache.batch_select_indices(encoded.new_tensor(rows).long())
-        return encoded[rows], cache

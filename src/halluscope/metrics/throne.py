@@ -16,6 +16,7 @@ from halluscope import asking, vocabularies, voting
 from halluscope import questions as question_sets
 from halluscope.answers import OTHER, UNASKED
 from halluscope.judges.base import Judge
+from halluscope.judges.engine import Engine
 from halluscope.metrics.inputs import check_texts
 from halluscope.questions import QuestionSet
 from halluscope.scoring import presence
@@ -50,6 +51,9 @@ def compute(
     per_class: bool = False,
     per_image: bool = False,
     device: str | None = None,
+    engine: str = "torch",
+    recheck: float = 0.0,
+    workers: int = 0,
     store: AnswerStore | str | None = None,
     progress: bool = True,
 ) -> dict[str, Any]:
@@ -77,6 +81,10 @@ def compute(
         per_class: also give the table `classes`.
         per_image: also give, for each image, which classes were found, hallucinated and missed.
         device: where language models run; by default a GPU if there is one.
+        engine: what runs them: "torch", or for encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8", which
+            changes answers; the judges' keys in the signature say so.
+        recheck: with "ctranslate2-int8", answers by a smaller lead than this many logits are asked again in float32.
+        workers: how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray.
         store: where language models' answers are kept: a path, or by default the user's cache.
         progress: show what the judges are doing.
 
@@ -96,6 +104,7 @@ def compute(
     vocabulary = vocabularies.load(vocabulary)
     present = vocabulary.presence(references)
     conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
+    run_by = Engine(engine, recheck, device, workers)
     if ask not in asking.ASK:
         raise ValueError(f"ask is {ask!r:.80}; expected {' or '.join(map(repr, asking.ASK))}.")
     scored = None if cells is None else _check_cells(cells, present)
@@ -106,7 +115,7 @@ def compute(
     else:
         question_set = question_sets.load(questions)
         answers, k, asked_by = _judge(
-            predictions, present, vocabulary, judges, question_set, agreement, ask, device, store, progress
+            predictions, present, vocabulary, judges, question_set, agreement, ask, run_by, store, progress
         )
     labels = voting.label(*voting.count(answers), k)
     hits = Hits.of(labels, present)
@@ -154,7 +163,7 @@ def _judge(
     question_set: QuestionSet,
     agreement: str | int,
     which: str,
-    device: str | None,
+    run_by: Engine,
     store: AnswerStore | str | None,
     progress: bool,
 ) -> tuple[NDArray[np.int8], int, dict[str, object]]:
@@ -163,7 +172,7 @@ def _judge(
 
     about = question_set.about(vocabulary)
     k = voting.required(agreement, len(named(judges)) * len(about))
-    found = resolve(judges, vocabulary, device)
+    found = resolve(judges, vocabulary, run_by)
     if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
         store = AnswerStore(store)
     kept_in = store if isinstance(store, AnswerStore) else None

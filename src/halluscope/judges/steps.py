@@ -1,0 +1,75 @@
+"""Models of transformers, one token of each reply at a time, with their own caches (see `decoding.Steps`).
+
+Each gets a mask of ones: without one, a prompt that holds the padding token would lose it.
+"""
+
+import copy
+from typing import Any
+
+import torch
+
+
+class Seq2SeqSteps:
+    """Any encoder-decoder."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def begin(self, ids: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        """Read prompts [batch, length]."""
+        mask = ids.new_ones(ids.shape)
+        encoded = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+        start = ids.new_full((len(ids),), self._model.generation_config.decoder_start_token_id)
+        return self.go_on(start, (encoded, None))
+
+    def go_on(self, tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
+        """Read one token more of each reply."""
+        encoded, cache = state
+        out = self._model(
+            encoder_outputs=(encoded,),
+            attention_mask=tokens.new_ones(encoded.shape[:2]),
+            decoder_input_ids=tokens[:, None],
+            past_key_values=cache,
+            use_cache=True,
+        )
+        return out.logits[:, -1], (encoded, out.past_key_values)
+
+    def keep(self, state: Any, rows: list[int]) -> Any:
+        """Go on with these rows alone."""
+        encoded, cache = state
+        cache.reorder_cache(torch.tensor(rows))
+        return encoded[rows], cache
+
+
+class CausalSteps:
+    """Any decoder-only model."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def begin(self, ids: torch.Tensor, prefix: Any = None) -> tuple[torch.Tensor, Any]:
+        """Read prompts [batch, length], which go on from the cache of a prefix [1, ...] if there is one."""
+        cache = copy.deepcopy(prefix)
+        if cache is not None:
+            cache.batch_repeat_interleave(len(ids))
+        return self._read(ids, cache)
+
+    def go_on(self, tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
+        """Read one token more of each reply."""
+        return self._read(tokens[:, None], state)
+
+    def keep(self, state: Any, rows: list[int]) -> Any:
+        """Go on with these rows alone."""
+        state.reorder_cache(torch.tensor(rows))
+        return state
+
+    def _read(self, ids: torch.Tensor, cache: Any) -> tuple[torch.Tensor, Any]:
+        seen = cache.get_seq_length() if cache is not None else 0
+        out = self._model(
+            input_ids=ids,
+            attention_mask=ids.new_ones((len(ids), seen + ids.shape[1])),
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        return out.logits[:, -1], out.past_key_values

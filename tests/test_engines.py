@@ -1,0 +1,179 @@
+"""Judges run by CTranslate2 and by Ray's workers: the same answers as in this process."""
+
+import random
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from halluscope.errors import JudgeUnavailable
+from halluscope.judges import weights
+from halluscope.judges.converted import ConvertedJudge
+from halluscope.judges.engine import Engine
+from halluscope.judges.seq2seq import Seq2SeqJudge
+from halluscope.metrics import throne
+from halluscope.questions import PAPER
+from halluscope.store import AnswerStore
+from tests.test_language_models import COCO, HOSTILE, collect
+from tests.tiny_t5.descriptions import describe
+
+QUESTIONS = PAPER.about(COCO)[0]
+
+
+@pytest.fixture(scope="module")
+def texts():
+    rng = random.Random(8)
+    return [*(describe(rng.sample(COCO.classes, 1 + n % 4), rng) for n in range(8)), *HOSTILE]
+
+
+@pytest.fixture(scope="module")
+def pairs(texts):
+    return np.array([(text, question) for text in range(len(texts)) for question in range(text % 4, 80, 4)])
+
+
+@pytest.fixture(scope="module")
+def expected(tiny_t5, one_thread, texts, pairs):
+    return collect(Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu"), texts, pairs, QUESTIONS)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache of this test's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "halluscope" / "ctranslate2"
+
+
+def test_ctranslate2_in_float32_gives_the_same_answers(cache, tiny_t5, texts, pairs, expected):
+    judge = ConvertedJudge(weights.find(str(tiny_t5)), "float32", device="cpu")
+    assert (collect(judge, texts, pairs, QUESTIONS) == expected).all()
+    assert judge.key.endswith(":ctranslate2-float32:whole")
+
+
+def test_a_model_is_converted_once(cache, tiny_t5, texts, pairs):
+    made = set()
+    for _ in range(2):
+        judge = ConvertedJudge(weights.find(str(tiny_t5)), "int8", device="cpu")
+        collect(judge, texts, pairs[:5], QUESTIONS)
+        (folder,) = cache.iterdir()
+        made.add((folder.name, (folder / "model.bin").stat().st_mtime_ns))
+    assert len(made) == 1
+    assert folder.name.startswith("checkpoint-") and "-int8-" in folder.name
+
+
+def test_the_scale_of_the_logits_is_the_models(cache, tiny_t5, texts, pairs):
+    """transformers 5 calls every T5's embeddings tied, and the converter scales the logits of tied ones.
+
+    A scale leaves the best token the best, but it would make every lead small. So the lead of the best token is held
+    against torch's.
+    """
+    judge = ConvertedJudge(weights.find(str(tiny_t5)), "float32", device="cpu")
+    judge._recheck = 1.0
+    judge.load()
+    prompt = judge.prompt(texts[0], QUESTIONS[0])
+    block = torch.tensor([judge._tokenizer(prompt)["input_ids"]])
+    _, (lead,) = judge._answers(block)
+    model = Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu")
+    model.load()
+    leads = []
+    with torch.inference_mode():
+        logits, state = model._replying.begin(block)
+        for _ in range(2):
+            best, second = logits[0].topk(2).values
+            leads.append(float(best - second))
+            logits, state = model._replying.go_on(logits.argmax(-1), state)
+    assert lead == pytest.approx(min(leads), abs=1e-3)
+
+
+def test_close_answers_are_asked_again_in_float32(cache, tiny_t5, texts, pairs, expected, monkeypatch):
+    """With a lead that no answer has all are asked again; with none, none."""
+    again = []
+    votes = Seq2SeqJudge._votes
+
+    def counted(self, ids, about):
+        if type(self) is Seq2SeqJudge:
+            again.append(len(ids))
+        return votes(self, ids, about)
+
+    monkeypatch.setattr(Seq2SeqJudge, "_votes", counted)
+    for recheck, share in ((1e9, 1.0), (0.0, 0.0)):
+        again.clear()
+        judge = ConvertedJudge(weights.find(str(tiny_t5)), "int8", recheck, device="cpu")
+        found = collect(judge, texts, pairs, QUESTIONS)
+        assert sum(again) == share * len(pairs)
+        assert (found == expected).all() or not recheck
+        assert ("float32-below-1e+09" in judge.key) == bool(recheck)
+
+
+@pytest.fixture(scope="module")
+def fleet(tiny_t5):
+    """Two workers of a local Ray; a worker takes seconds to start, so the tests below share them."""
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("halluscope.judges.fleet.SHARE", 60)
+        yield Engine(device="cpu", workers=2).judge(str(tiny_t5))
+    ray.shutdown()
+
+
+def test_two_workers_give_the_answers_of_one_process(fleet, tiny_t5, texts, pairs, expected):
+    assert fleet.key == Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu").key
+    assert (collect(fleet, texts, pairs, QUESTIONS) == expected).all()
+    assert len(fleet._hired) == 2
+
+
+def test_a_worker_that_dies_is_replaced_and_nothing_is_asked_twice(
+    fleet, texts, pairs, expected, monkeypatch
+):
+    """`collect` checks that no pair is answered twice."""
+    import ray
+
+    answer, hired = fleet.answer, []
+
+    def dying(*asked):
+        for number, answered in enumerate(answer(*asked)):
+            yield answered
+            hired.extend(worker for worker in fleet._hired if worker not in hired)
+            if number == 1:
+                ray.kill(fleet._hired[0])
+
+    monkeypatch.setattr(fleet, "answer", dying)
+    assert (collect(fleet, texts, pairs, QUESTIONS) == expected).all()
+    assert len(hired) == 3
+
+
+def test_the_same_scores_and_store_with_workers(fleet, tiny_t5, tmp_path, monkeypatch):
+    """The second run, in one process, finds every answer of the workers in the store."""
+    classes = ["dog", "pizza", "clock", "umbrella"]
+    rng = random.Random(1)
+    said = [rng.sample(classes, 2) for _ in range(6)]
+    texts = [describe(names, rng) for names in said]
+    store = AnswerStore(tmp_path / "answers.sqlite")
+    score = partial(
+        throne.compute, texts, said, vocabulary=classes, store=store, device="cpu", progress=False
+    )
+    by_workers = score(judges=[fleet])
+    monkeypatch.setattr(Seq2SeqJudge, "answer", lambda *_: pytest.fail("asked twice"))
+    assert score(judges=[str(tiny_t5)]) == by_workers
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "tensorrt"}, "engine is 'tensorrt'; expected 'torch', 'ctranslate2', 'ctranslate2-int8'"),
+        ({"recheck": 1.0}, "recheck goes with engine='ctranslate2-int8'; engine is 'torch'"),
+        ({"engine": "ctranslate2-int8", "recheck": -1}, "recheck is -1; expected a number of logits"),
+        ({"workers": -1}, "workers is -1"),
+        ({"workers": True}, "workers is True"),
+    ],
+)
+def test_bad_options_before_any_model(options, message):
+    with pytest.raises(ValueError, match=message):
+        throne.compute(["A dog."], [["dog"]], judges="no/such-model", **options)
+
+
+def test_a_decoder_only_model_is_not_converted(smollm2):
+    model = f"{smollm2.weights.source}/{smollm2.weights.gguf_file}"
+    with pytest.raises(JudgeUnavailable, match="engine='ctranslate2' runs encoder-decoders"):
+        Engine("ctranslate2").judge(model)

@@ -1,0 +1,130 @@
+"""The lean T5 against transformers' own, and prompts read in parts against prompts read whole."""
+
+import numpy as np
+import pytest
+import torch
+from transformers import T5Config, T5ForConditionalGeneration
+
+from halluscope.judges import weights
+from halluscope.judges.background import ahead
+from halluscope.judges.lean_t5 import LeanT5
+from halluscope.judges.seq2seq import Seq2SeqJudge
+from halluscope.questions import PAPER, RELEASED, Question
+from halluscope.vocabularies import load
+from tests.test_language_models import HOSTILE, QUESTIONS
+
+SHAPE = {
+    "vocab_size": 90,
+    "d_model": 48,
+    "d_kv": 8,
+    "d_ff": 56,
+    "num_layers": 3,
+    "num_decoder_layers": 2,
+    "num_heads": 4,
+}
+KINDS = {
+    "FLAN-T5, T5 v1.1": {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+    "T5": {"feed_forward_proj": "relu", "tie_word_embeddings": True},
+}
+
+
+def random_t5(kind: str) -> T5ForConditionalGeneration:
+    torch.manual_seed(4)
+    special = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1}
+    model = T5ForConditionalGeneration(T5Config(**SHAPE, **special, **KINDS[kind])).eval()
+    for name, weight in model.named_parameters():
+        if "layer_norm" in name:
+            torch.nn.init.uniform_(weight, 0.5, 1.5)
+    return model
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("length", [1, 7, 600])
+def test_the_same_logits_as_the_model(kind, length):
+    """Of the first token, of the next two, and of some rows alone; the prompts hold the padding token too."""
+    model = random_t5(kind)
+    ids = torch.randint(0, SHAPE["vocab_size"], (3, length))
+    said = torch.tensor([[0, 5, 6], [0, 0, 7], [0, 1, 8]])
+    with torch.inference_mode():
+        expected = model(input_ids=ids, attention_mask=torch.ones_like(ids), decoder_input_ids=said).logits
+        lean = LeanT5(model)
+        first, state = lean.begin(ids)
+        second, state = lean.go_on(said[:, 1], state)
+        third, _ = lean.go_on(said[[2, 0], 2], lean.keep(state, [2, 0]))
+        after = model(input_ids=ids, attention_mask=torch.ones_like(ids), decoder_input_ids=said).logits
+    assert expected.abs().max() > 0.1
+    for got, wanted in ((first, expected[:, 0]), (second, expected[:, 1]), (third, expected[[2, 0], 2])):
+        torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(after, expected, rtol=0, atol=0, msg="the model itself has changed")
+
+
+def test_no_weight_is_held_twice():
+    model = random_t5("FLAN-T5, T5 v1.1")
+    LeanT5(model)
+    attention = model.encoder.block[1].layer[0].SelfAttention
+    assert {
+        layer.weight.untyped_storage().data_ptr() for layer in (attention.q, attention.k, attention.v)
+    } == {attention.qkv.untyped_storage().data_ptr()}
+
+
+def test_bfloat16(tiny_t5, one_thread):
+    """On a GPU the judge computes in bfloat16; the logits are the model's own in that precision, as far as it goes."""
+    model = T5ForConditionalGeneration.from_pretrained(tiny_t5, dtype=torch.bfloat16).eval()
+    ids = torch.randint(2, model.config.vocab_size, (4, 60))
+    with torch.inference_mode():
+        start = torch.zeros((4, 1), dtype=torch.long)
+        expected = model(input_ids=ids, attention_mask=torch.ones_like(ids), decoder_input_ids=start).logits[
+            :, 0
+        ]
+        got, _ = LeanT5(model).begin(ids)
+    assert got.dtype == torch.bfloat16
+    # bfloat16 keeps 8 bits: a few steps of 2^-8 of the largest logit.
+    assert (got - expected).abs().max() < 0.03 * expected.abs().max()
+
+
+def whole(judge, texts, pairs, questions):
+    return judge._tokenized(
+        [judge.prompt(texts[text], questions[question]) for text, question in pairs.tolist()]
+    )
+
+
+@pytest.fixture(scope="module")
+def t5(tiny_t5):
+    judge = Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu")
+    judge.load()
+    return judge
+
+
+def test_prompts_read_in_parts_are_the_whole_ones(t5):
+    texts = {i: t5.show(text) for i, text in enumerate([*HOSTILE, "", " ", "A dog. ", "dog\n\n", "x" * 300])}
+    pairs = np.array([(text, question) for text in texts for question in range(0, len(QUESTIONS), 7)])
+    assert t5._token_ids(texts, QUESTIONS, pairs) == whole(t5, texts, pairs, QUESTIONS)
+
+
+def test_a_tokenizer_that_cannot_split_there_reads_them_whole(t5, smollm2, monkeypatch):
+    """SmolLM2's byte pairs join a space to the word behind it."""
+    monkeypatch.setattr(t5, "_tokenizer", smollm2._tokenizer)
+    questions = [question for which in (PAPER, RELEASED) for question in which.about(load(["dog", "ski"]))[0]]
+    glued = Question("Is there a dog?", "dog", "{response}{question}")
+    texts = {0: "A dog.", 1: "Skis"}
+    pairs = np.array(list(np.ndindex(2, 5)))
+    asked = [*questions, glued]
+    assert t5._token_ids(texts, asked, pairs) == whole(t5, texts, pairs, asked)
+
+
+def test_ahead_keeps_the_order_and_raises_where_it_breaks():
+    made = []
+
+    def items():
+        for i in range(5):
+            if i == 4:
+                raise ValueError("the fifth")
+            made.append(i)
+            yield i
+
+    found = []
+    with pytest.raises(ValueError, match="the fifth"):
+        for item in ahead(items()):
+            assert len(made) <= item + 2, "one ahead, no more"
+            found.append(item)
+    assert found == [0, 1, 2, 3]
