@@ -1,10 +1,11 @@
-"""The seq2seq judge against a plain `generate` loop in batches of 32 with padding, as one would write it down.
+"""The encoder-decoder judges against a plain `generate` loop in batches of 32 with padding, as one would write it down.
 
 The model has FLAN-T5-base's shape (250 million parameters) and random weights: the same work, and replies that mean
-nothing. That both ways say the same is checked on each prompt's first token; that real votes are equal is a test
-(tests/test_language_models.py).
+nothing. That the float32 ways say the same is checked on each prompt's first token; that real votes are equal is a test
+(tests/test_language_models.py, test_lean_t5.py, test_engines.py). For the share of the matrix peak, the FLOP of the
+prompts by the model's definition are held against large matrix products timed in the same run.
 
-    python benchmarks/bench_seq2seq.py [--texts 4] [--classes 24] [--rounds 3]
+    python benchmarks/bench_seq2seq.py [--texts 8] [--classes 20] [--rounds 3]
 """
 
 import argparse
@@ -20,22 +21,24 @@ import torch
 from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 
 from halluscope.judges import weights
+from halluscope.judges.converted import ConvertedJudge
 from halluscope.judges.seq2seq import Seq2SeqJudge
+from halluscope.judges.shapes import SHAPES
 from halluscope.questions import PAPER
 from halluscope.vocabularies import load
-from timing import compare
+from timing import compare, seconds
 
 TOKENIZER = Path(__file__).parents[1] / "tests" / "tiny_t5" / "checkpoint"
 BASE = {"d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_decoder_layers": 12, "num_heads": 12}
-BATCH, NEW_TOKENS = 32, 2
+BATCH, NEW_TOKENS, BFLOAT16_PROMPTS = 32, 2, 32
 COCO = load("coco")
 
 
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--texts", type=int, default=4)
-    parser.add_argument("--classes", type=int, default=24)
+    parser.add_argument("--texts", type=int, default=8)
+    parser.add_argument("--classes", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     rng = random.Random(0)
@@ -45,23 +48,42 @@ def main() -> None:
     pairs = np.array(list(np.ndindex(len(texts), len(questions))))
     with tempfile.TemporaryDirectory() as folder:
         make_base(Path(folder))
-        judge = Seq2SeqJudge(weights.find(folder), device="cpu")
+        found = weights.find(folder)
+        judge = Seq2SeqJudge(found, device="cpu")
         judge.load()
-        prompts = [
-            judge.prompt(judge.show(texts[text]), questions[question]) for text, question in pairs.tolist()
-        ]
-        tokenizer, model = judge._tokenizer, judge._model
+        tokenizer = judge._tokenizer
+        model = T5ForConditionalGeneration.from_pretrained(folder).eval()
+        shown = {i: judge.show(text) for i, text in enumerate(texts)}
+        prompts = [judge.prompt(shown[text], questions[question]) for text, question in pairs.tolist()]
         lengths = [len(ids) for ids in tokenizer(prompts)["input_ids"]]
         print(
             f"{len(prompts)} prompts of {np.mean(lengths):.0f} tokens (from {min(lengths)} to {max(lengths)})"
         )
         assert first_tokens(judge, prompts) == [reply[1] for reply in generate(model, tokenizer, prompts)]
+
+        plain = partial(all_of, generate, model, tokenizer, prompts)
         ours = partial(collect, judge, texts, questions, pairs)
+        peak = matrix_peak()
+        flop = SHAPES["google/flan-t5-base"].flop(np.array(lengths), steps=1).sum()
+        took = min(seconds(ours) for _ in range(options.rounds))
+        peak = max(peak, matrix_peak())
+        print(
+            f"float32: {flop / took / 1e9:.0f} GFLOP/s, {flop / took / peak:.0%} of the matrix peak ({peak / 1e9:.0f})"
+        )
+        compare("seq2seq judge, float32", ours, plain, "generate, float32", options.rounds)
+        for precision in ("float32", "int8"):
+            converted = ConvertedJudge(found, precision, device="cpu")
+            converted.load()
+            run = partial(collect, converted, texts, questions, pairs)
+            compare(f"CTranslate2, {precision}", run, plain, "generate, float32", options.rounds)
+            converted.close()
+        some = np.random.default_rng(0).permutation(len(pairs))[:BFLOAT16_PROMPTS]
+        halved = T5ForConditionalGeneration.from_pretrained(folder, dtype=torch.bfloat16).eval()
         compare(
-            "seq2seq judge",
-            ours,
-            lambda: list(generate(model, tokenizer, prompts)),
-            "generate",
+            f"seq2seq judge, float32, {len(some)} prompts",
+            partial(collect, judge, texts, questions, pairs[some]),
+            partial(all_of, generate, halved, tokenizer, [prompts[i] for i in some]),
+            "generate, bfloat16",
             options.rounds,
         )
 
@@ -70,7 +92,9 @@ def make_base(folder: Path) -> None:
     """Save a T5 of FLAN-T5-base's shape with random weights."""
     torch.manual_seed(0)
     special = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1}
-    config = T5Config(vocab_size=32128, feed_forward_proj="gated-gelu", **BASE, **special)
+    config = T5Config(
+        vocab_size=32128, feed_forward_proj="gated-gelu", tie_word_embeddings=False, **BASE, **special
+    )
     T5ForConditionalGeneration(config).save_pretrained(folder)
     AutoTokenizer.from_pretrained(TOKENIZER).save_pretrained(folder)
 
@@ -78,6 +102,11 @@ def make_base(folder: Path) -> None:
 def collect(judge: Seq2SeqJudge, texts: list[str], questions: list[Any], pairs: Any) -> int:
     """Ask every pair."""
     return sum(len(rows) for rows, _ in judge.answer(texts, questions, pairs))
+
+
+def all_of(run: Any, *arguments: Any) -> list[Any]:
+    """All that a generator gives."""
+    return list(run(*arguments))
 
 
 def generate(model: Any, tokenizer: Any, prompts: list[str]) -> Iterator[list[int]]:
@@ -91,10 +120,17 @@ def first_tokens(judge: Seq2SeqJudge, prompts: list[str]) -> list[int]:
     """The first token of each reply, by the judge's own batches."""
     tokens = [0] * len(prompts)
     with torch.inference_mode():
-        for places, ids in judge._batches(prompts):
-            for place, token in zip(places, judge._read(ids)[0].argmax(-1).tolist(), strict=True):
+        for places, ids in judge._blocks(judge._tokenized(prompts)):
+            for place, token in zip(places, judge._voting.begin(ids)[0].argmax(-1).tolist(), strict=True):
                 tokens[place] = token
     return tokens
+
+
+def matrix_peak(size: int = 3072) -> float:
+    """FLOP a second of a large float32 matrix product, the best of several."""
+    matrix = torch.randn(size, size)
+    with torch.inference_mode():
+        return 2 * size**3 / min(seconds(lambda: matrix @ matrix) for _ in range(6))
 
 
 if __name__ == "__main__":

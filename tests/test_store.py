@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import resource
 import signal
 import sqlite3
 import time
@@ -91,18 +92,16 @@ def test_all_codes_come_back(tmp_path):
     assert UNASKED not in run(tmp_path)
 
 
-def test_a_killed_run_goes_on_where_it_was(tmp_path):
-    """SIGKILL at several moments: right answers in the end, and at most the batch in hand is asked again."""
-    batch, kills = 7, 4
+def test_a_killed_run_goes_on_where_it_was(tmp_path, rng):
+    """SIGKILL at ten random moments: right answers in the end, and at most the batch in hand is asked again."""
+    batch, kills = 7, 10
     for _ in range(kills):
-        process = multiprocessing.get_context("fork").Process(
-            target=run, args=(tmp_path,), kwargs={"wait": 0.02}
-        )
-        process.start()
+        process = forked(run, tmp_path, wait=0.02)
         start = len(asked(tmp_path)) if (tmp_path / "log").exists() else 0
-        while not (tmp_path / "log").exists() or len(asked(tmp_path)) < start + 3 * batch:
-            time.sleep(0.005)
-        assert process.pid is not None
+        moment = start + rng.integers(1, 5 * batch)
+        while not (tmp_path / "log").exists() or len(asked(tmp_path)) < min(moment, 350):
+            time.sleep(0.001)
+        time.sleep(rng.uniform(0, 0.03))
         os.kill(process.pid, signal.SIGKILL)
         process.join()
     assert (run(tmp_path) == expected()).all()
@@ -111,11 +110,57 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     assert len(lines) - len(set(lines)) <= kills * batch
 
 
+def forked(target, *arguments, **options) -> multiprocessing.Process:
+    """A process at work."""
+    process = multiprocessing.get_context("fork").Process(target=target, args=arguments, kwargs=options)
+    process.start()
+    return process
+
+
+def says_store_error(folder: Path, prepare) -> None:
+    """In a process of its own: what `prepare` does to it, then a run, whose message is written down."""
+    log = (folder / "message").open("w")
+    prepare()
+    try:
+        run(folder)
+    except StoreError as error:
+        log.write(str(error))
+        log.flush()
+
+
+def test_a_full_disk_is_an_error_and_what_was_kept_stays(tmp_path):
+    """A process that may write no file beyond 160 KiB meets what a full disk is to SQLite."""
+
+    def little_room():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (160 * 1024, 160 * 1024))
+
+    forked(says_store_error, tmp_path, little_room).join()
+    assert "cannot be used" in (tmp_path / "message").read_text()
+    before = len(asked(tmp_path))
+    assert 7 < before < 40 * 3 * 3
+    assert (run(tmp_path) == expected()).all()
+    assert len(asked(tmp_path)) <= 40 * 3 * 3 + 7
+
+
+def test_a_store_that_may_only_be_read_is_an_error(tmp_path):
+    AnswerStore(tmp_path / "answers.sqlite").close()
+
+    def nobody():
+        tmp_path.chmod(0o555)
+        (tmp_path / "answers.sqlite").chmod(0o444)
+        if os.geteuid() == 0:
+            for folder in (tmp_path.parent, tmp_path.parent.parent):
+                folder.chmod(0o755)
+            os.setuid(65534)
+
+    forked(says_store_error, tmp_path, nobody).join()
+    assert "readonly database" in (tmp_path / "message").read_text()
+    assert not (tmp_path / "log").exists(), "nothing was asked"
+
+
 def test_two_processes_share_a_store(tmp_path):
-    context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=run, args=(tmp_path,), kwargs={"wait": 0.005}) for _ in range(2)]
-    for process in processes:
-        process.start()
+    processes = [forked(run, tmp_path, wait=0.005) for _ in range(2)]
     for process in processes:
         process.join()
     assert [process.exitcode for process in processes] == [0, 0]
