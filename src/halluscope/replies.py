@@ -76,11 +76,25 @@ def strict(reply: str) -> int:
     return readings.pop() if len(readings) == 1 else OTHER
 
 
+def first_word(reply: str) -> int:
+    """Yes or no if that is the reply's first word; what the reply states is not looked at.
+
+    It is the one rule here that also reads answers to negated questions (`halluscope.parallel`): to "Is it true that
+    there is no dog?", "There is no dog" means yes, which every rule that reads statements takes for a no.
+
+    >>> first_word("**Yes**, there is no dog."), first_word("There is no dog.")
+    (1, 2)
+    """
+    word = _LETTERS.search(reply)
+    return {"yes": YES, "no": NO}.get(word.group().lower(), OTHER) if word else OTHER
+
+
 PARSERS: dict[str, Parser] = {
     "pope": pope,
     "strict": strict,
     "lmms-eval": lmms_eval,
     "vlmevalkit": vlmevalkit,
+    "first-word": first_word,
 }
 
 
@@ -114,6 +128,7 @@ def _without_punctuation(text: str) -> str:
 
 
 # The strict rule's patterns, over lowercased text.
+_LETTERS = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _LETTER = re.compile(r"[^\W\d_]")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]?")
 _NO_ANSWER = re.compile(r"\bno (?:doubt|question|problem|worries|idea|way)\b")

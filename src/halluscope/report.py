@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tabulate import tabulate
@@ -27,6 +27,49 @@ RANKED_BY = "f0.5_cls"
 """THRONE's principal metric (section 3.1)."""
 
 
+def table(
+    results: Named,
+    columns: Mapping[str, str],
+    style: str = "simple",
+    first: str = "responses",
+    plain: Collection[str] = (),
+) -> str:
+    """One row an LVLM, in the order of the results.
+
+    Args:
+        results: absent and undefined figures are "-".
+        columns: figures, and how they are headed.
+        style: as tabulate names it.
+        first: how the names are headed.
+        plain: figures that are no fractions; the others are in percent.
+    """
+
+    def cell(column: str, value: float | None) -> str:
+        return (
+            f"{value:.3f}"
+            if column in plain and value is not None and math.isfinite(value)
+            else percent(value)
+        )
+
+    rows = [[name, *(cell(column, result.get(column)) for column in columns)] for name, result in results]
+    return _aligned(rows, [first, *columns.values()], style)
+
+
+def group_table(results: Named, figure: str, style: str = "simple") -> str:
+    """One row a group of questions, one column an LVLM, in percent: of "aAcc" all figures "aAcc/..."."""
+    groups = dict.fromkeys(name for _, result in results for name in result if name.startswith(f"{figure}/"))
+    rows = [
+        [name.removeprefix(f"{figure}/"), *(percent(result.get(name)) for _, result in results)]
+        for name in groups
+    ]
+    return _aligned(rows, [figure, *(name for name, _ in results)], style)
+
+
+def _aligned(rows: Sequence[Sequence[str]], header: Sequence[str], style: str) -> str:
+    align = ["left"] + ["right"] * (len(header) - 1)
+    return tabulate(rows, header, tablefmt=style, disable_numparse=True, colalign=align)
+
+
 def throne_table(results: Named, style: str = "simple") -> str:
     """One row an LVLM, the best class-wise F0.5 first, in percent; with the interval where there is one."""
     ranked = sorted(results, key=lambda named: _or(named[1][RANKED_BY], -1.0), reverse=True)
@@ -43,9 +86,7 @@ def throne_table(results: Named, style: str = "simple") -> str:
         if "sampled" in result:  # THRONE, supplement, Table 2
             rows.append(["  on the sampled cells", *_figures(result["sampled"], columns)])
             rows.append(["  difference", *_figures(result["difference"], columns)])
-    return tabulate(
-        rows, header, tablefmt=style, disable_numparse=True, colalign=["left"] + ["right"] * (len(header) - 1)
-    )
+    return _aligned(rows, header, style)
 
 
 def class_table(result: Mapping[str, Any], style: str = "simple") -> str:

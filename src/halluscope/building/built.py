@@ -1,7 +1,7 @@
 """Reads a presence dataset that a builder of this project made, to make another one of it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,23 +80,52 @@ def read(folder: Path, option: str) -> Built:
             f"{option} {folder} is no dataset of ours: it has no stats.json. Build it first: "
             "halluscope build throne_coco."
         )
+    stats = read_stats(file)
+    tables = stats.get("tables") or [{}]
+    if not {"image_id", "file_name", "objects"} <= set(tables[0].get("columns", ())):
+        raise BuildError(
+            f"{option} {folder} holds {stats.get('name')!r:.80}; expected a presence dataset, throne_coco or "
+            "throne_objects365."
+        )
+    compare(folder, tables[:1])
+    return Built(folder, stats)
+
+
+def read_stats(file: Path) -> dict[str, Any]:
+    """The content of a stats.json.
+
+    Raises:
+        BuildError: when it is no JSON object.
+    """
     try:
         stats = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise BuildError(f"{file} is not JSON: {error}. Build {folder} again.") from error
-    tables = stats.get("tables") or [{}] if isinstance(stats, dict) else [{}]
-    if not {"image_id", "file_name", "objects"} <= set(tables[0].get("columns", ())):
-        name = stats.get("name") if isinstance(stats, dict) else None
-        raise BuildError(
-            f"{option} {folder} holds {name!r:.80}; expected a presence dataset, throne_coco or throne_objects365."
-        )
-    for shard in tqdm(tables[0]["shards"], desc="comparing", unit="file", disable=None):
-        path = folder / shard["file"]
+        raise BuildError(f"{file} is not JSON: {error}. Build {file.parent} again.") from error
+    if not isinstance(stats, dict):
+        raise BuildError(f"{file} holds {stats!r:.80}; expected a JSON object. Build {file.parent} again.")
+    return stats
+
+
+def compare(folder: Path, tables: Sequence[Mapping[str, Any]]) -> list[Path]:
+    """Compare a dataset's files with what its stats.json says of them.
+
+    Args:
+        folder: where they lie.
+        tables: of the stats.json.
+
+    Returns:
+        The files.
+
+    Raises:
+        BuildError: when one is missing, or is not the one that the builder wrote.
+    """
+    shards = {folder / shard["file"]: shard["sha256"] for table in tables for shard in table["shards"]}
+    for path, expected in tqdm(shards.items(), desc="comparing", unit="file", disable=None):
         if not path.is_file():
-            raise BuildError(f"{path} is missing, which {file} names. Build {folder} again.")
-        if (found := sha256_of(path)) != shard["sha256"]:
+            raise BuildError(f"{path} is missing, which {folder / 'stats.json'} names. Build {folder} again.")
+        if (found := sha256_of(path)) != expected:
             raise BuildError(
-                f"{path} is not the file that its builder wrote: its sha256 is {found}, expected {shard['sha256']} "
-                f"({file}). Build {folder} again."
+                f"{path} is not the file that its builder wrote: its sha256 is {found}, expected {expected} "
+                f"({folder / 'stats.json'}). Build {folder} again."
             )
-    return Built(folder, stats)
+    return list(shards)

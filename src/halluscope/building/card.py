@@ -14,16 +14,23 @@ from halluscope.share import share
 
 
 def write(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features], file: Path) -> None:
-    """Render a card and write it.
+    """Render a card as `render` does, and write it to a file."""
+    file.write_text(render(spec, stats, features), encoding="utf-8")
 
-    The template's own front matter holds what is always so; `configs` and `dataset_info` are added here, so that
-    the Hub and `load_dataset` find the files, the columns and their types.
+
+def render(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features]) -> str:
+    """Render a card.
+
+    The template's own front matter holds what is always so; `size_categories`, `configs` and `dataset_info` are added
+    here, so that the Hub and `load_dataset` find the files, the columns and their types.
 
     Args:
         spec: the template sees it as `spec`.
         stats: the content of stats.json; the template sees it as `stats`.
         features: the columns of each config.
-        file: where the card goes.
+
+    Returns:
+        The card's text, front matter and Markdown.
 
     Raises:
         FileNotFoundError: when the dataset has no template.
@@ -42,13 +49,21 @@ def write(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features]
     tables = {
         config: [table for table in stats["tables"] if table["config"] == config] for config in features
     }
+    card.data["size_categories"] = [_size(sum(table["rows"] for table in stats["tables"]))]
     card.data["configs"] = [
         {"config_name": config, "data_files": [_files(table) for table in tables[config]]}
         for config in features
     ]
     infos = {config: _info(features[config], tables[config]) for config in features}
     DatasetInfosDict(infos).to_dataset_card_data(card.data)
-    card.save(file)
+    return str(card)
+
+
+def _size(rows: int) -> str:
+    """The Hub's name of a number of rows, such as 1K<n<10K."""
+    bounds = ["1K", "10K", "100K", "1M", "10M", "100M", "1B"]
+    power = len(str(rows)) - len("1000")
+    return "n<1K" if power < 0 else f"{bounds[power]}<n<{bounds[power + 1]}"
 
 
 def _files(table: Mapping[str, Any]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from halluscope.building import card, parquet
-from halluscope.building.fetch import Fetched
+from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.share import checkout
@@ -86,6 +86,7 @@ def write(
         stats = {
             "name": spec.name,
             "version": spec.version,
+            "spec_sha256": sha256_of(spec.file),
             "subset": not (complete and published),
             "counts": counts,
             "sources": {

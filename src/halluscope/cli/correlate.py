@@ -3,13 +3,13 @@
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
 from tabulate import tabulate
 
+from halluscope.records.results import read_results, score
 from halluscope.report import finite
 from halluscope.scoring.bootstrap import Bootstrap
-from halluscope.scoring.correlation import correlations
+from halluscope.scoring.correlation import by_chance, correlations, undefined
 from halluscope.signature import signature
 
 
@@ -38,36 +38,30 @@ def run(options: argparse.Namespace) -> None:
             f"--by names {len(options.by)} figures; expected one, or one for each of the two files."
         )
     by = [options.by[0], options.by[-1]]
-    first, second = (
-        _scores(path, name) for path, name in zip((options.first, options.second), by, strict=True)
-    )
+    first, second = read_results(options.first), read_results(options.second)
     if unknown := set(options.leave_out) - set(first):
         raise ValueError(f"--leave-out names {min(unknown)!r}, which is not in {options.first}.")
     models = [model for model in first if model in second and model not in options.leave_out]
+    x, y = (
+        [score(file[model], name) for model in models] for file, name in zip((first, second), by, strict=True)
+    )
     resampling = Bootstrap(options.bootstrap, options.seed)
-    found = correlations([first[model] for model in models], [second[model] for model in models], resampling)
+    found = correlations(x, y, resampling)
+    chance, why = by_chance(x, y), undefined(x, y)
     line = signature(
         "correlation", by=by, models=len(models), left_out=options.leave_out or "no", interval=resampling
     )
     if options.json:
-        print(json.dumps(finite({"models": models, **found, "signature": line}), indent=2))
+        print(
+            json.dumps(
+                finite({"models": models, **found, "chance": chance, "undefined": why, "signature": line}),
+                indent=2,
+            )
+        )
         return
     rows = [[name, *(f"{value:.3f}" for value in figures.values())] for name, figures in found.items()]
     print(f"{len(models)} models in both: {', '.join(models)}\n")
     print(tabulate(rows, ["", "correlation", "low", "high"], disable_numparse=True))
-    print(f"\nsignature: {line}")
-
-
-def _scores(path: Path, by: str) -> dict[str, float]:
-    """Model -> score."""
-    try:
-        results: Any = json.loads(path.read_text(encoding="utf-8"))
-        scores = {str(result["responses"]): result[by] for result in results}
-    except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(
-            f"{path} is no list of results with the figure {by!r}: {type(error).__name__}: {error}. "
-            "Expected what `halluscope score NAME --responses A B C --json` prints."
-        ) from error
-    if len(scores) != len(results):
-        raise ValueError(f"{path} holds two results of the same name; a model is matched by its name.")
-    return {model: float("nan") if score is None else float(score) for model, score in scores.items()}
+    print(
+        f"\n{why or f'a Pearson correlation as strong comes about by chance: {chance:.3f}'}\nsignature: {line}"
+    )

@@ -31,14 +31,9 @@ COLUMNS = {
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.set_defaults(run=run)
+    what = "JSON lines with the LVLM's reply as response, answer or text, and question_id"
+    common.add_files(parser, what, ("pope", "pope_c"))
     option = parser.add_argument
-    option(
-        "--responses",
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help="JSON lines with the LVLM's reply as response, answer or text, and question_id",
-    )
     option(
         "--questions",
         nargs="+",
@@ -61,8 +56,9 @@ def run(options: argparse.Namespace) -> None:
     """Score one or more files of answers; all are read and matched before the first is scored."""
     questions = _questions(options.questions, options.sampling)
     replies: dict[str, list[str]] = {}
-    for file in map(Path, options.responses):
-        answers = read_answers(file)
+    files, read = common.files(options)
+    for file in map(Path, files):
+        answers = read_answers(file, read)
         if options.sampling:
             answers = [a for a in answers if a[1].get("sampling", options.sampling) == options.sampling]
         texts, matched = match(answers, questions)

@@ -17,7 +17,7 @@ from halluscope.records.question_answers import read_questions
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.set_defaults(run=run)
-    common.add_responses(parser)
+    common.add_responses(parser, ("throne_coco", "throne_objects365"))
     option = parser.add_argument
     option(
         "--labels",
@@ -54,21 +54,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(
         "--cells", nargs="+", metavar="QUESTIONS", help="also score only what these POPE questions ask about"
     )
-    option("--device", help="where language models run, such as cuda:1 (default: a GPU if there is one)")
-    option(
-        "--store",
-        metavar="FILE",
-        help="where answers are kept (default: $HALLUSCOPE_STORE or the user's cache)",
-    )
     option("--compare", action="store_true", help="among the paper's results (Tables 1 and 2)")
     option("--per-class", action="store_true", help="also a table of the classes")
-    option("--quiet", action="store_true", help="no progress bars")
+    common.add_running(parser)
     common.add_output(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Score one or more files of responses; all are read and matched before the first is judged."""
-    matched = common.read(options.responses, options.limit, read_labels(options.labels))
+    matched = common.read(options, read_labels(options.labels))
     asked = [question for source in options.cells or () for question in read_questions(source)]
     results = [(responses.name, _score(responses, objects, asked, options)) for responses, objects in matched]
     if options.per_image:
@@ -109,9 +103,7 @@ def _score(
         image_ids=responses.image_ids,
         per_class=options.per_class,
         per_image=bool(options.per_image),
-        device=options.device,
-        store=options.store,
-        progress=not options.quiet,
+        **common.running(options),
     )
 
 

@@ -87,5 +87,6 @@ def _check_local(judge: str) -> None:
         return
     raise JudgeUnavailable(
         f"There is no judge {judge!r:.80} that reads free text; expected 'openai:MODEL[@URL]', or a local model: a "
-        "folder, a .gguf file, or a Hub id (org/name). The metric hallusionbench also knows 'rules' and 'vlmevalkit'."
+        "folder, a .gguf file, or a Hub id (org/name). The metric hallusionbench also knows 'rules' and 'vlmevalkit', "
+        "the metric hqh 'reference-only'."
     )

@@ -55,7 +55,7 @@ def read(answer: str, question: str = "") -> Reading:
     >>> read("A dog.").answer is None
     True
     """
-    text = _plain(_spoken(answer)[:LONGEST])
+    text = _plain(spoken(answer)[:LONGEST])
     if not _LETTER.search(text):
         return Reading(None, "empty")
     opening, conclusion = _opening(text), _conclusion(text)
@@ -133,7 +133,7 @@ _REFUSAL = re.compile(
 )
 
 
-def _spoken(text: str) -> str:
+def spoken(text: str) -> str:
     """What stands outside of <think> ... </think>; an end without a beginning ends what stands before it."""
     *before, last = _THOUGHT.split(text)
     begun = [parts[0] for parts in map(_THINKS.split, before) if len(parts) > 1]
@@ -223,10 +223,11 @@ def _tokens(text: str) -> list[str]:
 def _content(text: str) -> list[str]:
     """The words that carry meaning, less their endings."""
     tokens = (_SIGNS.get(token, token) for token in _tokens(text))
-    return [_stem(token) for token in tokens if token not in _EMPTY]
+    return [stem(token) for token in tokens if token not in _EMPTY]
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """A lowercased word less its ending, roughly: "buses" and "bus" are "bus"."""
     for ending in ("ies", "ing", "es", "ed", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word.removesuffix(ending)

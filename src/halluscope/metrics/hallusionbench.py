@@ -5,32 +5,30 @@ answer to the control question, the same question about the original image or ab
 questions, pairs and figures.
 """
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from halluscope import replies
 from halluscope.answers import NO, YES
 from halluscope.judges import hallusionbench_prompts as prompts
 from halluscope.judges import rules
 from halluscope.judges.chat import MAX_TOKENS
-from halluscope.metrics.inputs import check_texts
+from halluscope.metrics.inputs import check_texts, warn_of_a_part
+from halluscope.metrics.judging import GIVEN, Asking
 from halluscope.records.control_pairs import NO_VISUAL, VisualQuestion, describe, read_all
 from halluscope.scoring import hallusionbench as scoring
+from halluscope.scoring import tallies as tallying
 from halluscope.scoring.bootstrap import Bootstrap
-from halluscope.scoring.hallusionbench import CORRECT, FAILURES, INCORRECT, UNCERTAIN, Layout, Tally
+from halluscope.scoring.hallusionbench import CORRECT, FAILURES, INCORRECT, UNCERTAIN, Layout
+from halluscope.scoring.tallies import Ints, Tally
 from halluscope.signature import signature
 from halluscope.store import AnswerStore
-from halluscope.verdicts import check_max_failed
 
-Ints = NDArray[np.int64]
-
-GIVEN = "given"
 UNREAD = -1
 HEADLINE = ("aAcc", "qAcc", "fAcc")
 
@@ -126,8 +124,7 @@ def compute(
     check_texts(predictions, references)
     questions = read_all(references)
     resampling = Bootstrap(bootstrap, seed, level)
-    check_max_failed(max_failed)
-    _check_max_tokens(max_tokens)
+    asking = Asking(judge, repeats, max_failed, max_tokens, device, store, progress)
     counting = _known(PROTOCOLS, "protocol", protocol)
     given = _codes(correctness, "correctness", (0, 1, 2), len(questions))
     agreed = _codes(same, "same", (0, 1), len(questions))
@@ -137,25 +134,21 @@ def compute(
     layout = Layout.of(questions)
     if not counting.visual_only:
         _check_controls(questions, layout)
-    _warn_of_a_part(len(questions), counting.questions)
-    bias = bias or ("answers" if given is None and judge in _readers(judge) else "official")
+    warn_of_a_part(len(questions), counting.questions)
+    bias = bias or ("answers" if given is None and asking.named(READERS) else "official")
     if bias not in BIAS:
         raise ValueError(f"bias is {bias!r:.80}; expected {' or '.join(map(repr, BIAS))}.")
     needs_judge = given is None or (agreed is None and not counting.visual_only)
-    if needs_judge and judge not in _readers(judge):
+    if needs_judge and not asking.named(READERS):
         _check_worded(questions)
-    judging = (
-        _judging(judge, repeats, max_failed, max_tokens, device, store, progress) if needs_judge else None
-    )
-    if not needs_judge and repeats != 1:
-        raise ValueError(
-            f"repeats is {repeats!r:.80}, but the verdicts are given and nothing is judged; expected 1."
-        )
+    judging = _judging(asking) if needs_judge else None
+    if not needs_judge:
+        asking.check_once("the verdicts are given and nothing is judged")
     verdicts = _judge(judging, questions, predictions, layout, given, agreed, not counting.visual_only)
     reader = READERS.get(judge if isinstance(judge, str) else "", READERS["rules"])
     tallies = _tallies(layout, verdicts, reader if bias == "answers" else None, questions, predictions)
 
-    result: dict[str, Any] = _figures(tallies)
+    result: dict[str, Any] = tallying.figures(tallies)
     if counting.mean:
         result["overall"] = float(np.mean([result[name] for name in HEADLINE]))
     judge_key = judging.key if judging else GIVEN
@@ -178,9 +171,9 @@ def compute(
         ),
     }
     if bootstrap:
-        result["interval"] = resampling.intervals(layout.sets, partial(scoring.score, tallies))
+        result["interval"] = resampling.intervals(layout.sets, partial(tallying.score, tallies))
     if len(tallies) > 1:
-        result["spread"] = _spread(tallies)
+        result["spread"] = tallying.spread(tallies)
     if per_question:
         result["per_question"] = _of_each_question(questions, layout, verdicts)
     return result
@@ -265,26 +258,13 @@ READERS = {
 class _LanguageModel:
     """Asks a language model, with the prompts of `hallusionbench_prompts`."""
 
-    def __init__(
-        self,
-        judge: Any,
-        repeats: int,
-        max_failed: float,
-        max_tokens: int,
-        device: str | None,
-        store: AnswerStore | str | None,
-        progress: bool,
-    ) -> None:
-        from halluscope.judges.chat import resolve_chat
-
-        self._judge = resolve_chat(judge, device=device, max_tokens=max_tokens)
-        self._store = store if isinstance(store, AnswerStore) else AnswerStore(store)
-        self._options: dict[str, Any] = {"repeats": repeats, "max_failed": max_failed, "progress": progress}
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
 
     @property
     def key(self) -> list[str]:
         """The judge's, which its first reply may change, and the prompts'."""
-        return [self._judge.key, prompts.KEY]
+        return [self._asking.chat.key, prompts.KEY]
 
     def correctness(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> Ints:
         asked = [
@@ -296,7 +276,7 @@ class _LanguageModel:
             for question, text in zip(questions, texts, strict=True)
         ]
         codes = {"incorrect": INCORRECT, "correct": CORRECT, "unclear": UNCERTAIN}
-        return self._ask(prompts.CORRECTNESS, asked, prompts.read_correctness, codes)
+        return _coded(self._asking.verdicts(prompts.CORRECTNESS, asked, prompts.read_correctness), codes)
 
     def same(
         self, questions: Sequence[VisualQuestion], controls: Sequence[str], texts: Sequence[str]
@@ -305,48 +285,22 @@ class _LanguageModel:
             {"question": question.question, "control": control, "answer": text}
             for question, control, text in zip(questions, controls, texts, strict=True)
         ]
-        return self._ask(prompts.SAME, asked, prompts.read_same, {"same": 1, "different": 0})
-
-    def _ask(
-        self,
-        template: str,
-        asked: list[dict[str, str]],
-        read: Callable[[str], str | None],
-        codes: Mapping[str, int],
-    ) -> Ints:
-        from halluscope import verdicts
-
-        filled = [verdicts.fill(template, **fields) for fields in asked]
-        try:
-            words = verdicts.collect(filled, self._judge, read, store=self._store, **self._options)
-        finally:
-            self._judge.close()
-        return np.array([[UNREAD if word is None else codes[word] for word in row] for row in words])
+        return _coded(
+            self._asking.verdicts(prompts.SAME, asked, prompts.read_same), {"same": 1, "different": 0}
+        )
 
 
-def _judging(
-    judge: Any,
-    repeats: int,
-    max_failed: float,
-    max_tokens: int,
-    device: str | None,
-    store: AnswerStore | str | None,
-    progress: bool,
-) -> _Judging:
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ValueError(f"repeats is {repeats!r:.80}; expected a number of at least 1.")
-    if judge in _readers(judge):
-        if repeats > 1:
-            raise ValueError(
-                f"repeats is {repeats}, but {judge!r} gives the same verdicts each time; expected 1."
-            )
-        return READERS[judge]
-    return _LanguageModel(judge, repeats, max_failed, max_tokens, device, store, progress)
+def _coded(words: Sequence[Sequence[str | None]], codes: Mapping[str, int]) -> Ints:
+    return np.array([[UNREAD if word is None else codes[word] for word in row] for row in words])
 
 
-def _readers(judge: Any) -> tuple[str, ...]:
-    """The names of the readers, for a judge that is named at all."""
-    return tuple(READERS) if isinstance(judge, str) else ()
+def _judging(asking: Asking) -> _Judging:
+    """Who judges; a language model is looked for now, before any answer is read."""
+    if asking.named(READERS):
+        asking.check_once(f"{asking.judge!r} gives the same verdicts each time")
+        return READERS[asking.judge]
+    asking.prepare()
+    return _LanguageModel(asking)
 
 
 def _judge(
@@ -427,17 +381,6 @@ def _tallies(
     ]
 
 
-def _figures(tallies: Sequence[Tally]) -> dict[str, float]:
-    return {name: float(value[0]) for name, value in scoring.score(tallies).items()}
-
-
-def _spread(tallies: Sequence[Tally]) -> dict[str, tuple[float, float]]:
-    """Each figure's least and greatest value over the repeats; NaN if one of them is undefined."""
-    each = [_figures([counts]) for counts in tallies]
-    values = {name: np.array([figures[name] for figures in each]) for name in each[0]}
-    return {name: (float(row.min()), float(row.max())) for name, row in values.items()}
-
-
 def _of_each_question(
     questions: Sequence[VisualQuestion], layout: Layout, verdicts: _Verdicts
 ) -> list[dict[str, Any]]:
@@ -506,11 +449,6 @@ def _number(value: Any) -> Any:
         return value
 
 
-def _check_max_tokens(value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"max_tokens is {value!r:.80}; expected a number of at least 1.")
-
-
 def _check_worded(questions: Sequence[VisualQuestion]) -> None:
     """Check that a language model can be told what was asked."""
     without = [row for row, question in enumerate(questions) if not question.question.strip()]
@@ -518,16 +456,6 @@ def _check_worded(questions: Sequence[VisualQuestion]) -> None:
         raise ValueError(
             f"{describe(questions[without[0]].id)} has no text in 'question', as {len(without)} of the rows; a "
             "language model is asked with it. Pass the dataset's whole rows, or judge by 'rules'."
-        )
-
-
-def _warn_of_a_part(found: int, expected: int) -> None:
-    """Whole pairs cannot be told from parts of them (three pairs have a single question); the number can."""
-    if found != expected:
-        warnings.warn(
-            f"{found:,} questions are scored; expected the benchmark's {expected:,}. Figures on a part of it cannot be "
-            "compared with published ones.",
-            stacklevel=3,
         )
 
 

@@ -1,5 +1,6 @@
 """Checks of what every metric gets: texts, references, image ids."""
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence, Set
 from typing import Any
 
@@ -31,6 +32,16 @@ def check_texts(
             )
     if image_ids is not None:
         _check_unique(image_ids, len(predictions))
+
+
+def warn_of_a_part(found: int, expected: int) -> None:
+    """Warn the caller's caller that these are not all questions of a benchmark, or more."""
+    if found != expected:
+        warnings.warn(
+            f"{found:,} questions are scored; expected the benchmark's {expected:,}. Figures on a part of it cannot be "
+            "compared with published ones.",
+            stacklevel=3,
+        )
 
 
 def _check_unique(image_ids: Sequence[Hashable], rows: int) -> None:

@@ -19,6 +19,8 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         bibtex: whom to cite.
         links: where to read more.
         row: the types of a prediction and a reference.
+        read_row: where a reference is a row of a dataset: takes it and where it stands, and gives what `row` types;
+            evaluate would refuse a row with a null or a further column.
     """
 
     score: ClassVar[Callable[..., dict[str, Any]]]
@@ -26,6 +28,7 @@ class Module(evaluate.Metric):  # type: ignore[misc]
     bibtex: ClassVar[str]
     links: ClassVar[Sequence[str]]
     row: ClassVar[Mapping[str, Any]]
+    read_row: ClassVar[Callable[[Any, str], Mapping[str, Any]] | None] = None
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any]:
         """Score `predictions` against `references`, or what was added before."""
@@ -34,6 +37,19 @@ class Module(evaluate.Metric):  # type: ignore[misc]
             super().compute(**options) if added else self._compute(predictions, references, **options)
         )
         return result
+
+    def add(self, *, prediction: Any = None, reference: Any = None, **more: Any) -> None:
+        """Add a prediction and its reference."""
+        read = type(self).read_row
+        known = reference if read is None else read(reference, "reference")
+        super().add(prediction=prediction, reference=known, **more)
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None, **more: Any) -> None:
+        """Add predictions and their references."""
+        read, known = type(self).read_row, references
+        if read is not None and references is not None:
+            known = [read(row, f"references[{number}]") for number, row in enumerate(references)]
+        super().add_batch(predictions=predictions, references=known, **more)
 
     def _info(self) -> evaluate.MetricInfo:
         of = type(self)

@@ -49,7 +49,8 @@ def compute(
     Args:
         predictions: the LVLM's raw replies, one a question.
         references: "yes" or "no", one a question.
-        parser: "pope" (official), "strict", "lmms-eval" or "vlmevalkit"; see `halluscope.replies`.
+        parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit" or "first-word"; see
+            `halluscope.replies`.
         objects: the class that each question asks about; adds averages over classes.
         sampling: "random", "popular" or "adversarial" for each question; adds the scores of each of them.
         image_ids: the image of each question; the interval then resamples images, because the answers about one

@@ -10,7 +10,7 @@ from typing import Any
 
 from halluscope.report import Named
 
-_FACTS = ("name", "parameters", "judged_by")
+_FACTS = ("name", "parameters", "benchmark", "task", "metric", "judged_by")
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,9 @@ class Published:
         title: the benchmark.
         source: the paper and its tables.
         url: where the paper is.
-        results: the rows, each with the model's name (in square brackets its size, where the table tells it, and who
-            judged it) and its figures, fractions as in a metric's result; what a table leaves out is absent.
+        results: the rows, each with the model's name (in square brackets what else the table tells: its size, who
+            judged it) and its figures, fractions as in a metric's result; what a table leaves out is absent. The
+            rows of "hqm" are benchmarks, with their task and metric.
     """
 
     title: str
@@ -57,7 +58,7 @@ def among(results: Named, name: str) -> Named:
 
 
 def _label(row: dict[str, Any]) -> str:
-    """The model's name, and in square brackets its size and who judged it, such as "LLaVA-1.5 [13B, GPT-4]"."""
+    """The name, and in square brackets the row's other facts, such as "LLaVA-1.5 [13B, GPT-4]"."""
     return f"{row['name']} [{', '.join(row[fact] for fact in _FACTS[1:] if fact in row)}]"
 
 

@@ -51,6 +51,8 @@ class ObjectQuestion:
 def read_official(file: Path | zipfile.Path, sampling: str) -> list[ObjectQuestion]:
     """Read a file of POPE's authors: `question_id`, `image`, `text`, `label`, as JSON lines or one JSON list.
 
+    Its parallel form (`halluscope parallel`) asks in other words, and names the `object` beside.
+
     Raises:
         BuildError: for a row that is cut off or lacks something, a label other than yes and no, another question
             than POPE's, a file name without a number, or a question_id that comes twice.
@@ -154,7 +156,7 @@ def _question(row: Any, where: str, sampling: str) -> ObjectQuestion:
         raise BuildError(f"{where}: label is {row['label']!r:.80}; expected 'yes' or 'no'.")
     if type(row["question_id"]) is not int:
         raise BuildError(f"{where}: question_id is {row['question_id']!r:.80}; expected a whole number.")
-    asked = ASKED.fullmatch(str(row["text"]))
+    asked = row if isinstance(row.get("object"), str) else ASKED.fullmatch(str(row["text"]))
     if not asked:
         raise BuildError(f"{where}: text is {row['text']!r:.120}; expected 'Is there a ... in the image?'.")
     number = re.search(r"(\d+)(?:\.\w+)?$", str(row["image"]))

@@ -1,12 +1,12 @@
-"""Reading an LVLM's answers to object questions, and putting each to its question."""
+"""Reading an LVLM's answers to questions, and putting each to its question."""
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from halluscope.records.files import json_rows, load_rows
+from halluscope.records.files import Read, json_rows, load_rows
 from halluscope.records.object_questions import SAMPLINGS, ObjectQuestion, read_official
 
 REPLY = ("response", "prediction")
@@ -16,6 +16,18 @@ OTHERWISE = ("answer", "text", "caption")
 
 Located = tuple[str, Mapping[str, Any]]
 """Where a row stands, and the row, with its reply as `response`."""
+
+
+class Asked(Protocol):
+    """A question about an image; it has an id too, by a name of its own."""
+
+    @property
+    def question(self) -> str:
+        """As it is put to the LVLM."""
+
+    @property
+    def image_id(self) -> int:
+        """Of the image."""
 
 
 def read_questions(source: str) -> list[ObjectQuestion]:
@@ -37,21 +49,28 @@ def read_questions(source: str) -> list[ObjectQuestion]:
     return questions
 
 
-def read_answers(file: Path) -> list[Located]:
+def read_answers(file: Path, read: Read = json_rows) -> list[Located]:
     """Read JSON lines or a JSON list of objects with a reply, and with `question_id` or in the questions' order.
 
     Raises:
         ValueError: for a row that is no such object, or in which more than one text could be the reply.
         FileNotFoundError: if there is no such file.
     """
-    answers = [(where, _answer(row, where)) for where, row in json_rows(file)]
+    answers = [(where, _answer(row, where)) for where, row in read(file)]
     if not answers:
         raise ValueError(f"{file} holds no answer; expected one JSON object a line.")
     return answers
 
 
-def match(answers: Sequence[Located], questions: Sequence[ObjectQuestion]) -> tuple[list[str], str]:
+def match(
+    answers: Sequence[Located], questions: Sequence[Asked], by: str = "question_id"
+) -> tuple[list[str], str]:
     """Put each answer to its question: by `question_id` (and `sampling`) where it is there, else by order.
+
+    Args:
+        answers: as `read_answers` gives them.
+        questions: objects with `question`, `image_id`, and what `by` names.
+        by: the name of a question's id.
 
     Returns:
         The replies in the order of the questions, and what they were matched by.
@@ -60,20 +79,18 @@ def match(answers: Sequence[Located], questions: Sequence[ObjectQuestion]) -> tu
         ValueError: for a question without an answer or with two, an answer without a question, ids that do not tell
             questions apart, or answers without ids that are not as many as the questions or repeat another question.
     """
-    with_id = [row.get("question_id") is not None for _, row in answers]
+    with_id = [row.get(by) is not None for _, row in answers]
     if not any(with_id):
-        return _by_order(answers, questions), "order"
+        return _by_order(answers, questions, by), "order"
     if not all(with_id):
-        raise ValueError(
-            f"{answers[with_id.index(False)][0]} has no question_id, but other answers have one."
-        )
-    keys = ["question_id"]
+        raise ValueError(f"{answers[with_id.index(False)][0]} has no {by}, but other answers have one.")
+    keys = [by]
     if all("sampling" in row for _, row in answers):
         keys.append("sampling")
     return _by_id(answers, questions, keys), " and ".join(keys)
 
 
-def _by_id(answers: Sequence[Located], questions: Sequence[ObjectQuestion], keys: list[str]) -> list[str]:
+def _by_id(answers: Sequence[Located], questions: Sequence[Asked], keys: list[str]) -> list[str]:
     place: dict[Hashable, int] = {}
     for i, question in enumerate(questions):
         key = tuple(str(getattr(question, name)) for name in keys)
@@ -100,10 +117,10 @@ def _by_id(answers: Sequence[Located], questions: Sequence[ObjectQuestion], keys
     return [found[i][1]["response"] for i in range(len(questions))]
 
 
-def _check_same(where: str, row: Mapping[str, Any], question: ObjectQuestion, named: str) -> None:
+def _check_same(where: str, row: Mapping[str, Any], question: Asked, named: str) -> None:
     """An answer that carries a question or an image must carry that of its id: POPE's files share their ids."""
     for field in ("question", "file_name", "image_id"):
-        expected = getattr(question, field)
+        expected = getattr(question, field, "")
         if expected != "" and str(row.get(field, expected)) != str(expected):
             raise ValueError(
                 f"{where}: {named} has the {field} {row[field]!r:.80}, but in the questions {expected!r:.80}. "
@@ -111,17 +128,17 @@ def _check_same(where: str, row: Mapping[str, Any], question: ObjectQuestion, na
             )
 
 
-def _by_order(answers: Sequence[Located], questions: Sequence[ObjectQuestion]) -> list[str]:
+def _by_order(answers: Sequence[Located], questions: Sequence[Asked], by: str) -> list[str]:
     if len(answers) != len(questions):
         raise ValueError(
-            f"There are {len(answers):,} answers without question_id and {len(questions):,} questions; expected "
-            "one of each, in the same order, or a question_id in each answer."
+            f"There are {len(answers):,} answers without {by} and {len(questions):,} questions; expected one of "
+            f"each, in the same order, or {by} in each answer."
         )
     for (where, row), question in zip(answers, questions, strict=True):
         if row.get("question", question.question) != question.question:
             raise ValueError(
                 f"{where} answers {row['question']!r:.80}, but the question in its place is "
-                f"{question.question!r:.80}; give the answers their question_id."
+                f"{question.question!r:.80}; give the answers their {by}."
             )
     return [row["response"] for _, row in answers]
 

@@ -4,17 +4,13 @@ Every figure is a part over a whole, each a sum over sets of questions. Sources:
 sections 4.3.2 and 4.3.4, Figure 3; where the paper leaves something open, what the authors' script counts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halluscope.records.control_pairs import EDITED, NO_VISUAL, SUPPLEMENT, VisualQuestion
-from halluscope.scoring.presence import Floats, ratio
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from halluscope.scoring.tallies import Bools, Ints, Tally, numbers
 
 INCORRECT, CORRECT, UNCERTAIN = 0, 1, 2
 """Verdicts on an answer (section 4.1)."""
@@ -24,9 +20,6 @@ FAILURES = ("", "language_hallucination", "visual_illusion", "mixed")
 """What an answer failed of, by its code (Figure 3)."""
 
 NO_CONTROL = -1
-
-Tally = Mapping[str, tuple[Ints, Ints]]
-"""Figure -> its part and its whole, each [sets]."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +61,9 @@ class Layout:
             no_visual=visual == NO_VISUAL,
             edited=visual == EDITED,
             supplement=np.array([question.category == SUPPLEMENT for question in questions]),
-            pair=_numbers([question.pair for question in questions]),
-            figure=_numbers([question.figure or "" for question in questions]),
-            set=_numbers([question.set for question in questions]),
+            pair=numbers([question.pair for question in questions]),
+            figure=numbers([question.figure or "" for question in questions]),
+            set=numbers([question.set for question in questions]),
             group=np.array([groups.index(question.group) for question in questions]),
             control=np.array([controls.get(question.pair, NO_CONTROL) for question in questions]),
             groups=groups,
@@ -132,7 +125,7 @@ def said_yes_officially(layout: Layout, correctness: Ints) -> Bools:
 def tally(
     layout: Layout, correctness: Ints, same: Bools | None, said_yes: Bools, read: Bools | None = None
 ) -> Tally:
-    """Count a model's answers.
+    """Count a model's answers, by set.
 
     Args:
         layout: which rows belong together.
@@ -165,23 +158,6 @@ def tally(
     for number, name in enumerate(layout.groups):
         counts[f"aAcc/{name}"] = rows.share(good, layout.group == number)
     return counts
-
-
-def score(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[str, Floats]:
-    """The figures [resamples], the mean of several tallies; NaN where the whole is 0.
-
-    Args:
-        tallies: of the same questions, one a repeat of the judging.
-        weights: [resamples, sets], how often each set counts; by default once.
-    """
-    sets = len(tallies[0]["aAcc"][1])
-    weights = np.ones((1, sets)) if weights is None else weights
-    return {
-        name: np.mean(
-            [ratio(weights @ counts[name][0], weights @ counts[name][1]) for counts in tallies], axis=0
-        )
-        for name in tallies[0]
-    }
 
 
 def chance(layout: Layout) -> dict[str, float]:
@@ -253,9 +229,3 @@ def _mean_half(groups: Ints) -> float:
     """The mean over groups of one half to the power of their size: the chance that all its rows are right."""
     sizes = np.unique(groups, return_counts=True)[1]
     return float(np.mean(0.5**sizes)) if len(sizes) else float("nan")
-
-
-def _numbers(keys: Sequence[str]) -> Ints:
-    """Number keys by their first appearance."""
-    number: dict[str, int] = {}
-    return np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)

@@ -1,0 +1,40 @@
+"""HQH's page, as its Space shows it: `python app.py`."""
+
+import json
+
+from halluscope.metrics import hqh
+from halluscope.space import Box, Page
+
+_ROWS = [
+    {"id": 0, "image_id": 1, "question": "How many dogs are on the lawn?", "answer": "two", "type": "count"},
+    {
+        "id": 1,
+        "image_id": 1,
+        "question": "What do they play with?",
+        "answer": "a red ball",
+        "type": "relation",
+    },
+]
+
+page = Page(
+    title="HQH",
+    about="""
+What does a model get wrong when it answers freely? Paste its answers and the rows of the dataset (as JSON lines,
+without images). Here a rule looks whether the right answer stands in the answer; it cannot see extra claims. Published
+scores were judged by GPT-4o, which needs the package (`judge="openai:MODEL"`).
+""",
+    score=hqh.compute,
+    predictions=Box(
+        "Answers, a question a line",
+        "There are 2 dogs.\nThey play with a stick.",
+        keys=("response", "answer"),
+    ),
+    references=Box(
+        "Rows of the dataset, a JSON object a line", "\n".join(map(json.dumps, _ROWS)), json.loads
+    ),
+    options={"judge": "reference-only", "per_question": True, "progress": False},
+    each="per_question",
+)
+
+if __name__ == "__main__":
+    page.launch()

@@ -1,0 +1,147 @@
+"""The rows of `hqh`: a free-form question, its short answer, its image, and what is known of the image."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from datasets import Features, Image, Value
+from tqdm import tqdm
+
+from halluscope.building import images
+from halluscope.building.fetch import Readable
+from halluscope.building.parquet import Table
+from halluscope.errors import BuildError
+from halluscope.records.files import json_rows, parse, read_text
+from halluscope.records.free_questions import LEVELS, FreeQuestion, read_all
+
+ImageData = Mapping[int, tuple[str, str]]
+"""Image id -> caption, and the annotated regions as text."""
+
+
+def read(file: Readable) -> list[FreeQuestion]:
+    """Read HQH.json, in its order.
+
+    Raises:
+        BuildError: for a file of another form, a broken row, an unknown type, or an id that comes twice.
+    """
+    rows = [row for _, row in json_rows(file)]
+    if not rows:
+        raise BuildError(f"{file} holds nothing; expected a list of questions: HQH.json.")
+    try:
+        return read_all(rows, str(file))
+    except ValueError as error:
+        raise BuildError(str(error)) from error
+
+
+def read_image_data(file: Readable) -> ImageData:
+    """Read image_data.json: of each image id its caption and its image_information.
+
+    Raises:
+        BuildError: for a file of another form; the message names the image id.
+    """
+    content = parse(read_text(file), str(file))
+    if not isinstance(content, dict):
+        raise BuildError(
+            f"{file} holds {str(content)[:80]!r}; expected image id -> caption and image_information: "
+            "image_data.json."
+        )
+    return dict(_known(key, entry, str(file)) for key, entry in content.items())
+
+
+def _known(key: str, entry: Any, file: str) -> tuple[int, tuple[str, str]]:
+    if not (key.isascii() and key.isdigit()):
+        raise BuildError(f"{file} has an entry {key!r:.80}; expected an image id, a number.")
+    for name in ("caption", "image_information"):
+        if not isinstance(entry, dict) or not isinstance(entry.get(name), str):
+            raise BuildError(f"{file}: the image id {key} has no text as {name}; expected one.")
+    return int(key), (entry["caption"], entry["image_information"])
+
+
+def describe(questions: Sequence[FreeQuestion], known: ImageData) -> list[FreeQuestion]:
+    """The questions with what is known of their images.
+
+    Raises:
+        BuildError: for an image that nothing is known of, with its id.
+    """
+    missing = sorted({question.image_id for question in questions} - known.keys())
+    if missing:
+        shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+        raise BuildError(
+            f"--image-data has no entry of {len(missing):,} of the questions' images: image id {shown}. Get the "
+            "image_data.json that belongs to these questions, or leave --image-data out."
+        )
+    told = {image_id: [text.strip() or None for text in texts] for image_id, texts in known.items()}
+    return [
+        replace(question, caption=caption, details=details)
+        for question in questions
+        for caption, details in [told[question.image_id]]
+    ]
+
+
+def counts(questions: Sequence[FreeQuestion]) -> dict[str, Any]:
+    """What stats.json says of the rows."""
+    of_type = Counter(question.type for question in questions)
+    asked = Counter((question.image_id, question.question) for question in questions)
+    return {
+        "questions": len(questions),
+        **{name: of_type[name] for name in LEVELS},
+        "images": len({question.image_id for question in questions}),
+        "asked_more_than_once": sum(count > 1 for count in asked.values()),
+        "with_caption": sum(question.caption is not None for question in questions),
+        "with_details": sum(question.details is not None for question in questions),
+        "questions_per_level": Counter(question.level for question in questions),
+    }
+
+
+def check_images(questions: Sequence[FreeQuestion], folder: Readable, only_present: bool = False) -> None:
+    """Decode the image of every question.
+
+    Args:
+        questions: whose images are wanted.
+        folder: where they lie.
+        only_present: an image may be missing, but not all of them.
+
+    Raises:
+        BuildError: for an image that is missing or cannot be decoded.
+    """
+    names = sorted({file_name(question) for question in questions})
+    absent = set(images.missing(names, folder)) if only_present else set()
+    images.check(
+        [name for name in names if name not in absent] or names,
+        folder,
+        "Name the folder that holds them all, or pass --only-images-present.",
+    )
+
+
+def file_name(question: FreeQuestion) -> str:
+    """The image's file, in Visual Genome and in the authors' folder of images."""
+    return f"{question.image_id}.jpg"
+
+
+def table(questions: Sequence[FreeQuestion], split: str, folder: Readable | None) -> Table:
+    """The rows to write, with images when there is a folder to read them from."""
+    columns = {
+        "id": Value("int64"),
+        "image_id": Value("int64"),
+        "image": Image(),
+        "question": Value("string"),
+        "answer": Value("string"),
+        "type": Value("string"),
+        "level": Value("string"),
+        "caption": Value("string"),
+        "details": Value("string"),
+    }
+    if folder is None:
+        del columns["image"]
+    return Table(Features(columns), _rows(questions, folder), split)
+
+
+def _rows(questions: Sequence[FreeQuestion], folder: Readable | None) -> Iterator[dict[str, Any]]:
+    for question in tqdm(questions, desc="writing", unit="question", disable=None):
+        row: dict[str, Any] = dict(question.row)
+        if folder is not None:
+            name = file_name(question)
+            there = not images.missing([name], folder)
+            row["image"] = {"bytes": images.read(name, folder), "path": name} if there else None
+        yield row

@@ -1,0 +1,78 @@
+"""`halluscope parallel SOURCE --out OUT`: the same questions in other words, to test a benchmark with."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from halluscope.parallel import ParallelForm, parallel_form
+from halluscope.records.rows import picture_columns, read_rows, without_pictures
+
+LINES = ".jsonl"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.set_defaults(run=run)
+    option = parser.add_argument
+    option("source", help="JSON lines, a .parquet file, or a dataset (folder or Hub id; name:config)")
+    option(
+        "--out",
+        required=True,
+        type=Path,
+        help="a .jsonl file (without images), or else a folder for load_dataset",
+    )
+    option("--first", type=Path, metavar="OUT", help="also write the original rows that have a parallel form")
+    option("--seed", type=int, default=0, help="chooses wordings and orders")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Make the parallel form, write it, and say what has none."""
+    outs = [out for out in (options.out, options.first) if out]
+    for out in outs:
+        if out.exists():
+            raise ValueError(f"{out} is there already; name another place, or remove it.")
+    rows = read_rows(options.source)
+    form = parallel_form(without_pictures(rows), options.seed)
+    for reason, places in form.refused.items():
+        print(
+            f"no parallel form: {len(places):,} rows, since {reason}; such as row {places[0]}",
+            file=sys.stderr,
+        )
+    if not form.rows:
+        raise ValueError(f"No row of {options.source} has a parallel form: {', '.join(form.refused)}.")
+    _write(form.rows, rows, form, options.out)
+    if options.first:
+        kept = without_pictures(rows)
+        _write([kept[place] for place in form.kept], rows, form, options.first)
+    done = ", ".join(f"{count:,} {how}" for how, count in form.how.items())
+    refused = sum(map(len, form.refused.values()))
+    print(
+        f"{options.out}: {len(form.rows):,} of {len(rows):,} rows: {done}; {refused:,} without a parallel form"
+    )
+
+
+def _write(changed: list[dict[str, Any]], rows: Any, form: ParallelForm, out: Path) -> None:
+    """Write JSON lines, or Parquet with the images of the original rows."""
+    if out.suffix == LINES:
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in changed)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8")
+        return
+    import datasets
+
+    pictures = picture_columns(rows)
+    features = None if isinstance(rows, list) else without_pictures(rows).features.copy()
+    if features is not None:
+        for added in set(changed[0]) - set(features):
+            features[added] = datasets.Value("string")
+    table = datasets.Dataset.from_list(changed, features=features)
+    if pictures:
+        shown = rows.select_columns(pictures).select(form.kept)
+        table = datasets.concatenate_datasets([table, shown], axis=1)
+        for column in pictures:
+            table = table.cast_column(column, datasets.Image())
+    split = "test" if isinstance(rows, list) else str(rows.split or "test")
+    (out / "data").mkdir(parents=True)
+    table.to_parquet(out / "data" / f"{split}-00000-of-00001.parquet")

@@ -1,0 +1,219 @@
+"""`halluscope reliability FIRST.json`: how far a benchmark can be believed, in the columns of HQM's Table I.
+
+The files hold what `halluscope score NAME ... --json` printed for the same models: in the first run, in a second run,
+in the parallel form that `halluscope parallel` made, and by people.
+"""
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from halluscope import published
+from halluscope.cli import common
+from halluscope.metrics import hqm
+from halluscope.records.results import Result, read_results, score
+from halluscope.report import finite
+from halluscope.review.sheet import read_sheet
+
+PRINCIPAL = {
+    "pope": "accuracy",
+    "throne": "f0.5_cls",
+    "chair": "chair_i",
+    "hallusionbench": "aAcc",
+    "hqh": "overall_hal",
+}
+"""The figure by which models are compared, by the benchmark that a signature names; HQM's Table I names its metric."""
+
+COLUMNS = {
+    "test_retest": "test-retest",
+    "parallel_forms": "parallel-forms",
+    "content": "content",
+    "criterion": "criterion",
+}
+OPTIONS = {"test_retest": "--retest", "parallel_forms": "--parallel", "criterion": "--criterion"}
+HUMAN = "agree"
+"""What `halluscope review read --json` gives a model: the share of its rows that people agree with."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.set_defaults(run=run)
+    option = parser.add_argument
+    option("first", type=Path, help="what `halluscope score ... --json` printed for three models or more")
+    option("--retest", type=Path, metavar="FILE", help="the same, of a second run with other seeds")
+    option("--parallel", type=Path, metavar="FILE", help="the same, of the parallel form")
+    option("--criterion", type=Path, metavar="FILE", help="the models' scores by people (review read --json)")
+    option("--content", type=Path, metavar="SHEET", help="a marked review sheet of questions and answers")
+    option(
+        "--by", metavar="FIGURE", help="the figure that is compared (default: the benchmark's principal one)"
+    )
+    option("--criterion-by", metavar="FIGURE", default=HUMAN, help=f"the figure in --criterion ({HUMAN})")
+    option("--compare", action="store_true", help="among the paper's results (Table I)")
+    common.add_output(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read all files, correlate, and print."""
+    first = read_results(options.first)
+    benchmark = _benchmark(first)
+    by = options.by or PRINCIPAL.get(benchmark)
+    if by is None:
+        raise ValueError(f"No principal figure of {benchmark!r:.80} is known; name one with --by.")
+    others = {
+        name: (read_results(path), figure)
+        for name, path, figure in (
+            ("test_retest", options.retest, by),
+            ("parallel_forms", options.parallel, by),
+            ("criterion", options.criterion, options.criterion_by),
+        )
+        if path
+    }
+    if not others and not options.content:
+        raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
+    found = {
+        name: _indicator(name, first, second, by, figure, options)
+        for name, (second, figure) in others.items()
+    }
+    if options.content:
+        found["content"] = hqm.compute(read_sheet(options.content).valid(), indicator=hqm.CONTENT)
+    if options.json:
+        print(json.dumps(finite({"benchmark": benchmark, "by": by, **found}), indent=2))
+        return
+    parallel = others.get("parallel_forms", ({}, by))[0]
+    parts = [
+        _overview(benchmark, by, found, options),
+        _coefficients(found, options.style),
+        _forms(first, parallel, by, options.style),
+        "\n".join(_remarks(found)),
+    ]
+    print("\n\n".join(filter(None, parts)))
+
+
+def _benchmark(results: Mapping[str, Result]) -> str:
+    """The metric that made the results."""
+    names = {str(result.get("signature", "")).partition("|")[0] for result in results.values()}
+    if len(names) != 1:
+        raise ValueError(
+            f"The first file holds results of {', '.join(sorted(names)) or 'nothing'}; expected one."
+        )
+    return names.pop()
+
+
+def _indicator(
+    name: str,
+    first: Mapping[str, Result],
+    second: Mapping[str, Result],
+    by: str,
+    figure: str,
+    options: argparse.Namespace,
+) -> dict[str, Any]:
+    """One of HQM's correlations, and what is not the same in the two tests."""
+    if missing := [model for model in first if model not in second]:
+        raise ValueError(
+            f"{OPTIONS[name]} has no result of {missing[0]!r}; expected the same "
+            f"{len(first)} models in both: {', '.join(first)}."
+        )
+    result = hqm.compute(
+        [score(first[model], by) for model in first],
+        [score(second[model], figure) for model in first],
+        indicator=name,
+        bootstrap=options.bootstrap,
+        seed=options.seed,
+    )
+    changed = (
+        []
+        if name == "criterion"
+        else sorted({one for model in first for one in _changed(first[model], second[model])})
+    )
+    return {**result, "changed": changed}
+
+
+def _changed(first: Result, second: Result) -> list[str]:
+    """The choices in the signatures of two results that differ, such as "questions: paper, then released"."""
+    one, other = (
+        dict(part.partition(":")[::2] for part in str(result.get("signature", "")).split("|"))
+        for result in (first, second)
+    )
+    return [
+        f"{key}: {one.get(key, 'none')}, then {other.get(key, 'none')}"
+        for key in dict.fromkeys([*one, *other])
+        if one.get(key) != other.get(key)
+    ]
+
+
+def _overview(benchmark: str, by: str, found: Mapping[str, Any], options: argparse.Namespace) -> str:
+    """HQM's Table I: one row a benchmark."""
+    values = {name: result.get("pearson", result.get("content")) for name, result in found.items()}
+    rows = [[f"{benchmark} [{by}]", *(_number(values.get(name)) for name in COLUMNS)]]
+    for name, figures in published.load("hqm").results if options.compare else ():
+        rows.append([name, *(_number(figures.get(column), 4) for column in COLUMNS)])
+    return _table(rows, ["benchmark", *COLUMNS.values()], options.style)
+
+
+def _coefficients(found: Mapping[str, Any], style: str) -> str:
+    """Each figure with its interval."""
+    rows = []
+    for name in COLUMNS:
+        if name in found and name in hqm.CORRELATED:
+            result = found[name]
+            for coefficient, (low, high) in result["interval"].items():
+                rows.append([COLUMNS[name], coefficient, *map(_number, (result[coefficient], low, high))])
+        elif name in found:
+            rows.append(
+                [
+                    COLUMNS[name],
+                    "share valid",
+                    *(_number(found[name][key]) for key in ("content", "low", "high")),
+                ]
+            )
+    return _table(rows, ["", "", "value", "low", "high"], style, left=2)
+
+
+def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str, style: str) -> str:
+    """HQM's Table II: each model's figure, and how often it says yes, in both forms."""
+    if not parallel:
+        return ""
+    names = [
+        by,
+        *(
+            ["yes_ratio"]
+            if all("yes_ratio" in result for result in first.values()) and by != "yes_ratio"
+            else []
+        ),
+    ]
+    rows = [
+        [model, *(_number(score(file[model], name)) for file in (first, parallel) for name in names)]
+        for model in first
+    ]
+    return _table(rows, ["model", *names, *(f"{name}, parallel" for name in names)], style)
+
+
+def _remarks(found: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for name, result in found.items():
+        if name in hqm.CORRELATED:
+            lines.append(
+                f"{COLUMNS[name]}: "
+                + (
+                    result["undefined"]
+                    or f"{result['models']} models; as strong by chance: {result['chance']:.3f}"
+                )
+            )
+            lines += [f"  not the same in both: {change}" for change in result["changed"]]
+        else:
+            lines.append(f"{COLUMNS[name]}: {result['valid']} of {result['rows']} rows are valid")
+        lines.append(f"  signature: {result['signature']}")
+    return lines
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "-" if value is None or value != value else f"{value:.{digits}f}"
+
+
+def _table(rows: Sequence[Sequence[Any]], header: Sequence[str], style: str, left: int = 1) -> str:
+    align = ["left"] * left + ["right"] * (len(header) - left)
+    return tabulate(rows, header, tablefmt=style, disable_numparse=True, colalign=align) if rows else ""

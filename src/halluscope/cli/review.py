@@ -1,0 +1,185 @@
+"""`halluscope review make ROWS` and `review read SHEET.csv`: what people say of a sample of rows."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from halluscope.metrics import hqm
+from halluscope.report import finite, percent
+from halluscope.review.sheet import MARKS, Sheet, read_sheet
+from halluscope.scoring.review import error_rate
+from halluscope.scoring.validity import wilson
+from halluscope.signature import signature
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the two commands."""
+    commands = parser.add_subparsers(required=True, metavar="make | read")
+    _add_make(commands.add_parser("make", help="draw a sample, and write a page and a CSV to mark it on"))
+    _add_read(commands.add_parser("read", help="what a marked sheet says"))
+
+
+def _add_make(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=make)
+    option = parser.add_argument
+    option("rows", help="JSON lines, a .parquet file, or a dataset (folder or Hub id; name:config)")
+    option("--out", required=True, type=Path, metavar="FOLDER", help="where page.html and sheet.csv go")
+    option(
+        "--sample",
+        required=True,
+        type=int,
+        metavar="N",
+        help="how many rows; with --stratum, of each stratum",
+    )
+    option("--seed", type=int, default=0, help="of the draw")
+    option(
+        "--marks",
+        choices=list(MARKS),
+        default="valid",
+        help="valid: are question and answer right? agree: do you agree with the response, or the judgement?",
+    )
+    option("--stratum", metavar="COLUMN", help="draw from each value of this column")
+    option(
+        "--responses",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="models' responses; each is marked (criterion)",
+    )
+    option("--images", type=Path, metavar="FOLDER", help="where the image files are that the rows name")
+
+
+def _add_read(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=read)
+    option = parser.add_argument
+    option("sheet", type=Path, help="the CSV that the page saved, or a spreadsheet")
+    option("--allow-unmarked", action="store_true", help="leave rows without a mark out")
+    option(
+        "--json", action="store_true", help="print JSON instead of tables; of models a list for `reliability`"
+    )
+
+
+def make(options: argparse.Namespace) -> None:
+    """Draw and write."""
+    from halluscope.records.rows import read_rows
+    from halluscope.review import making
+
+    drawn = making.draw(
+        read_rows(options.rows),
+        options.sample,
+        options.seed,
+        stratum=options.stratum,
+        responses=making.read_responses(options.responses),
+        images=options.images,
+    )
+    title = f"Review of {Path(options.rows).name}"
+    name = making.write(drawn, options.out, options.marks, title)
+    shown = sum(one.image is not None for one in drawn)
+    print(f"{options.out}: the sheet {name}, {len(drawn):,} rows, {shown:,} with an image")
+    print(
+        f"Open {options.out / 'page.html'} in a browser, or mark {options.out / 'sheet.csv'} in a spreadsheet."
+    )
+
+
+def read(options: argparse.Namespace) -> None:
+    """Read and print."""
+    sheet = read_sheet(options.sheet, options.allow_unmarked)
+    models = _models(sheet)
+    strata = sheet.strata()
+    result = _overall(sheet)
+    if strata:
+        rate = error_rate(list(strata.values()))
+        result |= {"error_rate": rate["value"], "error_low": rate["low"], "error_high": rate["high"]}
+    if options.json:
+        print(json.dumps(finite(models or result), indent=2))
+        return
+    print(
+        f"{result['marked']:,} rows: {result[sheet.marks[0]]:,} {sheet.marks[0]}, {result['other']:,} {sheet.marks[1]}"
+    )
+    if sheet.unmarked:
+        print(f"{len(sheet.unmarked):,} rows without a mark are left out")
+    print(f"{result['name']}: {_interval(result['value'], result['low'], result['high'])}")
+    if models:
+        rows = [
+            [one["responses"], one["rows"], percent(one["agree"]), percent(one["disagree"])] for one in models
+        ]
+        print(
+            "\n"
+            + tabulate(rows, ["model", "rows", *(f"{mark} %" for mark in sheet.marks)], disable_numparse=True)
+        )
+    if strata:
+        _print_strata(strata)
+        print(f"error rate over all rows: {_interval(rate['value'], rate['low'], rate['high'])}")
+    print(f"signature: {result['signature']}")
+
+
+def _overall(sheet: Sheet) -> dict[str, Any]:
+    """The share with the first mark: content validity if that is "valid"."""
+    ones = sheet.ones()
+    if sheet.marks == MARKS["valid"]:
+        found = hqm.compute(ones, indicator=hqm.CONTENT)
+        name, value, low, high, line = (
+            "content validity",
+            found["content"],
+            found["low"],
+            found["high"],
+            found["signature"],
+        )
+    else:
+        name, value, (low, high) = "agreement", sum(ones) / len(ones), wilson(sum(ones), len(ones))
+        line = signature("review", marks="agree", rows=len(ones), interval="0.95,wilson")
+    return {
+        "sheet": sheet.name,
+        "name": name,
+        "value": value,
+        "low": low,
+        "high": high,
+        "marked": len(ones),
+        sheet.marks[0]: sum(ones),
+        "other": len(ones) - sum(ones),
+        "unmarked": len(sheet.unmarked),
+        "signature": f"{line}",
+    }
+
+
+def _models(sheet: Sheet) -> list[dict[str, Any]]:
+    """What people say of each model, as `halluscope reliability --criterion` takes it."""
+    return [
+        {
+            "responses": model,
+            "agree": sum(ones) / len(ones),
+            "disagree": 1 - sum(ones) / len(ones),
+            "rows": len(ones),
+            "signature": signature("review", sheet=sheet.name, rows=len(ones)),
+        }
+        for model, ones in sheet.models().items()
+    ]
+
+
+def _print_strata(strata: dict[str, Any]) -> None:
+    """THRONE, supplement, Table 3."""
+    total = sum(stratum.rows for stratum in strata.values())
+    rows = [
+        [
+            name,
+            one.rows,
+            percent(one.rows / total),
+            one.judgements,
+            one.errors,
+            percent(one.errors / one.judgements),
+        ]
+        for name, one in strata.items()
+    ]
+    print(
+        "\n"
+        + tabulate(
+            rows, ["stratum", "rows", "share %", "marked", "errors", "error rate %"], disable_numparse=True
+        )
+    )
+
+
+def _interval(value: float, low: float, high: float) -> str:
+    return f"{percent(value)} % ({percent(low)} to {percent(high)})"

@@ -1,0 +1,276 @@
+"""HQH: hallucination in free-form answers, in the main answer and beside it (Yan et al., Measuring the Measurers).
+
+Each answer is judged in two steps (section IV.B): is its main answer right, and how many claims beside it contradict
+the image? Equation 5 makes rates of that, over all questions, by type and by level.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from halluscope.judges import contains
+from halluscope.judges import hqh_prompts as prompts
+from halluscope.judges.hqh_prompts import Verdict
+from halluscope.metrics.inputs import check_texts, warn_of_a_part
+from halluscope.metrics.judging import GIVEN, Asking
+from halluscope.records.free_questions import LEVELS, FreeQuestion, read_all
+from halluscope.scoring import hqh as scoring
+from halluscope.scoring import tallies as tallying
+from halluscope.scoring.bootstrap import Bootstrap
+from halluscope.scoring.hqh import UNJUDGED
+from halluscope.scoring.tallies import Bools, Ints, Tally, numbers
+from halluscope.signature import signature
+from halluscope.store import AnswerStore
+from halluscope.verdicts import json_object
+
+REFERENCE_ONLY = "reference-only"
+"""The judge that asks no model, and only looks whether the right answer stands in the answer."""
+
+TYPES = {name: name for name in LEVELS} | {"attribute": "color"}
+"""How the types are called in a result: "attribute" is a level there, and the type of that name asks for colours."""
+
+COUNTS = {"wrong": "main_hal", "extra_claims": "extra_hal", "hallucinated": "overall_hal"}
+"""What is counted, and the figure that comes of it."""
+
+QUESTIONS = 4000
+MAX_TOKENS = 512
+"""A judge quotes the claims that it counts."""
+
+
+def compute(
+    predictions: Sequence[str],
+    references: Sequence[Mapping[str, Any]],
+    *,
+    judge: Any = REFERENCE_ONLY,
+    repeats: int = 1,
+    judgements: Sequence[Mapping[str, Any] | None] | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+    level: float = 0.95,
+    max_failed: float = 0.02,
+    max_tokens: int = MAX_TOKENS,
+    per_question: bool = False,
+    device: str | None = None,
+    store: AnswerStore | str | None = None,
+    progress: bool = True,
+) -> dict[str, Any]:
+    """Score an LVLM's answers to HQH's questions.
+
+    Args:
+        predictions: the LVLM's raw texts, one a question.
+        references: the dataset's rows without images, in the same order; upstream's own rows serve as well. A judge
+            is told their `caption` and `details` where they are there, and never sees an image (section IV.B).
+        judge: "reference-only" (no model: does the answer contain the right one? It cannot see extra claims), or a
+            language model: an endpoint "openai:MODEL[@BASE_URL]", a local model's folder, Hub id or GGUF file, or a
+            chat judge.
+        repeats: how often a language model judges; the scores are means.
+        judgements: {"correct": bool, "extra_claims": int}, one a row, or None for an answer that nobody could judge
+            (extra_claims may be None too, where nobody looked for them); when given, nothing judges it.
+        bootstrap: how many resamples of the images an interval is made of; 0 for none. Questions about an image depend
+            on each other.
+        seed: of the bootstrap.
+        level: of the interval, in (0, 1).
+        max_failed: the share of a language model's replies that may be unreadable before that is an error.
+        max_tokens: how long a reply may be of a language model that is named; a chat judge that is given has its own.
+        per_question: also give, for each question, what was judged (first repeat).
+        device: where a local language model runs; by default a GPU if there is one.
+        store: where a language model's replies are kept: a path, or by default the user's cache.
+        progress: show what a language model is doing.
+
+    Returns:
+        Equation 5: `main_hal`, the share of wrong main answers, in [0, 1]; `extra_hal`, the mean number of claims
+        beside it that contradict the image, 0 or more; `overall_hal`, the share of answers with either, in [0, 1].
+        Lower is better. The same for each type and level, such as `main_hal/count` and `main_hal/object`;
+        `main_hal/attribute` is the level (colours and actions), its type of that name is `main_hal/color`. With
+        "reference-only" `extra_hal` and `overall_hal` are NaN.
+        `unjudged`, the share of answers without a judgement: they count in no figure, neither as right nor as wrong;
+        a share of nothing is NaN. `questions`, `images`; `counts`, for "all", each type and each level how many answers
+        were `judged`, and of these how many main answers were `wrong`, how many `extra_claims` were counted and how
+        many answers were `hallucinated` in either way (None where nobody looked), summed over the repeats;
+        `signature`; `interval` with a bootstrap, `spread` with repeats (each figure's least and greatest value), and
+        `per_question` when asked for.
+
+    Raises:
+        ValueError: for any bad input, before a model is asked.
+        JudgingFailed: if more than `max_failed` of the replies cannot be read.
+    """
+    check_texts(predictions, references)
+    questions = read_all(references)
+    resampling = Bootstrap(bootstrap, seed, level)
+    asking = Asking(judge, repeats, max_failed, max_tokens, device, store, progress)
+    warn_of_a_part(len(questions), QUESTIONS)
+    if judgements is not None:
+        asking.check_once("the judgements are given and nothing is judged")
+        judged = _given(judgements, len(questions))
+    elif asking.named((REFERENCE_ONLY,)):
+        asking.check_once(f"{REFERENCE_ONLY!r} gives the same judgements each time")
+        judged = _contained(questions, predictions)
+    else:
+        judged = _asked(asking, questions, predictions)
+    image = numbers([question.image_id for question in questions])
+    groups = _groups(questions)
+    tallies = [
+        scoring.tally(correct, extra, image, groups)
+        for correct, extra in zip(judged.correct, judged.extra, strict=True)
+    ]
+    result: dict[str, Any] = tallying.figures(tallies) | {
+        "unjudged": float((judged.correct == UNJUDGED).mean()),
+        "questions": len(questions),
+        "images": int(image.max()) + 1,
+        "counts": {group or "all": _counts(tallies, group) for group in ("", *groups)},
+        "signature": signature(
+            "hqh",
+            questions=len(questions),
+            judge=judged.key,
+            image_data=_image_data(questions) if judged.told else "no",
+            repeats=len(tallies),
+            interval=resampling,
+        ),
+    }
+    if bootstrap:
+        result["interval"] = resampling.intervals(int(image.max()) + 1, partial(tallying.score, tallies))
+    if len(tallies) > 1:
+        result["spread"] = tallying.spread(tallies)
+    if per_question:
+        result["per_question"] = _of_each_question(questions, judged)
+    return result
+
+
+# Who judges.
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Judgements [repeats, questions], `UNJUDGED` where there is none.
+
+    Attributes:
+        correct: 1 if the main answer is right, else 0.
+        extra: how many claims beside it contradict the image.
+        key: who judged, as it stands in a signature.
+        told: whether captions and details were used.
+        evidence: the extra claims as the judge quotes them, of the first repeat.
+    """
+
+    correct: Ints
+    extra: Ints
+    key: Any
+    told: bool = False
+    evidence: Sequence[tuple[str, ...] | None] | None = None
+
+
+def _contained(questions: Sequence[FreeQuestion], texts: Sequence[str]) -> _Judged:
+    found = [
+        contains.contains(text, question.answer, question.question)
+        for question, text in zip(questions, texts, strict=True)
+    ]
+    correct = np.array([[UNJUDGED if right is None else int(right) for right in found]])
+    return _Judged(correct, np.full_like(correct, UNJUDGED), [REFERENCE_ONLY, contains.KEY])
+
+
+def _asked(asking: Asking, questions: Sequence[FreeQuestion], texts: Sequence[str]) -> _Judged:
+    asking.prepare()
+    fields = [
+        {
+            "question": question.question,
+            "reference": question.answer,
+            "caption": question.caption or "",
+            "details": question.details or "",
+            "answer": text,
+        }
+        for question, text in zip(questions, texts, strict=True)
+    ]
+    verdicts = asking.verdicts(prompts.PROMPT, fields, _read)
+    return _Judged(
+        np.array([[UNJUDGED if one is None else int(one.correct) for one in row] for row in verdicts]),
+        np.array([[UNJUDGED if one is None else len(one.evidence) for one in row] for row in verdicts]),
+        [asking.chat.key, prompts.KEY],
+        told=True,
+        evidence=[None if one is None else one.evidence for one in verdicts[0]],
+    )
+
+
+def _read(reply: str) -> Verdict | None:
+    said = json_object(reply)
+    return None if said is None else prompts.read(said)
+
+
+def _given(judgements: Any, rows: int) -> _Judged:
+    if isinstance(judgements, str | bytes | Mapping) or not hasattr(judgements, "__len__"):
+        raise ValueError(f"judgements is {judgements!r:.80}; expected a list, one a row.")
+    if len(judgements) != rows:
+        raise ValueError(f"There are {len(judgements)} judgements and {rows} questions; expected one a row.")
+    pairs = [_pair(judgement, row) for row, judgement in enumerate(judgements)]
+    correct, extra = np.array(pairs, dtype=np.int64).T
+    return _Judged(correct[np.newaxis], extra[np.newaxis], GIVEN)
+
+
+def _pair(judgement: Any, row: int) -> tuple[int, int]:
+    """A judgement as two numbers. Null stands for what nobody judged or counted."""
+    if judgement is None:
+        return UNJUDGED, UNJUDGED
+    if not isinstance(judgement, Mapping) or not {"correct", "extra_claims"} <= judgement.keys():
+        raise ValueError(
+            f"judgements[{row}] is {judgement!r:.120}; expected 'correct' and 'extra_claims', or null for an answer "
+            "that nobody could judge."
+        )
+    correct, extra = judgement["correct"], judgement["extra_claims"]
+    if not isinstance(correct, bool | np.bool_ | None):
+        raise ValueError(
+            f"judgements[{row}]: correct is {correct!r:.80}; expected true or false, or null if nobody could judge it."
+        )
+    if isinstance(extra, bool) or not isinstance(extra, int | np.integer | None) or (extra or 0) < 0:
+        raise ValueError(
+            f"judgements[{row}]: extra_claims is {extra!r:.80}; expected their number, 0 or more, or null if nobody "
+            "looked for them."
+        )
+    return UNJUDGED if correct is None else int(correct), UNJUDGED if extra is None else int(extra)
+
+
+# What comes of it.
+
+
+def _groups(questions: Sequence[FreeQuestion]) -> dict[str, Bools]:
+    """Which questions are of each type and level that is there."""
+    types = np.array([TYPES[question.type] for question in questions])
+    levels = np.array([question.level for question in questions])
+    return {
+        **{name: types == name for name in TYPES.values() if name in types},
+        **{name: levels == name for name in dict.fromkeys(LEVELS.values()) if name in levels},
+    }
+
+
+def _counts(tallies: Sequence[Tally], group: str) -> dict[str, int | None]:
+    """How many were judged of a group, or of all, and what was found; None where nobody looked."""
+    totals: dict[str, int | None] = {}
+    for name, figure in COUNTS.items():
+        counted = [tally[f"{figure}/{group}" if group else figure] for tally in tallies]
+        part, whole = (sum(int(counts[place].sum()) for counts in counted) for place in (0, 1))
+        totals.setdefault("judged", whole)
+        totals[name] = part if whole else None
+    return totals
+
+
+def _image_data(questions: Sequence[FreeQuestion]) -> str:
+    """Whether a judge is told of the images what upstream knows of them."""
+    told = [question.caption is not None or question.details is not None for question in questions]
+    return "all" if all(told) else "part" if any(told) else "none"
+
+
+def _of_each_question(questions: Sequence[FreeQuestion], judged: _Judged) -> list[dict[str, Any]]:
+    """The first repeat; None where nobody judged, or nobody looked for extra claims."""
+    rows = []
+    for row, question in enumerate(questions):
+        correct, extra = int(judged.correct[0, row]), int(judged.extra[0, row])
+        rows.append(
+            {
+                "id": question.id,
+                "type": question.type,
+                "correct": None if correct == UNJUDGED else bool(correct),
+                "extra_claims": None if extra == UNJUDGED else extra,
+                **({} if judged.evidence is None else {"evidence": list(judged.evidence[row] or ())}),
+            }
+        )
+    return rows

@@ -1,0 +1,199 @@
+"""HQH's questions: free-form ones of eight types in three levels (section IV.A), and the files that hold them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from halluscope.records.files import Read, json_rows, load_rows
+from halluscope.records.question_answers import REPLY, match, read_answers
+
+LEVELS = {
+    "existence": "object",
+    "count": "object",
+    "attribute": "attribute",
+    "action": "attribute",
+    "relation": "scene",
+    "comparison": "scene",
+    "environment": "scene",
+    "OCR": "scene",
+}
+"""The types, as upstream writes them ("attribute" asks for colours), and the level of each (section IV.A)."""
+
+_UPSTREAM = {"question": "instruction", "answer": "ground_truth"}
+"""What HQH.json calls our columns."""
+
+
+@dataclass(frozen=True)
+class FreeQuestion:
+    """A question of HQH.
+
+    Attributes:
+        id: unique.
+        image_id: Visual Genome's.
+        question: as it is put to the LVLM.
+        answer: the short right answer.
+        type: one of `LEVELS`.
+        caption: a sentence about the image; None where it is not known.
+        details: the annotated regions of the image, one a line; None where they are not known.
+    """
+
+    id: int
+    image_id: int
+    question: str
+    answer: str
+    type: str
+    caption: str | None = None
+    details: str | None = None
+
+    @property
+    def level(self) -> str:
+        """What its type is about: "object", "attribute" or "scene"."""
+        return LEVELS[self.type]
+
+    @property
+    def row(self) -> dict[str, int | str | None]:
+        """The dataset's row of it, without the image."""
+        return {
+            "id": self.id,
+            "image_id": self.image_id,
+            "question": self.question,
+            "answer": self.answer,
+            "type": self.type,
+            "level": self.level,
+            "caption": self.caption,
+            "details": self.details,
+        }
+
+
+def read_questions(source: str) -> list[FreeQuestion]:
+    """Read the dataset.
+
+    Args:
+        source: HQH.json, the folder that `halluscope build hqh` made, or a Hub id; "name:split" picks a split.
+
+    Raises:
+        ValueError: for a file or dataset of another form.
+        FileNotFoundError: if a file does not exist.
+    """
+    path = Path(source)
+    if path.is_file() or path.suffix in (".json", ".jsonl", ".gz"):
+        located = list(json_rows(path))
+        if not located:
+            raise ValueError(f"{path} holds nothing; expected one object a question: HQH.json.")
+        return _each_once((read(row, where), where) for where, row in located)
+    name, _, split = source.partition(":")
+    dataset = load_rows(name, split=split or "test")
+    known = [column for column in FreeQuestion.__dataclass_fields__ if column in dataset.column_names]
+    return read_all(dataset.select_columns(known), source)
+
+
+def read_all(rows: Iterable[Any], where: str = "references") -> list[FreeQuestion]:
+    """Read rows of the dataset, or of HQH.json.
+
+    Raises:
+        ValueError: for a row that is none, or an id that comes twice.
+    """
+    places = ((row, f"{where}[{number}]") for number, row in enumerate(rows))
+    return _each_once((read(row, place), place) for row, place in places)
+
+
+def read(row: Any, where: str) -> FreeQuestion:
+    """Read a row.
+
+    Raises:
+        ValueError: for a missing field, one of another kind, or an unknown type.
+    """
+    if not isinstance(row, Mapping):
+        raise ValueError(f"{where} is {row!r:.80}; expected a row of the dataset hqh, or of HQH.json.")
+    names = _UPSTREAM if "instruction" in row else {}
+    fields: dict[str, Any] = {
+        name: row.get(names.get(name, name)) for name in FreeQuestion.__dataclass_fields__
+    }
+    for name in ("id", "image_id"):
+        if isinstance(fields[name], bool) or not isinstance(fields[name], int):
+            raise ValueError(f"{where}: {name} is {fields[name]!r:.80}; expected a whole number.")
+    for name in ("question", "answer"):
+        if not isinstance(fields[name], str) or not fields[name].strip():
+            raise ValueError(f"{where}: {names.get(name, name)} is {fields[name]!r:.80}; expected a text.")
+    for name in ("caption", "details"):
+        if not isinstance(fields[name], str | None):
+            raise ValueError(f"{where}: {name} is {fields[name]!r:.80}; expected a text, or null.")
+        fields[name] = fields[name] or None
+    if not isinstance(fields["type"], str) or fields["type"] not in LEVELS:
+        raise ValueError(
+            f"{where}: type is {fields['type']!r:.80}; expected one of HQH's types: {', '.join(LEVELS)}."
+        )
+    return FreeQuestion(**fields)
+
+
+def _each_once(located: Iterable[tuple[FreeQuestion, str]]) -> list[FreeQuestion]:
+    first: dict[int, str] = {}
+    questions = []
+    for question, where in located:
+        if first.setdefault(question.id, where) != where:
+            raise ValueError(
+                f"{where} has the id {question.id}, as {first[question.id]} has; expected each question once. Remove "
+                "one of them."
+            )
+        questions.append(question)
+    return questions
+
+
+def read_replies(
+    file: Path, questions: Sequence[FreeQuestion], read: Read = json_rows
+) -> tuple[list[str], str]:
+    """Read an LVLM's answers, JSON lines or a JSON list, and match them by `id`, else by order.
+
+    Returns:
+        The texts in the order of the questions, and what they were matched by: "id" or "order".
+
+    Raises:
+        ValueError: as `question_answers.read_answers` and `match` do; and for rows of the dataset without a reply,
+            whose `answer` is the right one.
+        FileNotFoundError: if there is no such file.
+    """
+    for where, row in read(file):
+        if isinstance(row, Mapping) and "level" in row and not any(name in row for name in REPLY):
+            raise ValueError(
+                f"{where} is a row of the dataset, whose answer is the right one; expected the LVLM's text as "
+                f"{' or '.join(REPLY)}."
+            )
+    return match(read_answers(file, read), questions, by="id")
+
+
+def read_judgements(file: Path, name: str, questions: Sequence[FreeQuestion]) -> list[Mapping[str, Any]]:
+    """Read judgements, JSON lines or a JSON list with `id`, in the order of the questions.
+
+    Args:
+        file: the judgements.
+        name: of the responses that were judged; rows that name others in `responses` are left out.
+        questions: what was asked.
+
+    Raises:
+        ValueError: for a row that is none, an id that comes twice or is no question's, or a question without one.
+        FileNotFoundError: if there is no such file.
+    """
+    found: dict[int, Mapping[str, Any]] = {}
+    known = {question.id for question in questions}
+    for where, row in json_rows(file):
+        if not isinstance(row, Mapping) or "id" not in row:
+            raise ValueError(
+                f"{where} is {str(row)[:80]!r}; expected an object with id, correct and extra_claims."
+            )
+        if row.get("responses", name) != name:
+            continue
+        key = row["id"]
+        if not isinstance(key, int) or key not in known:
+            raise ValueError(f"{where}: the id {key!r:.80} is not among the {len(questions):,} questions.")
+        if key in found:
+            raise ValueError(
+                f"{where} is the second judgement of the id {key}; expected one. Remove one of them."
+            )
+        found[key] = row
+    if missing := [question.id for question in questions if question.id not in found]:
+        raise ValueError(
+            f"{file} has no judgement of {len(missing):,} of the {len(questions):,} questions, such as id {missing[0]}"
+            f" of {name}; expected one a question, with null where nobody could judge."
+        )
+    return [found[question.id] for question in questions]

@@ -1,0 +1,47 @@
+"""The share of a reviewed sample that is valid, with Wilson's interval.
+
+Source: HQM, equation 3 (content validity). Wilson (1927): the interval stays in [0, 1], and is not empty when all or
+none are valid.
+"""
+
+import math
+from statistics import NormalDist
+
+
+def content_validity(valid: int, total: int, level: float = 0.95) -> dict[str, float]:
+    """Content validity (equation 3): how many of the reviewed samples are valid.
+
+    Args:
+        valid: how many are.
+        total: how many were reviewed.
+        level: of the interval, in (0, 1).
+
+    Returns:
+        "value", "low" and "high", fractions in [0, 1].
+
+    Raises:
+        ValueError: for counts that cannot be, or nothing reviewed.
+    """
+    low, high = wilson(valid, total, level)
+    return {"value": valid / total, "low": low, "high": high}
+
+
+def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a share `count` / `total`.
+
+    >>> [round(end, 3) for end in wilson(0, 10)]
+    [0.0, 0.278]
+
+    Raises:
+        ValueError: unless 0 <= count <= total, total is at least 1, and the level is in (0, 1).
+    """
+    if total < 1 or not 0 <= count <= total:
+        raise ValueError(f"There are {count} of {total}; expected a count of a total that is at least 1.")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level!r:.80}; expected a fraction between 0 and 1, such as 0.95.")
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share, spread = count / total, z * z / total
+    middle = (share + spread / 2) / (1 + spread)
+    half = math.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
+    # At the ends the formula is exact, its rounding is not.
+    return (0.0 if count == 0 else middle - half), (1.0 if count == total else middle + half)

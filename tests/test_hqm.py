@@ -1,0 +1,236 @@
+"""HQM: the metric, the command `reliability`, and the shares behind content validity."""
+
+import json
+import math
+from itertools import permutations
+from pathlib import Path
+
+import evaluate
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halluscope import cli, published
+from halluscope.metrics import hqm
+from halluscope.scoring.correlation import by_chance
+from halluscope.scoring.validity import content_validity, wilson
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def metric():
+    return evaluate.load(str(ROOT / "metrics" / "hqm"))
+
+
+def test_worked_by_hand(metric):
+    """Scores 1 2 3 4 and 1 3 2 4: deviations -1.5 -.5 .5 1.5 and -1.5 .5 -.5 1.5.
+
+    Pearson (2.25 - .25 - .25 + 2.25) / 5 = 0.8; Spearman 1 - 6 * 2 / (4 * 15) = 0.8; Kendall (5 - 1) / 6.
+    """
+    got = metric.compute(predictions=[1, 2, 3, 4], references=[10, 30, 20, 40], indicator="parallel_forms")
+    assert (got["pearson"], got["spearman"], got["kendall"]) == pytest.approx((0.8, 0.8, 4 / 6))
+    assert got["models"] == 4 and got["undefined"] is None
+    assert got["interval"]["pearson"] == (got["low"], got["high"])
+    assert -1 <= got["low"] <= 0.8 <= got["high"] <= 1
+    assert got["signature"].startswith(
+        "hqm|indicator:parallel_forms|models:4|interval:0.95,percentile,1000,seed0|"
+    )
+
+
+def test_pearson_is_equation_1():
+    """Cov(S, S') / (sigma sigma'), by numpy, of POPE's accuracies in the paper's Table II."""
+    rows = [row for _, row in published.load("hqm_yes_ratios").results][:4]
+    first, second = ([row[name] for row in rows] for name in ("accuracy", "accuracy_parallel"))
+    got = hqm.compute(first, second, indicator="parallel_forms", bootstrap=0)
+    assert got["pearson"] == pytest.approx(
+        np.cov(first, second)[0, 1] / np.std(first, ddof=1) / np.std(second, ddof=1)
+    )
+    assert math.isnan(got["low"]) and "interval:no" in got["signature"]
+
+
+def test_three_models_prove_nothing():
+    """On a line, so that every resample is too; but one of six orders is as good, whatever the scores."""
+    got = hqm.compute([0.1, 0.2, 0.5], [0.2, 0.4, 1.0])
+    assert (got["low"], got["high"]) == pytest.approx((1, 1))
+    assert got["chance"] == pytest.approx(1 / 6)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=6))
+def test_chance_is_a_count_of_orders(pairs):
+    x, y = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        assert math.isnan(by_chance(x, y))
+        return
+    found = abs(np.corrcoef(x, y)[0, 1])
+    orders = [abs(np.corrcoef(x, np.array(order))[0, 1]) for order in permutations(y)]
+    assert by_chance(x, y) == pytest.approx(np.mean([order >= found - 1e-9 for order in orders]))
+
+
+def test_chance_of_many_models_is_drawn_and_the_same_each_time():
+    """Against the p-value of the t-test, which is about what permutations give for 20 models."""
+    stats = pytest.importorskip("scipy.stats")
+    generator = np.random.default_rng(1)
+    x = generator.normal(size=20)
+    y = x + 2 * generator.normal(size=20)
+    assert by_chance(x, y) == by_chance(x, y) == pytest.approx(stats.pearsonr(x, y).pvalue, abs=0.02)
+    assert 0.01 < by_chance(x, y) < 0.9 and by_chance(x, -x) < 0.001
+
+
+def test_constant_scores_are_undefined_and_said_so(metric):
+    with pytest.warns(
+        UserWarning, match="All second scores are 0.5: a correlation with a constant is undefined"
+    ):
+        got = metric.compute(predictions=[1, 2, 3], references=[0.5, 0.5, 0.5], indicator="criterion")
+    assert "All second scores are 0.5" in got["undefined"]
+    assert all(math.isnan(got[name]) for name in ("pearson", "spearman", "kendall", "low", "high", "chance"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "options", "message"),
+    [
+        ([1, 2], [1, 2], {}, "There are 2 models; a correlation needs at least 3"),
+        ([1, 2, 3], [1, 2, 3, 4], {}, "3 and 4 scores"),
+        ([1, 2, math.inf], [1, 2, 3], {}, "The first score of model 2 is undefined"),
+        ([1, 2, None], [1, 2, 3], {}, "The first score of model 2 is undefined"),
+        (["a", "b", "c"], [1, 2, 3], {}, "The first scores are .* expected a list of numbers"),
+        ([1, 2, 3], None, {}, "references is None; test_retest needs the models' scores in the second test"),
+        ([1, 2, 3], [1, 2, 3], {"indicator": "split_half"}, "expected one of test_retest, parallel_forms"),
+        ([1, 2, 3], [1, 2, 3], {"bootstrap": -1}, "expected the number of resamples"),
+        ([1, 0, 2], None, {"indicator": "content"}, r"predictions\[2\] is 2; expected 1 for valid"),
+        ([1, 0], [1, 0], {"indicator": "content"}, "references are given"),
+        ([], None, {"indicator": "content"}, "expected a mark, 1 or 0"),
+    ],
+)
+def test_bad_input(first, second, options, message):
+    with pytest.raises(ValueError, match=message):
+        hqm.compute(first, second, **options)
+
+
+# Content validity
+
+
+def test_content_validity(metric):
+    """84 of 100, as the paper's POPE. Wilson by hand with z = 1.96: middle (0.84 + 0.019208) / 1.038416."""
+    got = metric.compute(predictions=[1] * 84 + [0] * 16, indicator="content")
+    assert (got["content"], got["valid"], got["rows"]) == (0.84, 84, 100)
+    middle, half = 0.859208 / 1.038416, math.sqrt(0.84 * 0.16 * 0.038416 + 0.038416**2 / 4) / 1.038416
+    assert (got["low"], got["high"]) == pytest.approx((middle - half, middle + half), abs=1e-5)
+    assert got["signature"].startswith("hqm|indicator:content|rows:100|interval:0.95,wilson|")
+
+
+@given(st.integers(1, 300), st.data())
+def test_wilson_is_scipys(total, data):
+    stats = pytest.importorskip("scipy.stats")
+    count = data.draw(st.integers(0, total))
+    expected = stats.binomtest(count, total).proportion_ci(method="wilson")
+    assert wilson(count, total) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+@pytest.mark.parametrize(("count", "total"), [(0, 0), (-1, 5), (6, 5)])
+def test_counts_that_cannot_be(count, total):
+    with pytest.raises(ValueError, match="expected a count of a total"):
+        content_validity(count, total)
+
+
+# The command
+
+
+def results(path, scores, signature="pope|parser:strict|rows:9|version:1", **more):
+    rows = [
+        {
+            "responses": name,
+            "accuracy": value,
+            "signature": signature,
+            **{k: v[name] for k, v in more.items()},
+        }
+        for name, value in scores.items()
+    ]
+    path.write_text(json.dumps(rows))
+    return str(path)
+
+
+SCORES = {"a": 0.5, "b": 0.6, "c": 0.8}
+YES = {"a": 0.9, "b": 0.5, "c": 0.4}
+
+
+@pytest.fixture
+def files(tmp_path):
+    return {
+        "first": results(tmp_path / "first.json", SCORES, yes_ratio=YES),
+        # In another order: models are matched by name. 0.5 0.6 0.8 and 0.4 0.5 0.7 lie on a line.
+        "retest": results(tmp_path / "retest.json", {"c": 0.7, "a": 0.4, "b": 0.5}, yes_ratio=YES),
+        # Deviations -2/15 -1/30 1/6 and 1/6 -1/30 -2/15: Pearson -13/14.
+        "parallel": results(
+            tmp_path / "parallel.json",
+            {"a": 0.8, "b": 0.6, "c": 0.5},
+            "pope|parser:first-word|rows:9|version:1",
+            yes_ratio=YES,
+        ),
+    }
+
+
+def test_table_1_and_2(files, capsys):
+    options = ["--retest", files["retest"], "--parallel", files["parallel"], "--compare"]
+    assert cli.main(["reliability", files["first"], *options]) == 0
+    out = capsys.readouterr().out
+    rows = {line.split("  ")[0]: line.split() for line in out.splitlines()}
+    assert rows["pope [accuracy]"][2:] == ["1.000", "-0.929", "-", "-"]
+    assert rows["POPE [Yes-or-No, Accuracy]"][3:] == ["0.9996", "0.3563", "0.8400", "0.9634"]
+    assert rows["a"] == ["a", "0.500", "0.900", "0.800", "0.900"]
+    assert "test-retest: 3 models; as strong by chance: 0.167" in out
+    assert "  not the same in both: parser: strict, then first-word" in out
+
+
+def test_json_for_machines(files, capsys):
+    assert cli.main(["reliability", files["first"], "--parallel", files["parallel"], "--json"]) == 0
+    got = json.loads(capsys.readouterr().out)
+    assert (got["benchmark"], got["by"]) == ("pope", "accuracy")
+    assert got["parallel_forms"]["pearson"] == pytest.approx(-13 / 14)
+    assert got["parallel_forms"]["changed"] == ["parser: strict, then first-word"]
+
+
+def test_a_figure_inside_another(tmp_path, capsys):
+    sampled = {name: {"f0.5_cls": value} for name, value in SCORES.items()}
+    file = results(tmp_path / "a.json", SCORES, "throne|images:3", sampled=sampled)
+    assert cli.main(["reliability", file, "--retest", file, "--by", "sampled/f0.5_cls"]) == 0
+    assert "throne [sampled/f0.5_cls]" in capsys.readouterr().out
+
+
+def test_constant_scores_in_the_command(files, tmp_path, capsys):
+    other = results(tmp_path / "constant.json", dict.fromkeys(SCORES, 0.5))
+    with pytest.warns(UserWarning, match="undefined"):
+        assert cli.main(["reliability", files["first"], "--retest", other]) == 0
+    out = capsys.readouterr().out
+    assert "test-retest: All second scores are 0.5: a correlation with a constant is undefined." in out
+    assert cli.main(["correlate", files["first"], other, "--by", "accuracy"]) == 0
+    assert "a correlation with a constant is undefined" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "message"),
+    [
+        ({"a": 0.1, "b": 0.2}, ["--retest", "{}"], "There are 2 models; a correlation needs at least 3"),
+        (SCORES, [], "Nothing to compare with; name --retest"),
+        (
+            SCORES,
+            ["--retest", "{}", "--by", "f1"],
+            "The result of a has no figure 'f1'; expected one of accuracy",
+        ),
+        ({**SCORES, "d": 0.1}, ["--retest", "{short}"], "--retest has no result of 'd'"),
+        (SCORES, ["--retest", "nowhere.json"], "There is no file nowhere.json"),
+    ],
+)
+def test_bad_input_of_the_command(tmp_path, capsys, scores, options, message):
+    file = results(tmp_path / "first.json", scores)
+    short = results(tmp_path / "short.json", SCORES)
+    options = [option.format(file, short=short) for option in options]
+    assert cli.main(["reliability", file, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_what_is_no_result(tmp_path, capsys):
+    (tmp_path / "a.json").write_text('[{"accuracy": 1}]')
+    assert cli.main(["reliability", str(tmp_path / "a.json"), "--retest", str(tmp_path / "a.json")]) == 2
+    assert "entry 1 is no result" in capsys.readouterr().err

@@ -1,0 +1,359 @@
+"""Parallel forms: negation, rephrasing, shuffling, and the command that makes them."""
+
+import io
+import json
+import re
+from string import ascii_uppercase
+
+import datasets
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from PIL import Image
+
+from halluscope import cli, replies, vocabularies
+from halluscope.answers import NO, OTHER, YES
+from halluscope.parallel import parallel_form
+from halluscope.parallel.negation import Refused, negate, opposite
+from halluscope.parallel.options import shuffle
+from halluscope.parallel.rephrasing import rephrase, table
+from halluscope.questions import POPE, QuestionSet
+
+COCO = vocabularies.load("coco")
+ASKED = [question.text for question in QuestionSet("pope", (POPE,), "{response}{question}").about(COCO)[0]]
+
+
+def polarity(question):
+    """How often a question turns yes and no around: each "no" after "there is", each "false" or "untrue"."""
+    return len(re.findall(r"\bthere (?:is|are|was|were) no\b|\b(?:false|untrue) that\b", question)) % 2
+
+
+# Negation
+
+
+@given(st.sampled_from(ASKED), st.integers(0, 50))
+def test_popes_questions(question, seed):
+    """The other answer is right, of the same object; negated again, the first answer is right again."""
+    name = re.fullmatch(r"Is there (?:an? )?(.+) in the image\?", question)[1]
+    once = negate(question, seed)
+    twice = negate(once, seed)
+    assert (polarity(question), polarity(once), polarity(twice)) == (0, 1, 0)
+    assert all(re.search(rf"\b{re.escape(name)} in the image\?$", text) for text in (once, twice))
+    assert negate(question, seed) == once
+
+
+NEGATED = {
+    "Is there a dog in the image?": "Is it true that there is no dog in the image?",
+    "Is there an umbrella in the image?": "Is it true that there is no umbrella in the image?",
+    "Are there any carrots in this figure?": "Is it true that there are no carrots in this figure?",
+    "Is there a dog and a cat in the image?": "Is it false that there is a dog and a cat in the image?",
+    "Is there a lot of snow?": "Is it false that there is a lot of snow?",
+    "Are there more than two people?": "Is it false that there are more than two people?",
+    "Is it true that there is no dog here?": "Is it false that there is no dog here?",
+    "Is it untrue that he is old?": "Is it true that he is old?",
+    "According to the map, is Texas larger than Ohio? Answer in one word.":
+    "According to the map, is it false that Texas is larger than Ohio? Answer in one word.",
+    "A square is shown. Are the two red lines the same length? Yes or No":
+    "A square is shown. Is it false that the two red lines are the same length? Yes or No",
+    "If x is 2, then is the value of y equal to 4?": "If x is 2, then is it false that the value of y is equal to 4?",
+    "Does the image show a cat?": "Is it false that the image does show a cat?",
+    "Is this a Roma ham?": "Is it false that this is a Roma ham?",
+    "Look closely.\nIs there a dog?": "Look closely.\nIs it true that there is no dog?",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "expected"), NEGATED.items())
+def test_negated_questions(question, expected):
+    got = negate(question)
+    assert got.replace("correct that", "true that").replace("untrue that", "false that") == expected
+    assert polarity(negate(got)) == polarity(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("Is the dog brown?", "where its subject ends"),
+        ("Are children younger than ten allowed?", "where its subject ends"),
+        ("Are the lines of the same length parallel?", "where its subject ends"),
+        ("Is the man who is taller than the woman old?", "where its subject ends"),
+        ("Is a bigger than usual dog here?", "where its subject ends"),
+        ("Is the image of a dog larger than the frame allowed?", "where its subject ends"),
+        ("Isn't there a dog?", "no single question"),
+        ("Is there no dog in the image?", "a negative question"),
+        ("Is not there a dog?", "a negative question"),
+        ("Is it not true that it is red?", "a negative question"),
+        ("Is it a sunny day or is it raining?", "which of two things"),
+        ("Does this figure have a title, or not?", "which of two things"),
+        ("Is there a dog and if so, is it brown?", "no single question"),
+        ("What color is the dog?", "no single question"),
+        ("Is there a dog? Is it brown?", "no single question"),
+        ("Is there a dog", "no single question"),
+        ("", "no single question"),
+        ("?" * 10_000, "no single question"),
+        ("is " * 10_000 + "?", "where its subject ends"),
+    ],
+)
+def test_what_cannot_be_negated_safely_is_refused(question, reason):
+    with pytest.raises(Refused, match=reason):
+        negate(question)
+
+
+@pytest.mark.parametrize("answer", ["yes", "No", "YES", "0", 1, True])
+def test_the_opposite_answer(answer):
+    assert opposite(answer) != answer and opposite(opposite(answer)) == answer
+    assert type(opposite(answer)) is type(answer)
+
+
+@pytest.mark.parametrize("answer", ["maybe", "", 2, None, 0.0])
+def test_an_answer_without_an_opposite(answer):
+    with pytest.raises(Refused, match="neither yes nor no"):
+        opposite(answer)
+
+
+def test_replies_to_negated_questions():
+    """To "Is it true that there is no dog?" the reply "There is no dog" means yes: strict would read a no."""
+    assert replies.strict("There is no dog in the image.") == NO
+    read = {reply: replies.first_word(reply) for reply in READ}
+    assert read == READ
+
+
+READ = {
+    "Yes, there is no dog.": YES,
+    "**No**": NO,
+    "  no.": NO,
+    "YES": YES,
+    "There is no dog in the image.": OTHER,
+    "Not visible": OTHER,
+    "Nothing": OTHER,
+    "no\u2019s": OTHER,
+    "The answer is yes": OTHER,
+    "": OTHER,
+    "?!": OTHER,
+}
+
+
+# Rephrasing
+
+
+@given(
+    st.sampled_from([(i, p) for i, group in enumerate(table()["same"]) for p in group["prompts"]]),
+    st.integers(),
+)
+def test_a_prompt_becomes_another_of_its_group(chosen, seed):
+    group, prompt = chosen
+    got = rephrase(prompt, seed)
+    assert got in table()["same"][group]["prompts"] and got != prompt
+    assert rephrase(prompt.upper().rstrip("."), seed).lower() != prompt.lower()
+
+
+def test_no_prompt_is_in_two_groups():
+    prompts = [" ".join(p.lower().split()).rstrip(".") for group in table()["same"] for p in group["prompts"]]
+    assert len(prompts) == len(set(prompts))
+
+
+@given(st.text(max_size=60).map(lambda text: text.strip() + "?"), st.integers())
+def test_a_question_keeps_its_words(question, seed):
+    got = rephrase(question, seed)
+    assert question.strip() in got and got != question
+
+
+def test_an_instruction_that_the_table_does_not_have():
+    with pytest.raises(Refused, match="no instruction of the table"):
+        rephrase("Sing about the image.")
+
+
+# Shuffling
+
+
+@given(
+    st.lists(st.text("abcdefgh ", min_size=1, max_size=6), min_size=2, max_size=6, unique_by=str.strip),
+    st.data(),
+    st.integers(0, 99),
+)
+def test_shuffling_moves_texts_and_keeps_the_answers_text(options, data, seed):
+    place = data.draw(st.integers(0, len(options) - 1))
+    assume(all(len(option.strip()) > 1 for option in options))
+    shuffled, letter = shuffle(options, ascii_uppercase[place], seed)
+    assert sorted(shuffled) == sorted(options) and shuffled != options
+    assert shuffled[ascii_uppercase.index(letter)] == options[place]
+    assert shuffle(options, place, seed) == (shuffled, ascii_uppercase.index(letter))
+    assert shuffle(options, options[place], seed) == (shuffled, options[place])
+    assert shuffle(options, ascii_uppercase[place].lower(), seed)[1] == letter.lower()
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "reason"),
+    [
+        (["red", "blue", "all of the above"], "A", "refers to other options"),
+        (["red", "blue", "None of the above"], "A", "refers to other options"),
+        (["red", "blue", "Both A and B"], "A", "refers to other options"),
+        (["red", "Red "], "A", "two of its options are equal"),
+        (["red"], "A", "no two options"),
+        (["red", 2], "A", "no two options"),
+        (["red", "blue"], "C", "none of its options"),
+        (["red", "blue"], "green", "none of its options"),
+        (["red", "blue"], -1, "none of its options"),
+    ],
+)
+def test_options_that_cannot_be_shuffled(options, answer, reason):
+    with pytest.raises(Refused, match=reason):
+        shuffle(options, answer)
+
+
+def test_a_letter_that_is_an_option():
+    """ "B" is the text of the first option here, not the letter of the second."""
+    shuffled, answer = shuffle(["B", "C"], "B")
+    assert (shuffled, answer) == (["C", "B"], "B")
+
+
+# Rows
+
+
+def test_rows_keep_their_ids_and_say_what_has_no_form():
+    rows = [
+        {"question_id": 7, "question": "Is there a dog in the image?", "answer": "yes", "sampling": "random"},
+        {"question_id": 8, "question": "Is the dog brown?", "answer": "no"},
+        {"id": 9, "question": "How many dogs are there?", "answer": "1"},
+        {"id": 10, "question": "What is it?", "options": ["a dog", "a cat"], "answer": "A"},
+        {"image_id": 11, "prompt": "Describe this image in detail.", "objects": ["dog"]},
+    ]
+    form = parallel_form(rows, seed=1)
+    assert form.how == {"negated": 1, "rephrased": 2, "shuffled": 1} and form.kept == [0, 2, 3, 4]
+    assert form.refused == {"no rule can tell where its subject ends": [1]}
+    negated, counted, chosen, described = form.rows
+    assert (negated["question_id"], negated["answer"], negated["sampling"]) == (7, "no", "random")
+    assert counted["answer"] == "1" and counted["question"].endswith("How many dogs are there?")
+    assert (chosen["options"], chosen["answer"]) == (["a cat", "a dog"], "B")
+    assert described["objects"] == ["dog"] and described["prompt"] != rows[4]["prompt"]
+    assert rows[0]["answer"] == "yes"
+
+
+def test_a_row_is_changed_the_same_way_whatever_the_others():
+    """POPE asks the same question in several samplings; it is to be answered once."""
+    row = {"question": "Is there a cat in the image?", "answer": "yes"}
+    others = [{"question": "Is there a dog in the image?", "answer": "no"}] * 3
+    (alone,) = parallel_form([row], seed=5).rows
+    assert parallel_form([*others, row], seed=5).rows[-1] == alone
+    wordings = {parallel_form([row], seed=seed).rows[0]["question"] for seed in range(20)}
+    assert len(wordings) == 2
+
+
+@pytest.mark.parametrize(
+    ("details", "expected"),
+    [
+        ("No, they differ.", "they differ."),
+        ("Yes. They are.", "They are."),
+        ("no", "yes"),
+        ("Yes.", "no"),
+        ("No answer", "No answer"),
+        ("Norway is larger.", "Norway is larger."),
+    ],
+)
+def test_details_do_not_keep_the_old_answer(details, expected):
+    row = {"question": "Are they the same?", "gt_answer": "0", "gt_answer_details": details}
+    row["question"] = "Are the lines the same length?"
+    (got,) = parallel_form([row]).rows
+    assert (got["gt_answer"], got["gt_answer_details"]) == ("1", expected)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"), [([], "There are no rows"), ([{"id": 1}], r"rows\[0\] has no question")]
+)
+def test_rows_without_questions(rows, message):
+    with pytest.raises(ValueError, match=message):
+        parallel_form(rows)
+
+
+# The command
+
+
+def write(path, rows):
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+IMAGE = "COCO_val2014_000000000001.jpg"
+OFFICIAL = [
+    {"question_id": 1, "image": IMAGE, "text": "Is there a dog in the image?", "label": "yes"},
+    {"question_id": 2, "image": IMAGE, "text": "Is there a cat in the image?", "label": "no"},
+]
+
+
+def test_popes_own_file_is_scored_in_parallel_form(tmp_path, capsys):
+    """The first question was yes and is no, the second the other way round: both answers are right."""
+    source = write(tmp_path / "coco_pope_random.json", OFFICIAL)
+    out = tmp_path / "parallel_random.jsonl"
+    assert (
+        cli.main(["parallel", str(source), "--out", str(out), "--first", str(tmp_path / "first.jsonl")]) == 0
+    )
+    assert "2 of 2 rows: 2 negated; 0 without a parallel form" in capsys.readouterr().out
+    assert [json.loads(line) for line in (tmp_path / "first.jsonl").read_text().splitlines()] == OFFICIAL
+    replied = [{"question_id": 1, "response": "No."}, {"question_id": 2, "response": "Yes, there is no cat."}]
+    answers = write(tmp_path / "mine.jsonl", replied)
+    command = [
+        "score",
+        "pope",
+        "--responses",
+        str(answers),
+        "--questions",
+        str(out),
+        "--json",
+        "--bootstrap",
+        "0",
+    ]
+    assert cli.main([*command, "--parser", "first-word"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert (result["accuracy"], result["yes_ratio"]) == (1.0, 0.5)
+
+
+def test_a_dataset_keeps_images_and_types(tmp_path, capsys):
+    file = io.BytesIO()
+    Image.new("RGB", (4, 4), "red").save(file, "PNG")
+    image = {"bytes": file.getvalue(), "path": None}
+    row = {"question_id": 3, "image_id": 1, "object": "dog", "answer": "yes", "image": image}
+    rows = [{**row, "question": q} for q in ("Is there a dog in the image?", "Is the dog brown?")]
+    features = {name: datasets.Value("int32" if name.endswith("id") else "string") for name in rows[0]}
+    source = datasets.Dataset.from_list(
+        rows, features=datasets.Features(features | {"image": datasets.Image()})
+    )
+    source.to_parquet(tmp_path / "source.parquet")
+    command = ["parallel", str(tmp_path / "source.parquet"), "--out", str(tmp_path / "out")]
+    assert cli.main(command) == 0
+    assert "no parallel form: 1 rows, since no rule can tell" in capsys.readouterr().err
+    got = datasets.load_dataset(str(tmp_path / "out"), split="train")
+    assert got.features["question_id"].dtype == "int32" and got[0]["image"].size == (4, 4)
+    assert (got["question_id"][:], got["answer"][:]) == ([3], ["no"])
+    assert cli.main(command) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"question": "Is the dog brown?", "answer": "yes"}], "No row of"),
+        ([["Is there a dog?"]], "expected an object"),
+        ([{"id": 1}], "rows[0] has no question"),
+    ],
+)
+def test_bad_rows(tmp_path, capsys, rows, message):
+    source = write(tmp_path / "rows.jsonl", rows)
+    assert cli.main(["parallel", str(source), "--out", str(tmp_path / "out.jsonl")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_upstreams_questions(upstream):
+    """Nothing is left of POPE; no negated question of HallusionBench lacks its turn, and its answer is the other."""
+    for name, fewest in (
+        ("pope/coco/coco_pope_popular.json", 3000),
+        ("hallusionbench/HallusionBench.json", 300),
+    ):
+        text = (upstream / name).read_text()
+        rows = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
+        form = parallel_form(rows)
+        assert len(form.rows) >= fewest
+        for place, row in zip(form.kept, form.rows, strict=True):
+            before = rows[place]
+            question, answer = ("text", "label") if "text" in row else ("question", "gt_answer")
+            assert polarity(row[question]) != polarity(before[question])
+            assert row[answer] == opposite(before[answer])

@@ -1,0 +1,434 @@
+"""Review sheets: drawn, marked in a real browser, read back; and the arithmetic of THRONE's supplement, Table 3."""
+
+import csv
+import io
+import json
+import time
+from pathlib import Path
+
+import datasets
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from halluscope import cli
+from halluscope.review import making
+from halluscope.review.sheet import guarded, read_sheet
+from halluscope.scoring.review import Stratum, error_rate
+from halluscope.scoring.validity import wilson
+
+HOSTILE = [
+    "</script><script>document.title = 'broken'</script>",
+    "<img src=x onerror=\"document.title = 'broken'\">",
+    "=cmd|' /C calc'!A0",
+    '"quoted", and; divided\r\nover two lines',
+    "{{ 7 * 7 }} {% raw %} ${7 * 7} &lt;b&gt;",
+    "\ud800 half a character",
+]
+
+
+def write(path, rows):
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return str(path)
+
+
+@pytest.fixture
+def rows(tmp_path):
+    found = [
+        {"id": i, "question": f"Is {i} even?", "answer": "yes" if i % 2 == 0 else "no"} for i in range(20)
+    ]
+    return write(tmp_path / "rows.jsonl", found)
+
+
+def make(rows, tmp_path, *options, sample="5"):
+    out = tmp_path / "review"
+    assert cli.main(["review", "make", rows, "--out", str(out), "--sample", sample, *options]) == 0
+    return out
+
+
+def table(file):
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def mark(folder, marks, change=None):
+    """What a reader's spreadsheet saves."""
+    found = table(folder / "sheet.csv")
+    for row, given_mark in zip(found, marks, strict=True):
+        row["mark"] = given_mark
+    found = change(found) if change else found
+    out = folder / "marked.csv"
+    with out.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, found[0])
+        writer.writeheader()
+        writer.writerows(found)
+    return out
+
+
+# Making
+
+
+def test_the_same_seed_draws_the_same_rows(rows, tmp_path, capsys):
+    first = table(make(rows, tmp_path / "a") / "sheet.csv")
+    assert first == table(make(rows, tmp_path / "b") / "sheet.csv")
+    other = table(make(rows, tmp_path / "c", "--seed", "1") / "sheet.csv")
+    assert {row["id"] for row in first} != {row["id"] for row in other}
+    ids = [int(row["id"]) for row in first]
+    assert ids == sorted(ids) and len(set(ids)) == 5
+    assert all(row["question"] == f"Is {row['id']} even?" for row in first)
+    assert "5 rows, 0 with an image" in capsys.readouterr().out
+
+
+def test_strata_are_drawn_apart_and_know_their_size(tmp_path):
+    found = [{"id": i, "question": "q", "answer": "a", "agree": "yes" if i < 14 else "no"} for i in range(20)]
+    source = write(tmp_path / "rows.jsonl", found)
+    drawn = table(make(source, tmp_path, "--stratum", "agree", "--marks", "agree", sample="8") / "sheet.csv")
+    assert [row["stratum"] for row in drawn] == ["yes"] * 8 + ["no"] * 6
+    assert {(row["stratum"], row["stratum_rows"]) for row in drawn} == {("yes", "14"), ("no", "6")}
+
+
+def test_models_responses_are_marked_without_their_names(rows, tmp_path):
+    for name in ("alpha", "beta"):
+        write(tmp_path / f"{name}.jsonl", [{"id": i, "response": f"{i * 3}!"} for i in range(20)])
+    responses = [str(tmp_path / "alpha.jsonl"), str(tmp_path / "beta.jsonl")]
+    folder = make(rows, tmp_path, "--responses", *responses, "--marks", "agree", sample="12")
+    drawn = table(folder / "sheet.csv")
+    assert len(drawn) == 24 and all(row["response"] == f"{int(row['id']) * 3}!" for row in drawn)
+    order = [row["model"] for row in drawn[::2]]
+    assert set(order) == {"alpha", "beta"}  # now one first, now the other
+    visible = (folder / "page.html").read_text().partition('<script type="application/json"')[0]
+    assert "alpha" not in visible and "beta" not in visible
+
+
+def test_images_from_a_dataset_and_from_a_folder(tmp_path):
+    file = io.BytesIO()
+    Image.new("RGB", (2000, 1000), "red").save(file, "PNG")
+    features = {
+        "question": datasets.Value("string"),
+        "answer": datasets.Value("string"),
+        "image": datasets.Image(),
+    }
+    found = [{"question": "q", "answer": "a", "image": {"bytes": file.getvalue(), "path": None}}]
+    datasets.Dataset.from_list(found, features=datasets.Features(features)).to_parquet(
+        tmp_path / "rows.parquet"
+    )
+    (drawn,) = making.draw(making.read_rows(str(tmp_path / "rows.parquet")), 1)
+    (tmp_path / "1.png").write_bytes(file.getvalue())
+    (same,) = making.draw([{"question": "q", "answer": "a", "file_name": "1.png"}], 1, images=tmp_path)
+    assert drawn.image == same.image and drawn.image.startswith("data:image/jpeg;base64,")
+    assert len(drawn.image) < 40_000  # reduced to 1,280 pixels
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "message"),
+    [
+        ({"question": "q", "file_name": "../../etc/passwd"}, {}, "which leads out of"),
+        ({"question": "q", "file_name": "2.png"}, {}, "which is not in"),
+        ({"question": "q", "file_name": "text.png"}, {}, "cannot be opened"),
+        ({"id": 1}, {}, r"rows\[0\] has no question"),
+        ({"question": "q"}, {"stratum": "type"}, r"rows\[0\] has no 'type'"),
+        (
+            {"question": "q"},
+            {"responses": {"a": [{"id": 1, "text": "t"}]}},
+            "No column of question_id, id, image_id",
+        ),
+        (
+            {"question": "q", "id": 1},
+            {"responses": {"a": [{"id": 2, "text": "t"}]}},
+            "a has no response with the id 1",
+        ),
+        ({"question": "q", "id": 1}, {"responses": {"a": [{"id": 1}]}}, "a, response 0 has no text"),
+        (
+            {"question": "q", "id": 1},
+            {"responses": {"a": [{"id": 1, "text": "t"}] * 2}},
+            "a, response 1 is the second one with its id 1",
+        ),
+    ],
+)
+def test_rows_that_make_no_sheet(tmp_path, row, options, message):
+    (tmp_path / "text.png").write_text("no image")
+    with pytest.raises(ValueError, match=message):
+        making.draw([row], 1, images=tmp_path, **options)
+
+
+@pytest.mark.parametrize("sample", ["0", "21"])
+def test_a_sample_that_cannot_be(rows, tmp_path, capsys, sample):
+    assert cli.main(["review", "make", rows, "--out", str(tmp_path / "x"), "--sample", sample]) == 2
+    assert f"The sample is {sample}; expected 1 to 20 rows" in capsys.readouterr().err
+
+
+def test_a_sheet_is_never_overwritten(rows, tmp_path, capsys):
+    folder = make(rows, tmp_path)
+    assert cli.main(["review", "make", rows, "--out", str(folder), "--sample", "5"]) == 2
+    assert "holds a sheet already" in capsys.readouterr().err
+
+
+# The page
+
+
+def saved(folder: Path) -> Path:
+    """The file that the browser has downloaded."""
+    for _ in range(200):
+        if found := list(folder.glob("*.csv")):
+            return found[0]
+        time.sleep(0.05)
+    raise AssertionError("the browser saved nothing in ten seconds")
+
+
+def test_mark_reload_save_and_read_back(rows, tmp_path, browser, capsys):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    folder = make(rows, tmp_path)
+    browser.get((folder / "page.html").as_uri())
+    cards = browser.find_elements(By.TAG_NAME, "article")
+    assert len(cards) == 5 and cards[0].text.startswith("1 of 5\nQuestion\nIs ")
+    cards[0].find_elements(By.TAG_NAME, "button")[0].click()
+    cards[1].find_elements(By.TAG_NAME, "button")[1].click()
+    cards[1].find_element(By.TAG_NAME, "input").send_keys('=1+1, "no"')
+    browser.execute_script("arguments[0].focus()", cards[2])
+    browser.switch_to.active_element.send_keys("2")  # marks, and goes on to the next
+    browser.switch_to.active_element.send_keys("1")
+    browser.switch_to.active_element.send_keys("1")
+    browser.switch_to.active_element.send_keys(Keys.ARROW_UP)
+    browser.switch_to.active_element.send_keys("2")  # another mind about the fourth
+    assert browser.find_element(By.ID, "count").text == "5 of 5"
+
+    browser.refresh()
+    assert browser.find_element(By.ID, "count").text == "5 of 5"
+    pressed = browser.find_elements(By.CSS_SELECTOR, "button[aria-pressed=true]")
+    marks = ["valid", "not valid", "not valid", "not valid", "valid"]
+    assert [button.text for button in pressed] == marks
+    browser.find_element(By.ID, "save").click()
+    file = saved(tmp_path / "downloads")
+    assert file.stem == table(folder / "sheet.csv")[0]["sheet"]
+
+    sheet = read_sheet(file)
+    assert [entry["mark"] for entry in sheet.entries] == marks
+    assert sheet.entries[1]["note"] == '=1+1, "no"'
+    assert '"\'=1+1, ""no"""' in file.read_text()  # no spreadsheet computes it
+    assert cli.main(["review", "read", str(file)]) == 0
+    assert "content validity: 40.0 %" in capsys.readouterr().out
+
+
+def test_hostile_text_stays_text(tmp_path, browser):
+    from selenium.webdriver.common.by import By
+
+    found = [{"id": i, "question": text, "answer": text} for i, text in enumerate(HOSTILE)]
+    folder = make(write(tmp_path / "rows.jsonl", found), tmp_path, sample=str(len(HOSTILE)))
+    browser.get((folder / "page.html").as_uri())
+    assert browser.title == "Review of rows.jsonl"
+    assert not browser.find_elements(By.TAG_NAME, "img")
+    shown = [one.get_attribute("textContent") for one in browser.find_elements(By.TAG_NAME, "dd")][::2]
+    expected = [text.replace("\r\n", "\n").replace("\ud800", "?") for text in HOSTILE]
+    assert shown == expected
+    # Even if something got in, the page's policy lets no other script run.
+    browser.execute_script(
+        "const s = document.createElement('script'); s.textContent = 'document.title = 1'; document.body.append(s);"
+    )
+    assert browser.title == "Review of rows.jsonl"
+    for button in browser.find_elements(By.CSS_SELECTOR, "button[data-mark=valid]"):
+        browser.execute_script("arguments[0].click()", button)
+    browser.find_element(By.ID, "save").click()
+    file = saved(tmp_path / "downloads")
+    page, exported = table(file), table(folder / "sheet.csv")
+    assert [row | {"mark": ""} for row in page] == exported
+    cells = [cell for row in page for cell in row.values()]
+    assert "'=cmd|' /C calc'!A0" in cells and not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+    assert read_sheet(file).entries[2]["question"] == HOSTILE[2]
+
+
+@given(st.text(max_size=8))
+def test_no_cell_is_a_formula(text):
+    assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+    assert guarded(text) in (text, f"'{text}")
+
+
+# Reading back
+
+
+def test_content_validity(rows, tmp_path, capsys):
+    """Four of five: 0.8, with Wilson's interval."""
+    file = mark(make(rows, tmp_path), ["valid", " Not  Valid ", "VALID", "valid", "valid"])
+    capsys.readouterr()
+    assert cli.main(["review", "read", str(file), "--json"]) == 0
+    got = json.loads(capsys.readouterr().out)
+    assert (got["value"], got["valid"], got["other"], got["unmarked"]) == (0.8, 4, 1, 0)
+    assert (got["low"], got["high"]) == pytest.approx(wilson(4, 5))
+    assert got["signature"].startswith("hqm|indicator:content|rows:5|")
+
+
+def test_a_spreadsheet_that_divides_by_semicolons(rows, tmp_path):
+    folder = make(rows, tmp_path)
+    file = mark(folder, ["valid"] * 5)
+    with file.open(newline="") as stream:
+        lines = list(csv.reader(stream))
+    with file.open("w", newline="", encoding="utf-8-sig") as stream:
+        csv.writer(stream, delimiter=";").writerows(lines)
+    assert read_sheet(file).valid() == [1] * 5
+
+
+def test_criterion_validity_and_the_way_to_reliability(rows, tmp_path, capsys):
+    """Of the four drawn rows people agree with 1, 2 and 4; the benchmark gives 0.2, 0.4 and 0.8: a line."""
+    agreed = {"a": 1, "b": 2, "c": 4}
+    for name in agreed:
+        write(tmp_path / f"{name}.jsonl", [{"id": i, "response": "r"} for i in range(20)])
+    files = [str(tmp_path / f"{name}.jsonl") for name in agreed]
+    folder = make(rows, tmp_path, "--responses", *files, "--marks", "agree", sample="4")
+    seen = dict.fromkeys(agreed, 0)
+    marks = []
+    for row in table(folder / "sheet.csv"):
+        seen[row["model"]] += 1
+        marks.append("agree" if seen[row["model"]] <= agreed[row["model"]] else "disagree")
+    capsys.readouterr()
+    assert cli.main(["review", "read", str(mark(folder, marks)), "--json"]) == 0
+    people = capsys.readouterr().out
+    assert {row["responses"]: row["agree"] for row in json.loads(people)} == {"a": 0.25, "b": 0.5, "c": 1.0}
+    (tmp_path / "people.json").write_text(people)
+    scores = [{"responses": n, "accuracy": v / 5, "signature": "pope|x"} for n, v in agreed.items()]
+    (tmp_path / "first.json").write_text(json.dumps(scores))
+    command = [
+        "reliability",
+        str(tmp_path / "first.json"),
+        "--criterion",
+        str(tmp_path / "people.json"),
+        "--json",
+    ]
+    assert cli.main(command) == 0
+    assert json.loads(capsys.readouterr().out)["criterion"]["pearson"] == pytest.approx(1.0)
+
+
+def test_content_in_the_reliability_table(rows, tmp_path, capsys):
+    scores = [{"responses": n, "accuracy": v, "signature": "pope|x"} for n, v in {"a": 0.1, "b": 0.2}.items()]
+    (tmp_path / "first.json").write_text(json.dumps(scores))
+    file = mark(make(rows, tmp_path), ["valid"] * 4 + ["not valid"])
+    assert cli.main(["reliability", str(tmp_path / "first.json"), "--content", str(file)]) == 0
+    assert "content: 4 of 5 rows are valid" in capsys.readouterr().out
+    other = make(rows, tmp_path / "other", "--marks", "agree")
+    assert (
+        cli.main(["reliability", str(tmp_path / "first.json"), "--content", str(mark(other, ["agree"] * 5))])
+        == 2
+    )
+    assert "expected one made with --marks valid" in capsys.readouterr().err
+
+
+def test_unmarked_rows_are_an_error_or_left_out_and_counted(rows, tmp_path, capsys):
+    file = mark(make(rows, tmp_path), ["valid", "", "", "not valid", "valid"])
+    assert cli.main(["review", "read", str(file)]) == 2
+    assert "2 of the 5 rows of" in capsys.readouterr().err
+    assert cli.main(["review", "read", str(file), "--allow-unmarked"]) == 0
+    out = capsys.readouterr().out
+    assert "2 rows without a mark are left out" in out and "66.7 %" in out
+
+
+def test_a_sheet_that_nobody_marked(rows, tmp_path):
+    with pytest.raises(ValueError, match="5 of the 5 rows of .* have no mark: 1, 2, 3, 4, 5"):
+        read_sheet(make(rows, tmp_path) / "sheet.csv", allow_unmarked=True)
+
+
+def test_a_foreign_row(rows, tmp_path):
+    other = table(make(rows, tmp_path / "other", "--seed", "9") / "sheet.csv")
+
+    def swap(found):
+        return [*found[:-1], other[-1] | {"mark": "valid"}]
+
+    with pytest.raises(
+        ValueError, match="row 6 of the file is of the sheet 'valid-.*-5', the others of 'valid-"
+    ):
+        read_sheet(mark(make(rows, tmp_path), ["valid"] * 5, swap))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows[:-2], "lacks 2 of the 5 rows of the sheet valid-.*: 4, 5"),
+        (lambda rows: [*rows, rows[0]], "row 7 of the file is row 1, which stands there already"),
+        (
+            lambda rows: [*rows[:-1], rows[-1] | {"row": "6"}],
+            "row is '6'; the sheet valid-.* has the rows 1 to 5",
+        ),
+        (lambda rows: [*rows[:-1], rows[-1] | {"row": "5.0"}], "row is '5.0'"),
+        (
+            lambda rows: [*rows[:-1], rows[-1] | {"mark": "perhaps"}],
+            "the mark is 'perhaps'; expected 'valid' or",
+        ),
+        (lambda rows: [row | {"sheet": "x"} for row in rows], "sheet is 'x'; expected a sheet that"),
+        (lambda rows: [{"row": row["row"]} for row in rows], "has no column sheet or mark"),
+    ],
+)
+def test_sheets_that_are_not_whole(rows, tmp_path, change, message):
+    with pytest.raises(ValueError, match=message):
+        read_sheet(mark(make(rows, tmp_path), ["valid"] * 5, change))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "has no column sheet"),
+        (b"\xff\xfe\x00", "no CSV in UTF-8"),
+        (b'"sheet","row","mark"\n"open', "no CSV in UTF-8"),
+        (b"sheet,row,mark\nvalid-00000000-1,1\n", "row 2 of the file has 2 cells; expected 3"),
+        (b"sheet,row,mark\n", "sheet is ''"),
+    ],
+)
+def test_what_is_no_sheet(tmp_path, content, message):
+    (tmp_path / "sheet.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_sheet(tmp_path / "sheet.csv")
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        read_sheet(tmp_path / "sheet.csv")
+
+
+# THRONE, supplement, Table 3: rows (responses), judgements, errors.
+AGREED = Stratum(38350, 157, 4)
+THRONE_ALONE = Stratum(16650, 376, 30)
+CHAIR_ALONE = Stratum(16650, 477, 111)
+
+
+def test_the_error_rates_of_table_3():
+    """CHAIR's 8.8 % as printed. THRONE's counts give 4.2 %, as does the paper's own formula; it prints 4.3 %."""
+    chair, throne = (error_rate([AGREED, alone]) for alone in (CHAIR_ALONE, THRONE_ALONE))
+    assert f"{chair['value']:.1%}" == "8.8%"
+    assert f"{throne['value']:.1%}" == "4.2%"
+    assert pytest.approx(throne["value"], abs=0.0005) == 0.697 * 0.025 + 0.303 * 0.080
+    assert throne["value"] == pytest.approx(0.043, abs=0.0012)
+    for found in (chair, throne):
+        assert 0 < found["low"] < found["value"] < found["high"] < 1
+    assert throne["high"] < chair["low"]  # the difference between the methods is no accident of the sample
+
+
+def test_one_stratum_is_wilson_and_none_is_an_error():
+    assert error_rate([Stratum(10, 20, 3)]) == pytest.approx(
+        dict(zip(("value", "low", "high"), (0.15, *wilson(3, 20)), strict=True))
+    )
+    for bad in ([], [Stratum(0, 1, 0)], [Stratum(1, 0, 0)], [Stratum(1, 2, 3)]):
+        with pytest.raises(ValueError, match="expected"):
+            error_rate(bad)
+
+
+def test_table_3_from_a_sheet(tmp_path, capsys):
+    """A tenth of Table 3's shape: 70 rows agreed and 30 not; 1 of 10 and 3 of 10 wrong: 0.7 * 0.1 + 0.3 * 0.3."""
+    found = [
+        {"id": i, "question": "q", "answer": "a", "methods": "agree" if i < 70 else "differ"}
+        for i in range(100)
+    ]
+    source = write(tmp_path / "rows.jsonl", found)
+    folder = make(source, tmp_path, "--stratum", "methods", "--marks", "agree", sample="10")
+    marks = ["disagree"] + ["agree"] * 9 + ["disagree"] * 3 + ["agree"] * 7
+    assert cli.main(["review", "read", str(mark(folder, marks))]) == 0
+    out = capsys.readouterr().out
+    assert "error rate over all rows: 16.0 %" in out and "70.0" in out and "30.0" in out
+
+
+def test_a_stratum_whose_size_is_lost(tmp_path):
+    found = [{"id": i, "question": "q", "answer": "a", "kind": "x"} for i in range(4)]
+    folder = make(
+        write(tmp_path / "rows.jsonl", found), tmp_path, "--stratum", "kind", "--marks", "agree", sample="4"
+    )
+    file = mark(folder, ["agree"] * 4, lambda rows: [*rows[:-1], rows[-1] | {"stratum_rows": "many"}])
+    with pytest.raises(ValueError, match="expected the one number of rows"):
+        read_sheet(file).strata()
