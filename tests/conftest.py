@@ -13,6 +13,7 @@ import pytest
 
 from halluscope.judges import weights
 from halluscope.judges.causal import CausalJudge
+from tests.standin_hub import StandInHub
 
 TESTS = Path(__file__).parent
 
@@ -71,6 +72,14 @@ def browser(tmp_path: Path):
     service = webdriver.ChromeService(shutil.which("chromedriver"))
     with webdriver.Chrome(options=options, service=service) as driver:
         yield driver
+
+
+@pytest.fixture
+def hub():
+    """A stand-in for the Hub on loopback; its `environment` is that of a process that uses it."""
+    standin = StandInHub()
+    yield standin
+    standin.close()
 
 
 @pytest.fixture(autouse=True)

@@ -43,13 +43,5 @@ class HallusionBench(module.Module):
     about, bibtex = _ABOUT, _BIBTEX
     links = ["https://arxiv.org/abs/2310.14566", "https://github.com/tianyi-lab/HallusionBench"]
     row = {"predictions": datasets.Value("string"), "references": _ROW}
+    read_row = staticmethod(lambda row, where: read(row, where).row)
     score = staticmethod(hallusionbench.compute)
-
-    def add(self, *, prediction=None, reference=None, **more):
-        """Add an answer and its row; evaluate would refuse a row with a null or a further column."""
-        super().add(prediction=prediction, reference=read(reference, "reference").row, **more)
-
-    def add_batch(self, *, predictions=None, references=None, **more):
-        """Add answers and their rows."""
-        known = [read(row, f"references[{number}]").row for number, row in enumerate(references or [])]
-        super().add_batch(predictions=predictions, references=known, **more)

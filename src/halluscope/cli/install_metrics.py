@@ -1,0 +1,22 @@
+"""`halluscope install-metrics`: so that evaluate.load("throne") works by the bare name."""
+
+import argparse
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--list", action="store_true", help="only show what is there")
+    which.add_argument("--remove", action="store_true", help="remove what this command put there")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Put the metrics into evaluate's module cache, list or remove them."""
+    from halluscope.hub import installed
+
+    if options.remove:
+        print(f"removed: {', '.join(installed.remove()) or 'nothing was there'}")
+        return
+    print("\n".join(map(str, installed.listed() if options.list else installed.install())))
+    print(f"in {installed.cache()}")

@@ -1,0 +1,95 @@
+"""`halluscope publish`: datasets and metrics to the Hub; a dry run unless --upload is there."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from halluscope.errors import BuildError, HubError
+from halluscope.hub.publication import Publication
+
+EVERY = "all"
+
+Of = TypeVar("Of")
+To = TypeVar("To")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    kinds = parser.add_subparsers(required=True, metavar="KIND")
+    dataset = kinds.add_parser("dataset", help="a dataset that `halluscope build` made")
+    _add_shared(dataset)
+    dataset.add_argument(
+        "--folder", type=Path, metavar="DIR", help="where it was built (default: where builds go)"
+    )
+    dataset.add_argument("--subset", action="store_true", help="publish also what is not the whole dataset")
+    dataset.set_defaults(run=_run_dataset)
+    metric = kinds.add_parser("metric", help="a metric, as a Space that evaluate loads and people try")
+    _add_shared(metric)
+    metric.set_defaults(run=_run_metric)
+
+
+def _add_shared(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    option("names", nargs="+", metavar="NAME", help=f"such as throne_coco or throne; {EVERY!r} for each one")
+    option("--org", required=True, help="the organization, or your own name")
+    option("--public", action="store_true", help="make new repositories public (default: private)")
+    option("--upload", action="store_true", help="do it; without this, only show what would happen")
+
+
+def _run_dataset(options: argparse.Namespace) -> None:
+    from halluscope.hub import dataset
+
+    unlicensed = dataset.unlicensed() if EVERY in options.names else {}
+    for name, why in unlicensed.items():
+        print(f"left out: {name} has no licence ({why})")
+    known = [name for name in dataset.names() if name not in unlicensed]
+    _run(options, known, lambda name: dataset.read(name, options.org, _place(options, name), options.subset))
+
+
+def _place(options: argparse.Namespace, name: str) -> Path | None:
+    """Where a dataset was built: in the folder that was named, or it is that folder."""
+    folder: Path | None = options.folder
+    return folder if folder is None or (folder / "stats.json").is_file() else folder / name
+
+
+def _run_metric(options: argparse.Namespace) -> None:
+    from halluscope.hub import metric
+
+    _run(options, metric.names(), lambda name: metric.read(name, options.org))
+
+
+def _run(options: argparse.Namespace, known: Sequence[str], read: Callable[[str], Publication]) -> None:
+    """Check everything, then look at the Hub, then show it, and only then change anything."""
+    from halluscope.hub.plan import plan
+    from halluscope.hub.publish import publish
+    from halluscope.hub.remote import Hub
+
+    names = known if EVERY in options.names else list(dict.fromkeys(options.names))
+    publications = _each(names, read)
+    hub = Hub(options.org)
+    looked = {str(one): (one, hub.look(one)) for one in publications}
+    plans = _each(list(looked), lambda name: plan(*looked[name], public=options.public))
+    print("\n".join(map(str, plans)))
+    if not options.upload:
+        print("\nThis was a dry run, nothing was changed. Pass --upload to publish.")
+        return
+    for number, decided in enumerate(plans):
+        try:
+            print(publish(hub, decided), flush=True)
+        except HubError as error:
+            left = ", ".join(str(one.wanted) for one in plans[number + 1 :])
+            raise HubError(f"{error}{f' Not begun: {left}.' if left else ''}") from None
+
+
+def _each(items: Sequence[Of], check: Callable[[Of], To]) -> list[To]:
+    """Check all, and name the problems of all together."""
+    found, problems = [], []
+    for item in items:
+        try:
+            found.append(check(item))
+        except (HubError, BuildError) as error:
+            problems.append(str(error))
+    if problems:
+        raise HubError("\n  ".join(["nothing was published.", *problems] if len(problems) > 1 else problems))
+    return found

@@ -1,0 +1,145 @@
+"""Reads a built dataset for publishing: is it whole, does it fit its spec, may its images be published?"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from datasets import Features
+
+from halluscope.building import built, output
+from halluscope.building import card as cards
+from halluscope.building import spec as specs
+from halluscope.building.fetch import sha256_of
+from halluscope.building.spec import Spec
+from halluscope.errors import HubError
+from halluscope.hub import card
+from halluscope.hub.publication import CARD, Content, Publication
+from halluscope.share import share
+
+FACTS, SPEC, DATA = "stats.json", "spec.toml", "data"
+
+UNLICENSED = "unknown"
+"""The Hub's identifier where no licence is stated."""
+
+
+def names() -> list[str]:
+    """The datasets of this project, by their folders."""
+    return sorted(file.parent.name for file in share("datasets").glob(f"*/{SPEC}"))
+
+
+def unlicensed() -> dict[str, str]:
+    """The datasets that nobody but their authors may publish, each with why."""
+    specs_of = {name: specs.load(name) for name in names()}
+    return {name: spec.license_note for name, spec in specs_of.items() if spec.license == UNLICENSED}
+
+
+def read(name: str, organization: str, folder: Path | None = None, subset: bool = False) -> Publication:
+    """Check a built dataset, and say what its repository shall hold.
+
+    Args:
+        name: of the dataset.
+        organization: who publishes it; the card then says how to load it from there.
+        folder: where it was built (default: where `halluscope build` builds it).
+        subset: publish also what is not the whole dataset as its authors published it.
+
+    Raises:
+        HubError: if there is no such dataset or no licence, it was not built or is stale against its spec, holds
+            images that may not be published, is a subset, or its card lacks what the Hub wants.
+        BuildError: if its files are not those that the builder wrote.
+    """
+    if name not in names():
+        raise HubError(f"There is no dataset {name!r:.80} to publish; expected one of {', '.join(names())}.")
+    spec = specs.load(name)
+    if spec.license == UNLICENSED:
+        raise HubError(
+            f"{name} has no licence, so nobody but its authors may publish it: {spec.license_note} Build it where you "
+            "use it."
+        )
+    folder = folder or output.home(name)
+    again = f"Build it again: {_build(name, spec)} --force."
+    if not (folder / FACTS).is_file() or not (folder / DATA).is_dir():
+        raise HubError(f"{name} was not built in {folder}. Build it first: {_build(name, spec)}.")
+    stats = built.read_stats(folder / FACTS)
+    if stats.get("name") != name:
+        raise HubError(f"{folder} holds {stats.get('name')!r:.80}, expected {name!r}.")
+    if stats.get("spec_sha256") != sha256_of(spec.file) or stats.get("version") != spec.version:
+        raise HubError(
+            f"{folder} is stale: it was built of version {stats.get('version')} by another spec than that of today "
+            f"(version {spec.version}, {spec.file}). {again}"
+        )
+    if not (folder / SPEC).is_file() or (folder / SPEC).read_bytes() != spec.file.read_bytes():
+        raise HubError(f"{folder / SPEC} is not the spec that it was built by. {again}")
+    shards = built.compare(folder, stats["tables"])
+    if foreign := sorted({file for file in (folder / DATA).rglob("*") if file.is_file()} - set(shards)):
+        raise HubError(f"{foreign[0]} is not a file that the builder wrote. {again}")
+    features = {table["config"]: _features(folder, table) for table in stats["tables"]}
+    _check_images(spec, features, again)
+    if stats["subset"] and not subset:
+        raise HubError(
+            f"{folder} is a subset or a changed copy of {name}, not the dataset as published. Pass --subset to "
+            "publish it all the same; its card says so."
+        )
+    text = cards.render(spec, stats, features).replace(f'"datasets/{name}"', f'"{organization}/{name}"')
+    card.check(text, "dataset", f"the card of {name} (dataset_cards/{name}.md)")
+    files: dict[str, Content] = {CARD: text.encode(), SPEC: folder / SPEC, FACTS: folder / FACTS}
+    files |= {file.relative_to(folder).as_posix(): file for file in shards}
+    return Publication(
+        kind="dataset",
+        repository=f"{organization}/{name}",
+        version=spec.version,
+        tag=f"v{spec.version}",
+        files=files,
+        facts=FACTS,
+        version_in=lambda text: _version(name, text),
+        notes=("A subset or a changed copy; its card says so.",) if stats["subset"] else (),
+    )
+
+
+def _build(name: str, spec: Spec) -> str:
+    """The command that builds it; one that is made of another has that one's name in its builder's option."""
+    builders = {script.stem for script in share("builders").glob("*.py")}
+    known = (
+        name
+        if name in builders
+        else next(stem for stem in sorted(builders, reverse=True) if name.startswith(stem))
+    )
+    return f"halluscope build {known}" + (f" --from datasets/{spec.built_from}" if known != name else "")
+
+
+def _version(name: str, text: str) -> str | None:
+    """The version that a stats.json on the Hub speaks of; None if it is not one of this dataset."""
+    try:
+        stats = json.loads(text)
+    except ValueError:
+        return None
+    ours = isinstance(stats, dict) and stats.get("name") == name and isinstance(stats.get("version"), str)
+    return str(stats["version"]) if ours else None
+
+
+def _features(folder: Path, table: Mapping[str, Any]) -> Features:
+    return Features.from_arrow_schema(pq.read_schema(folder / table["shards"][0]["file"]))
+
+
+def _check_images(spec: Spec, features: Mapping[str, Features], again: str) -> None:
+    if spec.publish_images:
+        return
+    for config, columns in features.items():
+        if held := sorted(set(_pictures(columns.arrow_schema))):
+            raise HubError(
+                f"{spec.name} was built with images (column {held[0]!r} of config {config!r}), and its spec does not "
+                f"let them be published: {spec.license_note} {again.removesuffix('.')} --no-images, or from a dataset "
+                "without images."
+            )
+
+
+def _pictures(schema: Any, of: str = "") -> Iterator[str]:
+    """The columns that hold images: by name, or because they hold bytes, however deep."""
+    for field in schema:
+        name = of or field.name
+        if field.name == "image" or pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
+            yield name
+        if pa.types.is_nested(field.type):
+            yield from _pictures([field.type.field(i) for i in range(field.type.num_fields)], name)

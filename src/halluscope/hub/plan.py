@@ -1,0 +1,155 @@
+"""Decides what publishing would change, from what is wanted and what the Hub holds; nothing is asked or sent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from halluscope.errors import HubError
+from halluscope.hub.publication import CARD, Content, Publication, Stored, size
+from halluscope.hub.remote import Held
+
+State = Literal["new", "changed", "same", "deleted"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What publishing would do.
+
+    Attributes:
+        wanted: what the repository shall hold.
+        held: what the Hub holds; None if there is no such repository.
+        public: whether a new repository is to be public.
+        states: what happens to each file.
+        tag: whether the tag is set; False where it is there and its data are the same.
+    """
+
+    wanted: Publication
+    held: Held | None
+    public: bool
+    states: Mapping[str, State]
+    tag: bool
+
+    @property
+    def changed(self) -> dict[str, Content]:
+        """The files to be sent."""
+        return {path: self.wanted.files[path] for path in self._in("new", "changed")}
+
+    @property
+    def deleted(self) -> list[str]:
+        """The files to be deleted."""
+        return self._in("deleted")
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.tag or self.changed or self.deleted)
+
+    def __str__(self) -> str:
+        """For people: what would happen, and each file with its size."""
+        lines = [
+            f"{self.wanted.kind} {self.wanted.repository}, version {self.wanted.version}: {self._summary()}"
+        ]
+        for path, state in sorted(self.states.items()):
+            content = self.wanted.files.get(path)
+            lines.append(f"  {state:8} {_bytes(size(content)) if content is not None else '':>9}  {path}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.wanted.notes)])
+
+    def _summary(self) -> str:
+        if self.idle:
+            return "it is there already, nothing to do"
+        sent = f"{len(self.changed)} files ({_bytes(sum(map(size, self.changed.values())))})"
+        seen = "public" if (self.public if self.held is None else not self.held.private) else "private"
+        where = f"a new {seen} repository" if self.held is None else f"the {seen} repository that is there"
+        parts = [f"{sent} go to {where}"] if self.changed else []
+        parts += [f"{len(self.deleted)} are deleted"] if self.deleted else []
+        parts += [f"tag {self.wanted.tag} is set" if self.tag else f"tag {self.wanted.tag} stays where it is"]
+        return ", ".join(parts)
+
+    def _in(self, *states: State) -> list[str]:
+        return [path for path, state in self.states.items() if state in states]
+
+
+def plan(wanted: Publication, held: Held | None, public: bool = False) -> Plan:
+    """Compare what is wanted with what the Hub holds.
+
+    A version is published once: under its tag, data never change. The card may, on main. What a killed upload left is
+    completed.
+
+    Args:
+        wanted: what the repository shall hold.
+        held: what it holds; None if it does not exist.
+        public: whether a new repository is to be public, and an existing one may be.
+
+    Raises:
+        HubError: if the version is there with other data, a later one is there, the repository holds what this
+            project did not publish, or it is public and `public` is not asked for.
+    """
+    if held is None:
+        return Plan(wanted, None, public, dict.fromkeys(wanted.files, "new"), tag=True)
+    states = _states(wanted, held.main)
+    if held.tagged is not None:
+        if differing := _data(_states(wanted, held.tagged)):
+            raise HubError(
+                f"{wanted.repository} has a version {wanted.version} (tag {wanted.tag}) with other data: "
+                f"{differing[0]} differs{f', and {len(differing) - 1} more' if len(differing) > 1 else ''}. A version "
+                "is published once. Give the changed data a new version"
+                + (", in its spec.toml, and build again." if wanted.kind == "dataset" else ".")
+            )
+        if _data(states):  # main went on to another version
+            return Plan(wanted, held, public, {}, tag=False)
+    elif _data(states):
+        _check_replaceable(wanted, held)
+    decided = Plan(wanted, held, public, states, tag=held.tagged is None)
+    if not held.private and not public and not decided.idle:
+        raise HubError(
+            f"{wanted.repository} is public: what is sent there is seen by all at once. Pass --public if you mean it."
+        )
+    return decided
+
+
+def _check_replaceable(wanted: Publication, held: Held) -> None:
+    """Check that the data on main may be replaced by another version."""
+    data = sorted(set(held.main) - {CARD})
+    if not data:
+        return
+    if held.version is None:
+        raise HubError(
+            f"{wanted.kind} {wanted.repository} holds {data[0]!r}, and no {wanted.facts} of ours: halluscope did not "
+            "publish it, and leaves it alone. Publish under another organization, or delete it on the Hub."
+        )
+    if held.version == wanted.version:
+        raise HubError(
+            f"{wanted.repository} holds version {wanted.version} with other data, without the tag {wanted.tag}: an "
+            "upload was interrupted, and the data have changed since. Give the changed data a new version."
+        )
+    if _ordered(held.version) > _ordered(wanted.version):
+        raise HubError(
+            f"{wanted.repository} holds version {held.version}, later than {wanted.version}. Publish from a newer "
+            "checkout."
+        )
+
+
+def _states(wanted: Publication, there: Mapping[str, Stored]) -> dict[str, State]:
+    states: dict[str, State] = {}
+    for path, content in wanted.files.items():
+        stored = there.get(path)
+        states[path] = "new" if stored is None else "same" if stored.holds(content) else "changed"
+    return states | dict.fromkeys(set(there) - set(wanted.files), "deleted")
+
+
+def _data(states: Mapping[str, State]) -> list[str]:
+    """The files that differ, the card aside."""
+    return sorted(path for path, state in states.items() if state != "same" and path != CARD)
+
+
+def _ordered(version: str) -> list[tuple[bool, int, str]]:
+    """A key by which versions are ordered, number by number."""
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in version.split(".")]
+
+
+def _bytes(count: int) -> str:
+    """A size for people."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} B"

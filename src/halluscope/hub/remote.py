@@ -1,0 +1,197 @@
+"""The Hub as one organization's member sees it: what a repository holds, and how it is changed.
+
+Only this module talks to the Hub. What goes wrong there ends in a `HubError` that says what was being done; the token
+is taken from where `huggingface_hub` keeps it (HF_TOKEN, or `hf auth login`) and stands in no message.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from halluscope.errors import HubError
+from halluscope.hub.publication import Content, Publication, Stored
+
+OWN = ".gitattributes"
+"""The file that the Hub itself adds to a repository."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the Hub holds of a publication.
+
+    Attributes:
+        head: the commit of main.
+        private: whether only members see it.
+        main: its files, without the Hub's own.
+        version: of what main holds, looked up where the tag is not there; None if that is not ours.
+        tagged: the files under the publication's tag; None without such a tag.
+    """
+
+    head: str
+    private: bool
+    main: Mapping[str, Stored]
+    version: str | None
+    tagged: Mapping[str, Stored] | None
+
+
+class Hub:
+    """The Hub, with the user's token."""
+
+    def __init__(self, organization: str) -> None:
+        """Log in, and check that the organization is one's own.
+
+        Raises:
+            HubError: for no token, a refused one, one that cannot write, or an organization that is not the user's.
+        """
+        from huggingface_hub import HfApi, get_token
+
+        self._token = get_token()
+        if not self._token:
+            raise HubError(
+                "There is no token for the Hub. Log in with `hf auth login`, or set HF_TOKEN, to one that may write "
+                "(https://huggingface.co/settings/tokens)."
+            )
+        if not (self._token.isascii() and self._token.isprintable()):
+            raise HubError(
+                "The token holds characters that no token has. Copy it again, into HF_TOKEN or by `hf auth login`."
+            )
+        self._api = HfApi(token=self._token)
+        with self._asking("asking who you are"):
+            me: dict[str, Any] = self._api.whoami()
+        mine = [me["name"], *(group["name"] for group in me.get("orgs", []))]
+        if organization not in mine:
+            raise HubError(
+                f"The token belongs to {me['name']}, who cannot publish as {organization!r:.80}; expected one of "
+                f"{', '.join(mine)}. Join the organization, or let the token write there."
+            )
+        if me.get("auth", {}).get("accessToken", {}).get("role") == "read":
+            raise HubError(
+                f"The token of {me['name']} may only read. Make one that may write "
+                "(https://huggingface.co/settings/tokens)."
+            )
+
+    def look(self, wanted: Publication) -> Held | None:
+        """What the Hub holds of a publication; None if there is no such repository.
+
+        Raises:
+            HubError: when the name is taken by another kind of repository, or the Hub does not answer.
+        """
+        from huggingface_hub.errors import RepositoryNotFoundError
+
+        where: dict[str, Any] = {"repo_id": wanted.repository, "repo_type": wanted.kind}
+        with self._asking(f"looking for {wanted.repository}"):
+            if self._api.repo_exists(wanted.repository, repo_type="model"):
+                raise HubError(
+                    f"{wanted.repository} is a model on the Hub; a {wanted.kind} of that name beside it would be taken "
+                    "for its own. Publish under another organization, or rename the model."
+                )
+            try:
+                info: Any = self._api.repo_info(**where)
+            except RepositoryNotFoundError:
+                return None
+            if wanted.kind == "space" and info.sdk not in (None, "gradio"):
+                raise HubError(
+                    f"{wanted.repository} is a Space of another kind ({info.sdk}), no metric; expected gradio or a new "
+                    "name."
+                )
+            main = self._files(wanted, info.sha)
+            tagged = any(tag.name == wanted.tag for tag in self._api.list_repo_refs(**where).tags)
+            return Held(
+                head=info.sha,
+                private=bool(info.private),
+                main=main,
+                tagged=self._files(wanted, wanted.tag) if tagged else None,
+                version=None if tagged or wanted.facts not in main else self._version(wanted, info.sha),
+            )
+
+    def create(self, wanted: Publication, private: bool) -> None:
+        """Make an empty repository."""
+        with self._asking(f"creating {wanted.kind} {wanted.repository}"):
+            self._api.create_repo(
+                wanted.repository,
+                repo_type=wanted.kind,
+                private=private,
+                space_sdk="gradio" if wanted.kind == "space" else None,
+            )
+
+    def commit(
+        self, wanted: Publication, head: str, files: Mapping[str, Content], deleted: Sequence[str]
+    ) -> str:
+        """Change files of main in one commit, all of them or none.
+
+        Large files are stored first; those that got there before a failure are not sent again.
+
+        Returns:
+            The commit.
+
+        Raises:
+            HubError: also when main is no longer at `head`.
+        """
+        from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+        operations: list[Any] = [
+            *(CommitOperationAdd(path, content) for path, content in files.items()),
+            *(CommitOperationDelete(path, is_folder=False) for path in deleted),
+        ]
+        with self._asking(f"uploading to {wanted.kind} {wanted.repository}"):
+            done = self._api.create_commit(
+                wanted.repository,
+                operations,
+                commit_message=f"{wanted.repository.partition('/')[2]} {wanted.version}",
+                repo_type=wanted.kind,
+                parent_commit=head,
+            )
+            return str(done.oid)
+
+    def tag(self, wanted: Publication, head: str) -> None:
+        """Name a commit by the publication's tag."""
+        with self._asking(f"tagging {wanted.kind} {wanted.repository} as {wanted.tag}"):
+            self._api.create_tag(wanted.repository, tag=wanted.tag, revision=head, repo_type=wanted.kind)
+
+    def _files(self, wanted: Publication, revision: str) -> dict[str, Stored]:
+        from huggingface_hub.hf_api import RepoFile
+
+        tree = self._api.list_repo_tree(
+            wanted.repository, recursive=True, revision=revision, repo_type=wanted.kind
+        )
+        return {
+            entry.path: Stored(entry.size, entry.blob_id, entry.lfs.sha256 if entry.lfs else None)
+            for entry in tree
+            if isinstance(entry, RepoFile) and entry.path != OWN
+        }
+
+    def _version(self, wanted: Publication, revision: str) -> str | None:
+        with TemporaryDirectory() as folder:
+            file = self._api.hf_hub_download(
+                wanted.repository, wanted.facts, repo_type=wanted.kind, revision=revision, local_dir=folder
+            )
+            return wanted.version_in(Path(file).read_text(encoding="utf-8", errors="replace"))
+
+    @contextmanager
+    def _asking(self, doing: str) -> Iterator[None]:
+        """Turn what the library raises (its own, httpx's, urllib3's, the system's) into one plain error."""
+        try:
+            yield
+        except HubError:
+            raise
+        except Exception as error:
+            answers = (getattr(one, "response", None) for one in (error, error.__cause__))
+            status = next((answer.status_code for answer in answers if answer is not None), None)
+            said = " ".join(str(error).split()).replace(self._token, "[the token]")
+            raise HubError(
+                f"The Hub: {doing} failed. {_ADVICE.get(status or 0, _AGAIN)} It said: {said:.500}"
+            ) from None
+
+
+_AGAIN = "Repeat the same command when that is mended; what is there already is not sent again."
+
+_ADVICE = {
+    401: "The token is refused: it is not known, or has expired. Log in again with `hf auth login`, or mend HF_TOKEN.",
+    402: "The Hub wants to be paid for that: a gradio Space needs a paid plan (https://huggingface.co/pricing).",
+    403: "The token may not do that. Let it write to this organization (https://huggingface.co/settings/tokens).",
+    409: "It was changed by someone else meanwhile. Look at it, and repeat the same command.",
+    412: "It was changed by someone else meanwhile. Look at it, and repeat the same command.",
+}

@@ -1,0 +1,122 @@
+"""A small copy of every dataset, built by its real builder from input that is made here."""
+
+import json
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PIL import Image as Pillow
+
+from halluscope.records.object_questions import SAMPLINGS
+from halluscope.share import share
+
+OBJECTS = [["person", "cup"], [], ["dog"]]
+"""What is in the images of throne_coco, in the order of its rows."""
+
+
+def build(name: str, folder: Path, **options: Any) -> Path:
+    """Build a dataset as folder/name, and what it is made of beside it."""
+    inputs = folder / f"{name}-inputs"
+    inputs.mkdir(parents=True, exist_ok=True)
+    return BUILDS[name](inputs, folder / name, {"subset": True} | options)
+
+
+def _builder(name: str) -> Callable[..., Path]:
+    return runpy.run_path(str(share("builders", f"{name}.py")))["build"]
+
+
+def _coco(classes: dict[int, str], file_name: str) -> dict[str, Any]:
+    ids = list(classes)
+    cells = [(10, ids[0]), (10, ids[1]), (30, ids[2])]
+    return {
+        "images": [
+            {"id": i, "file_name": file_name.format(i), "width": 8, "height": 6} for i in (10, 20, 30)
+        ],
+        "annotations": [
+            {"id": n, "image_id": image, "category_id": category, "iscrowd": 0, "bbox": [0, 0, 3, 3]}
+            for n, (image, category) in enumerate(cells)
+        ],
+        "categories": [{"id": i, "name": name} for i, name in classes.items()],
+    }
+
+
+def _throne_coco(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    content = _coco({1: "person", 47: "cup", 18: "dog"}, "{:012d}.jpg")
+    (inputs / "instances_val2017.json").write_text(json.dumps(content))
+    (inputs / "val2017").mkdir(exist_ok=True)
+    for image in content["images"]:
+        Pillow.effect_noise((8, 6), image["id"]).convert("RGB").save(inputs / "val2017" / image["file_name"])
+    options = {"with_images": False} | options
+    return _builder("throne_coco")(inputs, inputs if options["with_images"] else None, out, **options)
+
+
+def _throne_objects365(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    content = _coco({1: "Person", 2: "Sneakers", 3: "Chair"}, "images/v1/patch0/objects365_v1_{:08d}.jpg")
+    (inputs / "zhiyuan_objv2_val.json").write_text(json.dumps(content))
+    (inputs / "names.csv").write_text("1,Person,Person\n2,Sneakers,Sneakers\n3,Chair,Chair\n")
+    (inputs / "ids.txt").write_text("10\n30\n")
+    paths = inputs / "zhiyuan_objv2_val.json", None, inputs / "names.csv", inputs / "ids.txt"
+    return _builder("throne_objects365")(*paths, out, **{"with_images": False} | options)
+
+
+def _pope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    for config, prefix in {"coco": "coco_pope", "aokvqa": "aokvqa_pope_seem", "gqa": "gqa_pope_seem"}.items():
+        for sampling in SAMPLINGS:
+            rows = [
+                {
+                    "question_id": n,
+                    "image": "COCO_val2014_000000000010.jpg" if config != "gqa" else "10.jpg",
+                    "text": f"Is there a {thing} in the image?",
+                    "label": "no" if n % 2 else "yes",
+                }
+                for n, thing in enumerate(("dog", "cat", "cup", "bus", "bench", "kite"))
+            ]
+            (inputs / f"{prefix}_{sampling}.json").write_text("\n".join(map(json.dumps, rows)))
+    return _builder("pope")(inputs, out, **options)
+
+
+def _pope_c(of: str) -> Callable[[Path, Path, dict[str, Any]], Path]:
+    def build_it(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+        return _builder("pope_c")(build(of, inputs), out, **options)
+
+    return build_it
+
+
+def _hallusionbench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    rows = [
+        {
+            "category": "VS",
+            "subcategory": "chart",
+            "visual_input": str(figure),
+            "set_id": "0",
+            "figure_id": str(figure),
+        }
+        | {"sample_note": "bars", "question_id": "0", "question": "Are there more red than blue bars?"}
+        | {"gt_answer_details": "As the bars show.", "gt_answer": answer}
+        | {"filename": f"./hallusion_bench/VS/chart/0_{figure}.png" if figure else None}
+        for figure, answer in enumerate("110")
+    ]
+    (inputs / "HallusionBench.json").write_text(json.dumps(rows))
+    return _builder("hallusionbench")(inputs, None, out, **options)
+
+
+def _hqh(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    types = ("existence", "count", "attribute", "action", "relation", "comparison", "environment", "OCR")
+    rows = [
+        {"id": n, "image_id": 10, "question": f"What about its {kind}?", "answer": "two dogs", "type": kind}
+        for n, kind in enumerate(types)
+    ]
+    (inputs / "HQH.json").write_text(json.dumps(rows))
+    return _builder("hqh")(inputs, None, None, out, **options)
+
+
+BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
+    "throne_coco": _throne_coco,
+    "throne_objects365": _throne_objects365,
+    "pope": _pope,
+    "pope_c": _pope_c("throne_coco"),
+    "pope_c_objects365": _pope_c("throne_objects365"),
+    "hallusionbench": _hallusionbench,
+    "hqh": _hqh,
+}

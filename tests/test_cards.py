@@ -1,0 +1,206 @@
+"""The cards of every dataset and metric: what the Hub's validator asks for, and that what they say runs."""
+
+import json
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import evaluate
+import pytest
+import yaml
+from huggingface_hub import DatasetCard, DatasetCardData, SpaceCard, SpaceCardData
+from markdown_it import MarkdownIt
+
+from halluscope.building import card as cards
+from halluscope.building import spec as specs
+from halluscope.errors import HubError
+from halluscope.hub import card, dataset, metric
+from halluscope.share import share
+from tests import small_datasets
+
+SECTIONS = ["Columns", "Counts", "Licence", "Sources", "Limits", "Citation"]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small copy of every dataset."""
+    folder = tmp_path_factory.mktemp("built")
+    for name in small_datasets.BUILDS:
+        small_datasets.build(name, folder)
+    return folder
+
+
+def code(text: str) -> str:
+    """The first example of a card."""
+    return re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
+
+
+@pytest.mark.parametrize("name", dataset.names())
+def test_a_dataset_card_is_what_the_hub_accepts(name: str, built: Path) -> None:
+    text = (built / name / "README.md").read_text()
+    card.check(text, "dataset", name)
+    loaded = DatasetCard(text)
+    assert isinstance(loaded.data, DatasetCardData)
+    assert loaded.data.license == specs.load(name).license
+    assert loaded.data.language == ["en"] and loaded.data.size_categories == ["n<1K"]
+    assert "{{" not in text and "{%" not in text and "\n\n\n\n" not in text
+    stats = json.loads((built / name / "stats.json").read_text())
+    assert [of["config_name"] for of in loaded.data.configs] == list(
+        dict.fromkeys(t["config"] for t in stats["tables"])
+    )
+
+
+@pytest.mark.parametrize("name", dataset.names())
+def test_a_dataset_card_tells_a_visitor_what_matters(name: str, built: Path) -> None:
+    text = (built / name / "README.md").read_text()
+    headings = [heading.rstrip("s") for heading in re.findall(r"^## (.+)$", text, re.MULTILINE)]
+    assert [heading for heading in headings if heading in [s.rstrip("s") for s in SECTIONS]] == [
+        section.rstrip("s") for section in SECTIONS
+    ]
+    assert "@inproceedings{" in text or "@article{" in text
+    stats = json.loads((built / name / "stats.json").read_text())
+    for table in stats["tables"]:  # every column has its row in a table
+        for column in table["columns"]:
+            assert re.search(rf"^\| `{column}` \| ", text, re.MULTILINE), column
+
+
+@pytest.mark.parametrize("name", metric.names())
+def test_a_metric_card_is_what_the_hub_accepts(name: str) -> None:
+    text = share("metrics", name, "README.md").read_text()
+    card.check(text, "space", name)
+    loaded = SpaceCard(text)
+    assert isinstance(loaded.data, SpaceCardData)
+    assert loaded.data.license == "apache-2.0" and loaded.data.sdk == "gradio"
+    for said in ("```bibtex", "**Limits.**", "pip install", "predictions", "signature"):
+        assert said in text, said
+
+
+@pytest.mark.parametrize(
+    "name", [*(f"dataset {n}" for n in dataset.names()), *(f"metric {n}" for n in metric.names())]
+)
+def test_markdown_is_whole(name: str, built: Path) -> None:
+    """Each table is read as one: no line of it is left outside as text."""
+    kind, _, of = name.partition(" ")
+    text = (built / of if kind == "dataset" else share("metrics", of)).joinpath("README.md").read_text()
+    tokens = MarkdownIt("commonmark").enable("table").parse(text.split("---\n", 2)[2])
+    paragraphs = [token.content for token in tokens if token.type == "inline"]
+    rows = [
+        line for line in re.sub(r"```.*?```", "", text, flags=re.DOTALL).splitlines() if line.startswith("|")
+    ]
+    assert rows and not [one for one in paragraphs if re.search(r"^\|", one, re.MULTILINE)]
+
+
+def test_a_card_in_a_browser(built: Path, tmp_path: Path, browser: Any) -> None:
+    prose = (built / "pope" / "README.md").read_text().split("---\n", 2)[2]
+    page = tmp_path / "card.html"
+    page.write_text(f"<meta charset=utf-8>{MarkdownIt('commonmark').enable('table').render(prose)}")
+    browser.get(page.as_uri())
+    assert browser.find_element("tag name", "h1").text == "POPE"
+    heads = [table.text.splitlines()[0] for table in browser.find_elements("tag name", "table")]
+    assert [head.split()[0] for head in heads] == ["column", "config", "config", "source"]
+    assert not [cell.text for cell in browser.find_elements("tag name", "td") if "|" in cell.text]
+    links = [link.get_attribute("href") for link in browser.find_elements("tag name", "a")]
+    assert links == [source.url for source in specs.load("pope").sources.values()]
+
+
+TEXTS = ["A person drinks from a cup.", "A lawn.", "A dog."]
+
+
+@pytest.mark.parametrize("name", [name for name in dataset.names() if name != "hqh"])
+def test_a_dataset_cards_example_runs(
+    name: str, built: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    load = evaluate.load
+    monkeypatch.setattr(evaluate, "load", lambda bare: load(str(share("metrics", bare))))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path))
+    example = code((built / name / "README.md").read_text())
+    assert f'"datasets/{name}"' in example
+    example = example.replace(f'"datasets/{name}"', f'"{built / name}"').replace('"flan-t5"', '"lexical"')
+    *setup, last = example.strip().splitlines()
+    script = tmp_path / "example.py"
+    script.write_text("\n".join([*setup, f"result = {last}"]))
+    rows = json.loads((built / name / "stats.json").read_text())["tables"][0]["rows"]
+    given = {"replies": ["Yes."] * rows, "texts": TEXTS[:rows], "answers": ["Yes."] * rows}
+    result = runpy.run_path(str(script), init_globals=given)["result"]
+    assert re.search(r"version:\d", result["signature"])
+
+
+@pytest.mark.parametrize("name", ["throne", "pope"])
+def test_a_metric_cards_example_gives_what_it_says(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    example = code(share("metrics", name, "README.md").read_text())
+    script, asked = re.subn(
+        r"^(result\[.*\])  # ([\d.]+)$", r"said.append((\1, \2))", example, flags=re.MULTILINE
+    )
+    assert asked == 2 and f'evaluate.load("metrics/{name}")' in example
+    (tmp_path / "example.py").write_text(script)
+    monkeypatch.chdir(share("metrics").parent)
+    said: list[tuple[float, float]] = []
+    runpy.run_path(str(tmp_path / "example.py"), init_globals={"said": said})
+    assert len(said) == 2
+    for found, expected in said:
+        assert found == pytest.approx(expected, abs=0.0005)
+
+
+@pytest.mark.parametrize(
+    ("rows", "size"),
+    [(1, "n<1K"), (999, "n<1K"), (1000, "1K<n<10K"), (9999, "1K<n<10K"), (405_000, "100K<n<1M")],
+)
+def test_size_categories(rows: int, size: str) -> None:
+    assert cards._size(rows) == size
+    assert size in card.terms()["size_categories"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("license: apache-2.0\n", "", "it names no license"),
+        ("license: apache-2.0", "license: Apache", "license is 'Apache'"),
+        ("sdk: gradio", "sdk: streamlit", "sdk is 'streamlit', expected 'gradio'"),
+        ("sdk_version: 6.31.0", "sdk_version: newest", "sdk_version is 'newest'"),
+        ('python_version: "3.11"', "python_version: 3.10", "python_version is"),
+        ('python_version: "3.11"\n', "", "python_version is None"),
+        ("app_file: app.py\n", "", "app_file is None"),
+        ("short_description: ", f"short_description: {'long ' * 12}", "longer than 60 characters"),
+        ("colorFrom: blue", "colorFrom: mauve", "colorFrom is 'mauve'"),
+        ("tags: [evaluate, metric, ", "tags: [", "tags lacks evaluate and metric"),
+        ("title: THRONE\n", "", "title is missing"),
+        ("title: THRONE\n", "title: [\n", "no metadata that can be read"),
+    ],
+)
+def test_what_a_metric_card_lacks_is_named(old: str, new: str, message: str) -> None:
+    text = share("metrics", "throne", "README.md").read_text()
+    assert text.count(old) == 1
+    with pytest.raises(HubError, match=re.escape(message)):
+        card.check(text.replace(old, new), "space", "here")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("license", None, "it names no license"),
+        ("task_categories", ["looking"], "task_categories holds 'looking'"),
+        ("language", "en", "language is 'en', expected a list"),
+        ("language", ["English"], "language holds 'English'"),
+        ("size_categories", ["small"], "size_categories holds 'small'"),
+        ("configs", None, "configs is missing"),
+    ],
+)
+def test_what_a_dataset_card_lacks_is_named(key: str, value: Any, message: str, built: Path) -> None:
+    text = (built / "throne_coco" / "README.md").read_text()
+    _, front, prose = text.split("---\n", 2)
+    data = yaml.safe_load(front) | {key: value}
+    with pytest.raises(HubError, match=re.escape(message)):
+        card.check(f"---\n{yaml.safe_dump(data)}---\n{prose}", "dataset", "here")
+
+
+def test_new_pope_questions_have_a_card(built: Path, tmp_path: Path) -> None:
+    """They are under the terms of somebody's annotations: "other", which the Hub wants named."""
+    builder = runpy.run_path(str(share("builders", "pope.py")))["build"]
+    annotations = built / "throne_coco-inputs" / "instances_val2017.json"
+    out = builder(out=tmp_path / "out", from_annotations=annotations, images_count=2, objects=1)
+    text = (out / "README.md").read_text()
+    card.check(text, "dataset", "pope")
+    assert DatasetCard(text).data.license_name == "terms-of-the-annotations"

@@ -1,0 +1,271 @@
+"""Metric Spaces: each metrics/<name>/app.py by itself, served on loopback, and in a browser."""
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from halluscope import __version__
+from halluscope.hub import metric
+from halluscope.metrics import throne
+from halluscope.share import checkout, share
+from halluscope.space import JSON_LINES, LINES, Box, Page
+
+NAMES = metric.names()
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore:{of}")  # gradio's own use of pandas
+    for of in (".future.no_silent_downcasting", "The copy keyword is deprecated")
+]
+
+HOSTILE = "<img src=x onerror=\"document.title='taken'\">"
+
+
+def page(name: str) -> Page:
+    return runpy.run_path(str(share("metrics", name, "app.py")))["page"]
+
+
+def first(page: Page) -> list[str]:
+    """What is chosen unless a visitor chooses otherwise."""
+    return [next(iter(choice.values)) for choice in page.choices.values()]
+
+
+@pytest.fixture(scope="module")
+def served():
+    """THRONE's page on a port of loopback; gradio may tell nobody."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("GRADIO_ANALYTICS_ENABLED", "False")
+    patch.setenv("NO_PROXY", "*")
+    patch.setattr(
+        "gradio.analytics.version_check", lambda: pytest.fail("gradio asked for its newest version")
+    )
+    blocks = page("throne").blocks()
+    _, url, _ = blocks.launch(prevent_thread_lock=True, quiet=True, share=False, ssr_mode=False)
+    yield url
+    blocks.close()
+    patch.undo()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_example_scores_without_a_network(name):
+    shown = page(name)
+    figures, rows, signature, message = shown.answer(
+        LINES, shown.predictions.example, shown.references.example, *first(shown)
+    )
+    assert figures, message
+    assert signature.startswith(f"{name}|") and signature.endswith(f"version:{__version__}")
+    assert "expected the benchmark's" in message or not message
+    assert bool(rows) is (shown.each is not None)
+    assert all(len(row) == len(rows[0]) for row in rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_can_be_drawn(name):
+    config = page(name).blocks().get_config_file()
+    assert config["analytics_enabled"] is False
+    assert [one["api_name"] for one in config["dependencies"]] == ["score"]
+
+
+def test_the_page_scores_as_the_package_does():
+    shown = page("throne")
+    texts = ["A dog on a couch.", "", "Two cats."]
+    objects = [["dog"], [], ["cat", "couch"]]
+    expected = throne.compute(texts, objects, judges="lexical", bootstrap=1000, per_image=True)
+    lines = ["\n".join(texts) + "\n", "dog\n\ncat, couch"]
+    rows = [
+        "\n".join(json.dumps({"image_id": n, "caption": text}) for n, text in enumerate(texts)),
+        "\n".join(map(json.dumps, objects)),
+    ]
+    for form, pasted in ((LINES, lines), (JSON_LINES, rows)):
+        figures, each, signature, message = shown.answer(form, *pasted, *first(shown))
+        assert signature == expected["signature"] and not message
+        assert ["f0.5_cls", f"{expected['f0.5_cls']:.4f}"] in figures
+        assert ["undefined_classes", str(expected["undefined_classes"])] in figures
+        low, high = expected["interval"]["f0.5_cls"]
+        assert ["interval/f0.5_cls", f"{low:.4f} to {high:.4f}"] in figures
+        assert each == [
+            ["line", "found", "hallucinated", "missed"],
+            ["1", "dog", "couch", ""],
+            ["2", "", "", ""],
+            ["3", "cat", "", "couch"],
+        ]
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "predictions", "references", "message"),
+    [
+        ("throne", LINES, "a dog\na cat", "dog", "There are 2 predictions and 1 references"),
+        ("throne", LINES, "", "", "predictions is empty"),
+        ("throne", LINES, "a dog", "unicorn", "'unicorn'"),
+        (
+            "throne",
+            JSON_LINES,
+            "a dog",
+            "[]",
+            "Descriptions, an image a line, line 1: 'a dog' cannot be read",
+        ),
+        ("throne", JSON_LINES, '{"id": 1}', "[]", "has none of the keys caption, response, text; it has id"),
+        ("throne", LINES, "x" * 5_000_001, "", "5,000,001 characters; this page takes 5,000,000"),
+        ("hqm", LINES, "0.1\nmany\n0.3", "0.1\n0.2\n0.3", "line 2: 'many' cannot be read"),
+        ("hallusionbench", LINES, "Yes", "Yes", "line 1: 'Yes' cannot be read"),
+    ],
+)
+def test_bad_input_is_a_message(name, form, predictions, references, message):
+    shown = page(name)
+    figures, rows, signature, said = shown.answer(form, predictions, references, *first(shown))
+    assert message in said and not figures and not rows and not signature
+
+
+def test_a_choice_that_is_not_offered():
+    said = page("pope").answer(LINES, "yes", "yes", "my own rule")[-1]
+    assert "How a reply is read is 'my own rule'; expected one of" in said
+
+
+def test_over_http(served):
+    from gradio_client import Client
+
+    client = Client(served, verbose=False, analytics_enabled=False)
+    figures, each, signature, message = client.predict(LINES, "A dog.", "dog", "COCO's 80", api_name="/score")
+    assert ["precision_all", "1.0000"] in figures["data"] and not message
+    assert signature.startswith("throne|vocabulary:coco|images:1|judges:lexical")
+    assert each["headers"] == ["line", "found", "hallucinated", "missed"] and each["data"] == [
+        ["1", "dog", "", ""]
+    ]
+    assert (
+        "There are 1 predictions and 2"
+        in client.predict(LINES, "A", "\n\n", "COCO's 80", api_name="/score")[-1]
+    )
+
+
+def test_in_a_browser(served, browser):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    def box(name: str):
+        return browser.find_element(By.CSS_SELECTOR, f"#{name} textarea")
+
+    def said(name: str) -> str:
+        return box(name).get_property("value")
+
+    wait = WebDriverWait(browser, 30)
+    browser.get(served)
+    wait.until(lambda _: browser.find_elements(By.CSS_SELECTOR, "#predictions textarea"))
+    assert browser.title == "THRONE" and "frisbee" in said("predictions")
+    browser.find_element(By.ID, "score").click()
+    wait.until(lambda _: said("signature").startswith("throne|vocabulary:coco|images:2"))
+    assert "f0.5_cls" in browser.find_element(By.ID, "figures").text
+
+    box("references").clear()
+    box("references").send_keys(f"{HOSTILE}\ndog")
+    browser.find_element(By.ID, "score").click()
+    wait.until(lambda _: "onerror" in said("message"))
+    assert not browser.find_elements(By.CSS_SELECTOR, "img[src=x]") and browser.title == "THRONE"
+    assert said("signature") == ""
+
+    loaded = browser.execute_script("return performance.getEntriesByType('resource').map(one => one.name)")
+    assert loaded and all(one.startswith((served, "data:", "blob:")) for one in loaded)  # no other server
+
+
+def test_text_that_is_markup_stays_text(browser):
+    """Our metrics let no markup into a result; the page would show it as text all the same."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    def score(predictions, references):
+        return {HOSTILE: 0.5, "each": [{HOSTILE: text} for text in predictions], "signature": references[0]}
+
+    blocks = Page(
+        "A page", "About.", score, Box("Texts", HOSTILE), Box("Truths", HOSTILE), each="each"
+    ).blocks()
+    _, url, _ = blocks.launch(prevent_thread_lock=True, quiet=True, share=False, ssr_mode=False)
+
+    def shown(name: str) -> str:
+        return browser.find_element(By.ID, name).get_property("textContent")
+
+    try:
+        browser.get(url)
+        wait = WebDriverWait(browser, 30)
+        wait.until(lambda _: browser.find_elements(By.ID, "score"))
+        browser.find_element(By.ID, "score").click()
+        wait.until(lambda _: HOSTILE in shown("figures") and shown("rows").count(HOSTILE) >= 2)
+        assert not browser.find_elements(By.CSS_SELECTOR, "img[src=x]") and browser.title == "A page"
+    finally:
+        blocks.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_folder_is_a_space(name):
+    (requirement,) = share("metrics", name, "requirements.txt").read_text().split()
+    package, extras = re.fullmatch(
+        r"(halluscope)(\[[a-z,]+\])?==" + re.escape(__version__), requirement
+    ).groups()
+    assert package == "halluscope"
+    needs = {"chair": "[chair]", "hqm": "[stats]"}
+    assert extras == needs.get(name)
+
+
+@pytest.mark.skipif(checkout() is None, reason="needs a checkout")
+def test_versions_agree():
+    project = tomllib.loads((checkout() / "pyproject.toml").read_text())["project"]
+    assert project["version"] == __version__
+    pinned = dict(
+        line.split("==") for line in (checkout() / "constraints.txt").read_text().split() if "==" in line
+    )
+    for name in NAMES:
+        card = share("metrics", name, "README.md").read_text()
+        assert f"sdk_version: {pinned['gradio']}\n" in card
+
+
+def test_without_gradio_the_extra_is_named(tmp_path):
+    (tmp_path / "gradio.py").write_text("raise ImportError('not here')")
+    code = "import runpy, sys; runpy.run_path(sys.argv[1])['page'].blocks()"
+    app = str(share("metrics", "pope", "app.py"))
+    path = {"PYTHONPATH": str(tmp_path), "PATH": "", "HOME": str(tmp_path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", code, app], capture_output=True, text=True, check=False, env=path
+    )
+    assert "MissingExtra: A metric's page needs gradio: pip install 'halluscope[space]'." in ran.stderr
+
+
+def test_starting_the_app_by_itself(tmp_path):
+    """As the Hub starts it: python app.py, in a folder of its own, told where to listen."""
+    import socket
+    import time
+    import urllib.request
+
+    for file in share("metrics", "pope").glob("*"):
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {"GRADIO_SERVER_PORT": str(port), "HOME": str(tmp_path), "PATH": "", "NO_PROXY": "*"}
+    process = subprocess.Popen(
+        [sys.executable, "app.py"], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL
+    )
+    try:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        for _ in range(300):
+            try:
+                with opener.open(f"http://127.0.0.1:{port}/", timeout=5) as answer:
+                    assert b"POPE" in answer.read()
+                break
+            except OSError:
+                assert process.poll() is None
+                time.sleep(0.1)
+        else:
+            pytest.fail("the page did not come up")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_nothing_else_lies_in_the_folders():
+    for name in NAMES:
+        held = {path.name for path in share("metrics", name).iterdir()} - {"__pycache__"}
+        assert held == {"README.md", "app.py", "requirements.txt", f"{name}.py"}
+    assert isinstance(share("metrics"), Path)
