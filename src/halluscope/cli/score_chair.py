@@ -20,7 +20,7 @@ COLUMNS = ("chair_s", "chair_i", "recall")
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.set_defaults(run=run)
-    common.add_responses(parser)
+    common.add_responses(parser, ("throne_coco",))
     option = parser.add_argument
     option("--labels", help="a dataset, or a JSON file of image id -> class names; or else:")
     option("--instances", metavar="FILE", help="COCO's instances_*.json, with --captions")
@@ -34,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Score one or more files of responses; all are read and matched before the first is scored."""
-    matched = common.read(options.responses, options.limit, _labels(options))
+    matched = common.read(options, _labels(options))
     results: Results = []
     for responses, objects in matched:
         result = chair.compute(

@@ -7,6 +7,7 @@ from typing import Any
 
 from halluscope import published, report, vocabularies
 from halluscope.cli import common
+from halluscope.judges.engine import ENGINES
 from halluscope.judges.replay import ReplayJudge
 from halluscope.metrics import throne
 from halluscope.records.object_questions import ObjectQuestion, cells
@@ -56,6 +57,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     option("--compare", action="store_true", help="among the paper's results (Tables 1 and 2)")
     option("--per-class", action="store_true", help="also a table of the classes")
+    option(
+        "--engine", default="torch", choices=ENGINES, help="what runs language models; int8 changes answers"
+    )
+    option(
+        "--recheck",
+        type=float,
+        default=0.0,
+        metavar="LOGITS",
+        help="ask int8 answers by a smaller lead than this again in float32",
+    )
+    option("--workers", type=int, default=0, help="how many processes share the work, each on its own GPU")
     common.add_running(parser)
     common.add_output(parser)
 
@@ -79,27 +91,36 @@ def run(options: argparse.Namespace) -> None:
         print(f"\n{name}\n{report.class_table(result, options.style)}")
 
 
+def judging(options: argparse.Namespace) -> dict[str, Any]:
+    """Who is asked what, and how: what scoring and planning have in common."""
+    return {
+        "vocabulary": options.vocabulary,
+        "judges": [_judge(name) for name in options.judges],
+        "questions": _questions(options.questions),
+        "agreement": int(options.agreement) if options.agreement.isdecimal() else options.agreement,
+        "ask": options.ask,
+        "engine": options.engine,
+        "recheck": options.recheck,
+        "workers": options.workers,
+    }
+
+
 def _score(
     responses: Responses,
     objects: list[Sequence[str]],
     asked: list[ObjectQuestion],
     options: argparse.Namespace,
 ) -> dict[str, Any]:
-    vocabulary = vocabularies.load(options.vocabulary)
     return throne.compute(
         responses.texts,
         objects,
-        vocabulary=vocabulary,
-        judges=[_judge(name) for name in options.judges],
-        questions=_questions(options.questions),
-        agreement=int(options.agreement) if options.agreement.isdecimal() else options.agreement,
+        **judging(options),
         beta=options.beta,
-        ask=options.ask,
         class_f=options.class_f,
         all_average=options.all_average,
         bootstrap=options.bootstrap,
         seed=options.seed,
-        cells=cells(asked, responses.image_ids, vocabulary) if asked else None,
+        cells=cells(asked, responses.image_ids, vocabularies.load(options.vocabulary)) if asked else None,
         image_ids=responses.image_ids,
         per_class=options.per_class,
         per_image=bool(options.per_image),

@@ -48,7 +48,7 @@ class Hub:
         """
         from huggingface_hub import HfApi, get_token
 
-        self._token = get_token()
+        self._token = get_token() or ""
         if not self._token:
             raise HubError(
                 "There is no token for the Hub. Log in with `hf auth login`, or set HF_TOKEN, to one that may write "

@@ -54,7 +54,7 @@ class CausalJudge(LanguageModelJudge):
             rows_about[text].append(row)
         alone: list[int] = []
         for rows in rows_about.values():
-            prefix = _common_prefix([ids[row] for row in rows]) if len(rows) >= SHARED_FROM else []
+            prefix = common_prefix([ids[row] for row in rows]) if len(rows) >= SHARED_FROM else []
             cache = self._shared(prefix) if prefix else None
             if cache is None:
                 alone += rows
@@ -86,7 +86,7 @@ class CausalJudge(LanguageModelJudge):
         return cache
 
 
-def _common_prefix(prompts: Sequence[Ids]) -> Ids:
+def common_prefix(prompts: Sequence[Ids]) -> Ids:
     """What all prompts begin with, less than the whole of any: the first and the last in order differ the most."""
     first, last = min(prompts)[:-1], max(prompts)[:-1]
     length = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)

@@ -17,7 +17,9 @@ REVISIONS = {
 
 _WEIGHTS = (".safetensors", ".bin", ".gguf")
 _WEIGHTS_PATTERNS = tuple(f"*{suffix}" for suffix in _WEIGHTS)
-_BESIDE = ("*.json", "*.model", "*.jinja", "*.txt")
+DESCRIBING = ("*.json", "*.model", "*.jinja", "*.txt")
+"""The files that describe a model; its weights are others."""
+
 _EMBEDDED = "judges='lexical' needs no model."
 
 
@@ -95,10 +97,10 @@ def _folder(path: Path, revision: str | None = None) -> Weights:
             f"The folder of the judge {path.name!r} holds no config.json; copy the whole folder."
         )
     judged_by = [
-        file for file in files if any(file.match(pattern) for pattern in (*_BESIDE, *_WEIGHTS_PATTERNS))
+        file for file in files if any(file.match(pattern) for pattern in (*DESCRIBING, *_WEIGHTS_PATTERNS))
     ]
     return Weights(
-        str(path), path.resolve().name, revision or _digest(judged_by), is_encoder_decoder=_encodes(config)
+        str(path), path.resolve().name, revision or _digest(judged_by), is_encoder_decoder=encodes(config)
     )
 
 
@@ -109,7 +111,9 @@ def _on_hub(name: str, revision: str) -> Weights:
     revision = revision or REVISIONS.get(name, "main")
     try:
         for weights in _WEIGHTS[:2]:
-            found = Path(snapshot_download(name, revision=revision, allow_patterns=[*_BESIDE, f"*{weights}"]))
+            found = Path(
+                snapshot_download(name, revision=revision, allow_patterns=[*DESCRIBING, f"*{weights}"])
+            )
             if any(found.glob(f"*{weights}")):
                 return replace(_folder(found, revision=found.name), name=name)
     except Exception as error:
@@ -123,7 +127,12 @@ def _on_hub(name: str, revision: str) -> Weights:
     )
 
 
-def _encodes(config: Path) -> bool:
+def encodes(config: Path) -> bool:
+    """Whether the model of this configuration is an encoder-decoder.
+
+    Raises:
+        JudgeUnavailable: if it is no configuration.
+    """
     try:
         return bool(json.loads(config.read_text(encoding="utf-8")).get("is_encoder_decoder", False))
     except (ValueError, AttributeError) as error:

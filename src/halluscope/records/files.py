@@ -3,11 +3,14 @@
 import gzip
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from halluscope.errors import BuildError
+
+Read = Callable[["Path"], Iterator[tuple[str, Any]]]
+"""How a file's rows are read, each with where it stands: `json_rows`, or what `samples.reader` gives."""
 
 
 def json_rows(file: Path | zipfile.Path) -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.records.control_pairs import ID, NO_VISUAL, Id, VisualQuestion, describe, read_all, read_id
-from halluscope.records.files import json_rows, plain_name
+from halluscope.records.files import Read, json_rows, plain_name
 from halluscope.records.presence import TEXT_FIELDS
 
 ANSWER_FIELDS = ("model_prediction", "response", "prediction", "answer", "text")
@@ -54,7 +54,9 @@ def read_rows(source: str) -> list[Row]:
     return rows
 
 
-def read_answers(path: str | Path, rows: Sequence[Row], visual_only: bool = False) -> Matched:
+def read_answers(
+    path: str | Path, rows: Sequence[Row], visual_only: bool = False, read: Read = json_rows
+) -> Matched:
     """Read an LVLM's answers and match them to the dataset's rows.
 
     A file is JSON lines or one JSON list. An answer that has one of the ids (category, subcategory, set_id, figure_id,
@@ -64,6 +66,7 @@ def read_answers(path: str | Path, rows: Sequence[Row], visual_only: bool = Fals
         path: the file.
         rows: the dataset's rows.
         visual_only: answers to questions without a visual may be missing.
+        read: how the file's rows are read.
 
     Raises:
         ValueError: for an answer without a text, that comes twice, about no question or about another one than its
@@ -71,7 +74,7 @@ def read_answers(path: str | Path, rows: Sequence[Row], visual_only: bool = Fals
         FileNotFoundError: if there is no such file.
     """
     path = Path(path)
-    answers = _read(path)
+    answers = _read(path, read)
     texts = [_text(answer, f"{path}, answer {number}") for number, answer in enumerate(answers, 1)]
     name = plain_name(path)
     if not any(field in answer for answer in answers for field in ID):
@@ -141,9 +144,9 @@ def _text(answer: Row, where: str) -> str:
     return answer[field]  # type: ignore[no-any-return]
 
 
-def _read(path: Path) -> list[Row]:
+def _read(path: Path, read: Read = json_rows) -> list[Row]:
     """The objects of a JSON list or of JSON lines."""
-    rows = list(json_rows(path))
+    rows = list(read(path))
     if not rows:
         raise ValueError(f"{path} holds nothing; expected one JSON object a question.")
     for where, row in rows:

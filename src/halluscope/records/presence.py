@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halluscope.records.files import json_rows, load_rows, parse, plain_name, read_text
+from halluscope.records.files import Read, json_rows, load_rows, parse, plain_name, read_text
 
 TEXT_FIELDS = ("response", "caption", "text", "prediction", "answer")
 """Where a response's text is looked for, in this order."""
@@ -27,7 +27,7 @@ class Responses:
     texts: list[str]
 
 
-def read_responses(path: str | Path, limit: int | None = None) -> Responses:
+def read_responses(path: str | Path, limit: int | None = None, read: Read = json_rows) -> Responses:
     """Read JSON lines (or a JSON list) with `image_id` and a text (one of `TEXT_FIELDS`).
 
     Raises:
@@ -39,7 +39,7 @@ def read_responses(path: str | Path, limit: int | None = None) -> Responses:
     path = Path(path)
     place: dict[int, str] = {}
     texts: list[str] = []
-    for where, row in json_rows(path):
+    for where, row in read(path):
         if limit is not None and len(texts) == limit:
             break
         field = next((field for field in TEXT_FIELDS if isinstance(row, Mapping) and field in row), None)

@@ -1,0 +1,47 @@
+"""`halluscope answer`: a vision-language model's answers to a benchmark, without a harness."""
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.set_defaults(run=run)
+    option = parser.add_argument
+    option("--model", required=True, help="a folder or a Hub id (org/name@revision), for images and text")
+    option(
+        "--dataset", required=True, help="a built dataset's folder or a Hub id; name:config picks a config"
+    )
+    option(
+        "--out", required=True, type=Path, metavar="FILE", help="the answers; if it is there, go on with it"
+    )
+    option("--images", metavar="FOLDER", help="the image files, if the dataset was built without them")
+    option("--prompt", metavar="TEXT", help="what to ask instead; {question} stands for the question")
+    option(
+        "--max-new-tokens", type=int, metavar="N", help="how long an answer may be (default: by benchmark)"
+    )
+    option("--batch-size", type=int, default=8, metavar="N", help="prompts at a time (default: 8)")
+    option("--limit", type=int, metavar="N", help="ask only the first N questions")
+    option("--device", help="cuda:1, cpu, auto for all GPUs, ... (default: a GPU if there is one)")
+    option("--quiet", action="store_true", help="no progress bar")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Answer; the dataset is opened before the model is loaded."""
+    from halluscope.answering import answer
+    from halluscope.tasks.sources import open_source
+    from halluscope.vlm import Vlm
+
+    source = open_source(options.dataset, options.images, keep=options.batch_size)
+    added = answer(
+        Vlm(options.model, options.device),
+        source,
+        options.out,
+        prompt=options.prompt,
+        max_new_tokens=options.max_new_tokens,
+        batch_size=options.batch_size,
+        limit=options.limit,
+        progress=not options.quiet,
+    )
+    print(f"{options.out}: {added:,} answers added", file=sys.stderr)

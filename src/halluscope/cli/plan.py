@@ -1,0 +1,138 @@
+"""`halluscope plan throne`: what scoring with the same options will take, before it is done."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from tabulate import tabulate
+
+from halluscope import planning
+from halluscope.cli import common, score_throne
+from halluscope.planning import Load, Plan
+from halluscope.records.presence import read_labels
+
+UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+"""Of time, in seconds."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the benchmarks."""
+    names = parser.add_subparsers(required=True, metavar="NAME")
+    throne = names.add_parser(
+        "throne",
+        help="object hallucination in free-form descriptions",
+        description="What `halluscope score throne` will take. All of its options may be given; those that only choose "
+        "among conventions or shape what is printed do not matter here.",
+    )
+    score_throne.add(throne)
+    throne.add_argument(
+        "--calibrate",
+        type=float,
+        nargs="?",
+        const=10.0,
+        default=0.0,
+        metavar="SECONDS",
+        help="ask each judge for about so long (10), to say how long the rest takes; the answers are kept in the store",
+    )
+    throne.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Plan the files of responses one after the other, as they are scored."""
+    matched = common.read(options, read_labels(options.labels))
+    running = common.running(options)
+    running.pop("progress")
+    plan = planning.throne(
+        [(responses.texts, objects) for responses, objects in matched],
+        **score_throne.judging(options),
+        **running,
+        calibrate=options.calibrate,
+    )
+    print(_json(plan) if options.json else _text(plan, options.style))
+
+
+def duration(seconds: float) -> str:
+    """A time for people, by its two largest units, the second one rounded to tens of minutes beside hours.
+
+    >>> [duration(seconds) for seconds in (0.4, 42.0, 310.0, 7_777.0, 277_000.0)]
+    ['under 1 s', 'about 42 s', 'about 5 min', 'about 2 h 10 min', 'about 3 d 5 h']
+    """
+    if seconds < 1:
+        return "under 1 s"
+    exact_to = 1 if seconds < 60 else 60 if seconds < 3_600 else 600 if seconds < 86_400 else 3_600
+    left = round(seconds / exact_to) * exact_to
+    parts = []
+    for unit, size in UNITS:
+        if left >= size:
+            parts.append(f"{left // size} {unit}")
+            left %= size
+    return f"about {' '.join(parts)}"
+
+
+def _json(plan: Plan) -> str:
+    judges = [asdict(load) | {"left": load.left} for load in plan.loads]
+    totals = {
+        figure: plan.total(figure) for figure in ("questions", "kept", "left", "tokens", "flop", "seconds")
+    }
+    plain = {name: value for name, value in asdict(plan).items() if name != "loads"}
+    return json.dumps(plain | {"exact": plan.exact, "judges": judges, "total": totals}, indent=2)
+
+
+def _text(plan: Plan, style: str) -> str:
+    rows = [_row(load) for load in plan.loads]
+    if len(rows) > 1:
+        sums = [plan.total(figure) for figure in ("questions", "kept", "left", "tokens", "flop", "seconds")]
+        rows.append(["language models", *map(_count, sums[:4]), _flop(sums[4]), _time(sums[5])])
+    header = ["judge", "questions", "kept", "to ask", "tokens", "FLOP", "time"]
+    table = tabulate(rows, header, tablefmt=style, disable_numparse=True, colalign=("left", *["right"] * 6))
+    return "\n".join([table, "", *_remarks(plan)])
+
+
+def _row(load: Load) -> list[str]:
+    counts = (load.questions, load.kept, load.left, load.tokens)
+    return [load.judge, *map(_count, counts), _flop(load.flop), _time(load.seconds)]
+
+
+def _remarks(plan: Plan) -> list[str]:
+    """What a reader of the table has to know."""
+    lines = [
+        f"The numbers of questions are exact: ask={plan.ask!r}."
+        if plan.exact
+        else f"The numbers of questions are an estimate: the lexical judge stood in for what is not kept. "
+        f"For certain between {plan.at_least:,} (the first about every cell) and {plan.at_most:,} (all)."
+    ]
+    if any(load.kept or load.measured for load in plan.loads):
+        lines.append(f"Kept answers are in {plan.store}.")
+    notes: dict[str, list[str]] = {}
+    for load in plan.loads:
+        for note in _notes(load):
+            notes.setdefault(note, []).append(load.judge)
+    lines += [f"{', '.join(judges)}: {note}." for note, judges in notes.items()]
+    if plan.workers > 1:
+        lines.append(f"The time is that of one process, divided among {plan.workers} workers.")
+    return lines
+
+
+def _notes(load: Load) -> Iterator[str]:
+    if load.flop_per_second:
+        yield f"{load.flop_per_second / 1e12:.2g} TFLOP/s"
+    if load.measured:
+        yield f"{load.measured:,} questions were asked to measure this; their answers are kept, and not to be asked"
+    if load.note:
+        yield load.note
+
+
+def _count(number: float | None) -> str:
+    """A number, of estimated ones three digits."""
+    if number is None:
+        return "-"
+    return f"{number if isinstance(number, int) else float(f'{number:.3g}'):,.0f}"
+
+
+def _flop(number: float | None) -> str:
+    return "-" if number is None else f"{number:.1e}".replace("e+", "e") if number else "0"
+
+
+def _time(seconds: float | None) -> str:
+    return "-" if seconds is None else duration(seconds)

@@ -1,0 +1,153 @@
+"""How much a language model computes: FLOP by formula from its shape, a multiplication and an addition being two.
+
+What the model's definition asks for is counted, whatever shortcut an engine takes; norms, activations and look-ups
+are left out (under 1 %).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+STEPS = 2
+"""How many tokens of a reply are read: the word, and that it ends there."""
+
+Flop = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EncoderDecoder:
+    """The shape of T5 and its like.
+
+    Attributes:
+        width: of a token's state.
+        inner: heads x the width of a head.
+        hidden: of the feed-forward layers.
+        layers: of the encoder.
+        decoder_layers: of the decoder.
+        vocabulary: how many tokens there are.
+        gated: whether a feed-forward layer has two matrices that read its input.
+    """
+
+    width: int
+    inner: int
+    hidden: int
+    layers: int
+    decoder_layers: int
+    vocabulary: int
+    gated: bool = True
+
+    def flop(self, tokens: ArrayLike, steps: int = STEPS) -> Flop:
+        """To answer a prompt of so many tokens with a reply of `steps` tokens.
+
+        FLAN-T5-base, 170 tokens, in GFLOP: 28.9 in the encoder's matrices, 4.8 for the keys and values of
+        cross-attention, 1.1 in the encoder's attention, 0.5 in two steps.
+
+        >>> SHAPES["google/flan-t5-base"].flop(170).round(-8)
+        np.float64(35300000000.0)
+        """
+        read = np.asarray(tokens, dtype=np.float64)
+        attention, feed_forward = 4 * self.width * self.inner, (2 + self.gated) * self.width * self.hidden
+        encoder = self.layers * (2 * read * (attention + feed_forward) + 4 * read**2 * self.inner)
+        cross = self.decoder_layers * 4 * read * self.width * self.inner
+        decoder = self.decoder_layers * (2 * (1.5 * attention + feed_forward) + 4 * read * self.inner)
+        result: Flop = encoder + cross + steps * (decoder + 2 * self.width * self.vocabulary)
+        return result
+
+
+@dataclass(frozen=True)
+class DecoderOnly:
+    """The shape of a model that reads a prompt and goes on with it.
+
+    Attributes:
+        width: of a token's state.
+        inner: heads x the width of a head.
+        kept: what attention keeps of a token: key and value heads x the width of a head.
+        hidden: of the feed-forward layers that a token passes through.
+        layers: how many.
+        vocabulary: how many tokens there are.
+        gated: whether a feed-forward layer has two matrices that read its input.
+        shares: whether prompts can share what the model keeps of their common beginning (neither windows nor running
+            states).
+    """
+
+    width: int
+    inner: int
+    kept: int
+    hidden: int
+    layers: int
+    vocabulary: int
+    gated: bool = True
+    shares: bool = True
+
+    def read(self, tokens: ArrayLike, before: ArrayLike = 0) -> Flop:
+        """To read so many tokens that come after `before` others."""
+        new, old = np.asarray(tokens, dtype=np.float64), np.asarray(before, dtype=np.float64)
+        attention = 2 * self.width * (self.inner + self.kept)
+        feed_forward = (2 + self.gated) * self.width * self.hidden
+        seen = new * old + new * (new + 1) / 2
+        result: Flop = self.layers * (2 * new * (attention + feed_forward) + 4 * seen * self.inner)
+        return result
+
+    def flop(self, tokens: ArrayLike, before: ArrayLike = 0, steps: int = STEPS) -> Flop:
+        """To answer a prompt of so many tokens, which come after `before` others, with a reply of `steps` tokens."""
+        read = np.asarray(tokens, dtype=np.float64) + (steps - 1)
+        return self.read(read, before) + steps * 2 * self.width * self.vocabulary
+
+
+Shape = EncoderDecoder | DecoderOnly
+
+SHAPES: dict[str, Shape] = {
+    "google/flan-t5-base": EncoderDecoder(768, 12 * 64, 2048, 12, 12, 32_128),
+    "google/flan-t5-large": EncoderDecoder(1024, 16 * 64, 2816, 24, 24, 32_128),
+    "google/flan-t5-xl": EncoderDecoder(2048, 32 * 64, 5120, 24, 24, 32_128),
+}
+"""The shapes of the paper's judges, as their configurations state them."""
+
+
+def shape(config: Mapping[str, Any]) -> Shape | None:
+    """The shape that a model's configuration states, in the words of T5, BART, GPT-2 or Llama; None in others'."""
+    config = config.get("text_config") or config
+
+    def number(*names: str) -> int:
+        return int(next(config[name] for name in names if config.get(name) is not None))
+
+    def number_or(otherwise: int, *names: str) -> int:
+        return number(*names) if any(config.get(name) is not None for name in names) else otherwise
+
+    try:
+        width, vocabulary = number("d_model", "hidden_size", "n_embd"), number("vocab_size")
+        if config.get("is_encoder_decoder"):
+            heads, layers = (
+                number("num_heads", "encoder_attention_heads"),
+                number("num_layers", "encoder_layers"),
+            )
+            return EncoderDecoder(
+                width,
+                inner=heads * number_or(width // heads, "d_kv"),
+                hidden=number("d_ff", "encoder_ffn_dim"),
+                layers=layers,
+                decoder_layers=number_or(layers, "num_decoder_layers", "decoder_layers"),
+                vocabulary=vocabulary,
+                gated="gated" in str(config.get("feed_forward_proj")),
+            )
+        heads = number("num_attention_heads", "n_head")
+        head = number_or(width // heads, "head_dim")
+        hidden = number_or(4 * width, "moe_intermediate_size", "intermediate_size", "n_inner", "ffn_dim")
+        layer_types = config.get("layer_types") or []
+        windows = config.get("sliding_window") is not None and not layer_types
+        return DecoderOnly(
+            width,
+            inner=heads * head,
+            kept=number_or(heads, "num_key_value_heads") * head,
+            hidden=hidden * number_or(1, "num_experts_per_tok"),
+            layers=number("num_hidden_layers", "n_layer"),
+            vocabulary=vocabulary,
+            gated=config.get("hidden_act") in ("silu", "swish")
+            or str(config.get("model_type")).startswith("gemma"),
+            shares=not windows and all(kind == "full_attention" for kind in layer_types),
+        )
+    except (StopIteration, TypeError, ValueError, ZeroDivisionError):
+        return None

@@ -1,0 +1,118 @@
+"""The tasks run by the real lmms-eval, with the model that says the same to everything: `make lmms-eval`.
+
+lmms-eval needs torchvision, and so an environment of its own. This fails if a figure is not what must come of that
+text, if a document has no image, or if the logged samples score otherwise.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests import harness_data
+
+SAYS = "Yes a dog."
+TASKS = {"pope": "halluscope_pope"} | {name: name for name in harness_data.TASKS if name != "pope"}
+"""Our names, and those of the tasks."""
+
+# throne_coco: person and cup; none; dog. A dog is said to be in each of the three.
+# pope: 18 questions, every second one is to be answered with yes. pope_c: 3 of 9 objects are there.
+# hallusionbench: the two questions with an image are to be answered with yes and no.
+# hqh: nothing contains "two dogs".
+EXPECTED: dict[str, dict[str, float]] = {
+    "throne_coco": {"precision_all": 1 / 3, "recall_all": 1 / 3, "precision_cls": 1 / 3},
+    "pope": {"accuracy": 1 / 2, "precision": 1 / 2, "recall": 1, "f1": 2 / 3, "yes_ratio": 1},
+    "pope_c": {"accuracy": 1 / 3, "precision": 1 / 3, "recall": 1, "f1": 1 / 2, "unparsed": 0},
+    "hallusionbench": {"aAcc": 1 / 2, "qAcc": 0, "fAcc": 1 / 2, "unread": 0},
+    "hqh": {"main_hal": 1, "unjudged": 0},
+}
+
+
+def main() -> int:
+    """Run it; the exit status."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        data = harness_data.build_all(folder / "data")
+        os.environ |= {
+            "HALLUSCOPE_DATASETS": str(data),
+            "HALLUSCOPE_TASKS": json.dumps(harness_data.settings(data)),
+            "HF_HOME": str(folder / "hf"),
+            "HF_HUB_OFFLINE": "1",
+            "OMP_NUM_THREADS": "1",
+        }
+        include = said("halluscope.cli", "tasks", "lmms-eval").strip()
+        said(
+            *("lmms_eval", "--model", "dummy", "--model_args", f"response={SAYS}", "--batch_size", "1"),
+            *("--tasks", ",".join(TASKS.values()), "--include_path", include),
+            *("--output_path", str(folder / "out"), "--log_samples"),
+        )
+        (file,) = (folder / "out").rglob("*_results.json")
+        results = json.loads(file.read_text())["results"]
+        wrong = [line for name in TASKS for line in differences(name, results[TASKS[name]], folder)]
+        wrong += without_image(include)
+    print("\n".join(wrong) or f"lmms-eval: {len(TASKS)} tasks score what {SAYS!r} must give.")
+    return 1 if wrong else 0
+
+
+def said(module: str, *arguments: str) -> str:
+    """What a module prints when it is run."""
+    ran = subprocess.run(
+        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
+    )
+    if ran.returncode:
+        raise RuntimeError(f"{module} ended with {ran.returncode}: {ran.stderr[-3000:]}")
+    return ran.stdout
+
+
+def differences(name: str, result: dict[str, Any], folder: Path) -> list[str]:
+    """Figures that are not as expected, or not as `halluscope score --samples` has them."""
+    (samples,) = (folder / "out").rglob(f"*_samples_{TASKS[name]}.jsonl")
+    command = harness_data.score_command(folder / "data", name, "--samples", str(samples))
+    protocol = ["--protocol", "lmms-eval"] if name == "hallusionbench" else []
+    printed = said("halluscope.cli", *command, *protocol, "--json", "--bootstrap", "0")
+    (ours,) = json.loads(printed)
+    figures = {key.removesuffix(",none"): value for key, value in result.items() if key.endswith(",none")}
+    wrong = [
+        f"{name}: {figure} is {figures.get(figure)}; expected {value}"
+        for figure, value in EXPECTED[name].items()
+        if not isinstance(figures.get(figure), float) or not math.isclose(figures[figure], value)
+    ]
+    return wrong + [
+        f"{name}: {figure} is {value} in lmms-eval and {ours.get(figure)} from its samples"
+        for figure, value in figures.items()
+        if not figure.endswith(("_stderr", "_stderr_clt", "_stderr_clustered"))
+        and not same(value, ours.get(figure))
+    ]
+
+
+def same(theirs: Any, ours: Any) -> bool:
+    """Whether two figures are equal; JSON of ours has null for NaN."""
+    if isinstance(theirs, float):
+        return (
+            ours is None
+            if math.isnan(theirs)
+            else isinstance(ours, float | int) and math.isclose(theirs, ours)
+        )
+    return bool(theirs == ours)
+
+
+def without_image(include: str) -> list[str]:
+    """Documents whose image a model would not get; `dummy` looks at none."""
+    from lmms_eval.tasks import TaskManager, get_task_dict
+
+    loaded = get_task_dict(list(TASKS.values()), TaskManager(include_path=include))
+    wrong = []
+    for name, task in loaded.items():
+        for doc in task.test_docs():
+            (image,) = task.doc_to_visual(doc)
+            if image.mode != "RGB" or "<image>" in task.doc_to_text(doc):
+                wrong.append(f"{name}: {doc} has an image in {image.mode}")
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())

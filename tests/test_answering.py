@@ -1,0 +1,226 @@
+"""`halluscope answer`: a tiny vision-language model answers every benchmark, and every score command reads it."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+
+from halluscope import cli
+from halluscope.answering import answer
+from halluscope.tasks import sources
+from halluscope.vlm import Vlm
+from tests import harness_data, tiny_vlm
+
+TOKENS = 12
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return harness_data.build_all(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_vlm.make(tmp_path_factory.mktemp("model") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def vlm(model: Path, one_thread: None) -> Vlm:
+    return Vlm(str(model), "cpu")
+
+
+def opened(data: Path, name: str) -> sources.Source:
+    return sources.open_source(str(data / name), harness_data.pictures(data, name))
+
+
+def lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.open()]
+
+
+ROWS = {"throne_coco": 3, "pope": 18, "pope_c": 9, "hallusionbench": 3, "hqh": 8}
+
+
+@pytest.mark.filterwarnings("ignore:.* questions are scored")
+@pytest.mark.parametrize("name", harness_data.TASKS)
+def test_round_trip(
+    name: str, data: Path, vlm: Vlm, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "answers.jsonl"
+    source = opened(data, name)
+    assert answer(vlm, source, out, max_new_tokens=TOKENS, batch_size=4, progress=False) == ROWS[name]
+    for row, written in zip(source.rows, lines(out), strict=True):
+        image = source.image(row)
+        (alone,) = vlm.reply([source.benchmark.asked(row)], None if image is None else [image], TOKENS)
+        assert written["response"] == alone and written["run"]["model"] == vlm.key
+    assert cli.main([*harness_data.score_command(data, name, "--responses", str(out)), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert len(json.loads(captured.out)) == 1
+    assert "matched by" not in captured.err, "rows are found by their ids"
+
+
+def test_the_image_matters_and_may_be_grey(vlm: Vlm, data: Path) -> None:
+    images = [Image.effect_noise((40, 30), 90).convert("RGB"), Image.new("RGB", (40, 30), (250, 9, 9))]
+    assert len(set(vlm.reply(["What is it?"] * 2, images, 8))) == 2
+    assert vlm.reply(["What is it?"], None, 8) != vlm.reply(["What is it?"], images[:1], 8)
+    source = opened(data, "hqh")  # 10.jpg is grey
+    image = source.image(source.rows[0])
+    assert image is not None and image.mode == "RGB"
+
+
+def test_a_model_without_a_chat_template(tmp_path: Path) -> None:
+    plain = Vlm(str(tiny_vlm.make(tmp_path / "plain", chat_template=None)), "cpu")
+    assert plain._turn("Is it?", with_image=True) == "<image>\nIs it?"
+    assert plain._turn("Is it?", with_image=False) == "Is it?"
+    assert plain.reply(["Is it?"], [Image.new("RGB", (9, 9))], 4)
+
+
+def test_a_model_on_all_devices(model: Path, vlm: Vlm) -> None:
+    pytest.importorskip("accelerate")
+    spread = Vlm(str(model), "auto")
+    images = [Image.new("RGB", (9, 9), (200, 0, 0))]
+    assert torch.cuda.is_available() or spread.reply(["Is it?"], images, 4) == vlm.reply(
+        ["Is it?"], images, 4
+    )
+
+
+def test_more_than_fits_into_memory(vlm: Vlm, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr(vlm._model, "generate", full)
+    with pytest.raises(ValueError, match="2 prompts at a time do not fit into memory: CUDA out of memory"):
+        vlm.reply(["Is it?"] * 2, None, 4)
+
+
+def test_precision_and_name_are_in_the_key(vlm: Vlm, model: Path, tmp_path: Path) -> None:
+    name, digest, precision = vlm.key.replace("@", ":").split(":")
+    assert (name, len(digest), precision) == ("tiny", 12, "float32")
+    moved = shutil.copytree(model, tmp_path / "tiny")
+    assert Vlm(str(moved), "cpu").key == vlm.key
+    other = Vlm(str(tiny_vlm.make(tmp_path / "other" / "tiny", seed=1)), "cpu")
+    assert other.key.startswith("tiny@") and other.key != vlm.key
+
+
+# The file
+
+
+def test_it_goes_on_where_it_stopped(data: Path, vlm: Vlm, tmp_path: Path) -> None:
+    source, whole, out = opened(data, "pope"), tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
+    options: dict[str, Any] = {"max_new_tokens": TOKENS, "batch_size": 4, "progress": False}
+    answer(vlm, source, whole, **options)
+    complete = whole.read_bytes()
+    assert answer(vlm, source, out, limit=6, **options) == 6
+    assert out.read_bytes() == b"".join(complete.splitlines(keepends=True)[:6])
+    for cut in (0, 1, len(complete) // 2, len(complete) - 1):
+        out.write_bytes(complete[:cut])
+        left = 18 - complete[:cut].count(b"\n")
+        assert answer(vlm, source, out, **options) == left
+        assert out.read_bytes() == complete
+    assert answer(vlm, source, out, **options) == 0
+
+
+def test_killed_in_the_middle(data: Path, model: Path, vlm: Vlm, tmp_path: Path) -> None:
+    out, length = tmp_path / "answers.jsonl", 150
+    command = [
+        *(sys.executable, "-m", "halluscope.cli", "answer", "--model", str(model), "--device", "cpu"),
+        *("--dataset", str(data / "pope"), "--images", str(data / "pictures"), "--out", str(out)),
+        *("--max-new-tokens", str(length), "--batch-size", "1", "--quiet"),
+    ]
+    process = subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and (not out.exists() or out.read_bytes().count(b"\n") < 2):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = out.read_bytes()
+    written = before.count(b"\n")
+    assert 2 <= written < 18
+    left = answer(vlm, opened(data, "pope"), out, max_new_tokens=length, progress=False)
+    assert left == 18 - written
+    assert out.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
+    assert len({(row["sampling"], row["question_id"]) for row in lines(out)}) == len(lines(out)) == 18
+
+
+def test_a_file_of_another_run_is_refused(data: Path, vlm: Vlm, tmp_path: Path) -> None:
+    out = tmp_path / "answers.jsonl"
+    source = opened(data, "hallusionbench")
+    options: dict[str, Any] = {"max_new_tokens": 4, "progress": False}
+    answer(vlm, source, out, **options)
+    before = out.read_bytes()
+    other = Vlm(str(tiny_vlm.make(tmp_path / "tiny", seed=1)), "cpu")
+    with pytest.raises(
+        ValueError, match=r"line 1 was made with model 'tiny@.*, not 'tiny@.*Choose a new file"
+    ):
+        answer(other, source, out, **options)
+    with pytest.raises(
+        ValueError, match=r"made with questions .*, prompt '\{question\}', not 'Short: \{question\}'"
+    ):
+        answer(vlm, source, out, prompt="Short: {question}", **options)
+    with pytest.raises(ValueError, match=r"made with dataset 'hallusionbench', not 'pope:coco'"):
+        answer(vlm, opened(data, "pope"), out, **options)
+    with pytest.raises(ValueError, match=r"made with max_new_tokens 4, not 256"):
+        answer(vlm, source, out, progress=False)
+    assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"image_id": 10, "caption": "A dog."}\n', "line 1 was not written by `halluscope answer`"),
+        ("[1]\n", "line 1 was not written by"),
+        ("A dog.\n", "line 1 is not JSON"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(
+    content: str, message: str, data: Path, vlm: Vlm, tmp_path: Path
+) -> None:
+    out = tmp_path / "answers.jsonl"
+    out.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        answer(vlm, opened(data, "throne_coco"), out, progress=False)
+    assert out.read_text() == content
+    with pytest.raises(ValueError, match="is a folder"):
+        answer(vlm, opened(data, "throne_coco"), tmp_path, progress=False)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("option", ["max_new_tokens", "batch_size", "limit"])
+def test_numbers_below_1(option: str, data: Path, vlm: Vlm, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"{option} is 0; expected at least 1"):
+        answer(vlm, opened(data, "throne_coco"), tmp_path / "a.jsonl", **{option: 0})
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_bad_models_and_datasets(
+    data: Path, tmp_path: Path, tiny_t5: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(model: str, dataset: str) -> str:
+        command = ["answer", "--model", model, "--dataset", dataset, "--out", str(tmp_path / "a.jsonl")]
+        assert cli.main(command) == 2
+        return capsys.readouterr().err
+
+    throne = str(data / "throne_coco")
+    assert "There is no model './nowhere': neither a folder, nor an id" in fails("./nowhere", throne)
+    assert "The model 'nobody/nothing' cannot be loaded" in fails("nobody/nothing", throne)
+    assert "cannot be loaded" in fails(str(tiny_t5), throne)
+    assert "was built without images" in fails("./nowhere", str(data / "hqh"))
+    assert "is no dataset that can be loaded" in fails("./nowhere", str(tmp_path / "nothing"))
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_computes_in_bfloat16(model: Path) -> None:
+    vlm = Vlm(str(model))
+    assert vlm.key.endswith(":bfloat16")
+    assert vlm.reply(["What is it?"] * 2, [Image.new("RGB", (9, 9))] * 2, 8)

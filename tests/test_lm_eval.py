@@ -1,0 +1,201 @@
+"""The tasks run by the real lm-eval, with a tiny vision-language model that is made here."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from datasets import load_dataset
+
+from halluscope import __version__, cli
+from halluscope.metrics import throne
+from halluscope.tasks import settings, sources
+from halluscope.tasks.benchmarks import BENCHMARKS
+from halluscope.vlm import Vlm
+from tests import harness_data, tiny_vlm
+
+TOKENS = 12
+
+
+class Run(NamedTuple):
+    """What lm-eval left behind."""
+
+    data: Path
+    model: Path
+    results: dict[str, dict[str, Any]]
+    samples: dict[str, Path]
+
+    def texts(self, task: str) -> list[str]:
+        return [json.loads(line)["filtered_resps"][0] for line in self.samples[task].open()]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """`lm_eval --model hf-multimodal --tasks ... --include_path "$(halluscope tasks lm-eval)"`."""
+    folder = tmp_path_factory.mktemp("lm-eval")
+    data, model = harness_data.build_all(folder / "data"), tiny_vlm.make(folder / "vlm")
+    include = subprocess.run(
+        [sys.executable, "-m", "halluscope.cli", "tasks", "lm-eval"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    command = f"""
+        --model hf-multimodal --model_args pretrained={model},dtype=float32,max_length=1024 --apply_chat_template
+        --tasks {",".join(harness_data.TASKS)} --include_path {include} --device cpu --batch_size 4
+        --gen_kwargs max_gen_toks={TOKENS} --output_path {folder / "out"} --log_samples
+    """
+    environment = {
+        "HALLUSCOPE_DATASETS": str(data),
+        "HF_HOME": str(folder / "hf"),
+        "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "lm_eval",
+            *command.split(),
+            "--metadata",
+            json.dumps(harness_data.settings(data)),
+        ],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    (results,) = (folder / "out").rglob("results_*.json")
+    logged = {task: next((folder / "out").rglob(f"samples_{task}_2*.jsonl")) for task in harness_data.TASKS}
+    figures = {
+        task: {name.removesuffix(",none"): value for name, value in of.items() if name.endswith(",none")}
+        for task, of in json.loads(results.read_text())["results"].items()
+    }
+    return Run(data, model, figures, logged)
+
+
+def rows_of(run: Run, task: str) -> list[dict[str, Any]]:
+    """The dataset's rows, read without anything of ours."""
+    config = {"pope": "coco", "pope_c": "questions"}.get(task)
+    (split,) = load_dataset(str(run.data / task), config).values()
+    return list(split.remove_columns([name for name in split.column_names if name == "image"]))
+
+
+@pytest.mark.parametrize("task", ["pope", "pope_c"])
+def test_pope_by_hand(run: Run, task: str) -> None:
+    rows, said = rows_of(run, task), run.texts(task)
+    yes = [not {"No", "no", "not"} & {*text.split(".")[0].replace(",", "").split(" ")} for text in said]
+    right = sum(y == (row["answer"] == "yes") for y, row in zip(yes, rows, strict=True))
+    assert 0 < sum(yes) < len(yes), "the model says both, or nothing is tested"
+    assert run.results[task]["accuracy"] == pytest.approx(right / len(rows))
+    assert run.results[task]["yes_ratio"] == pytest.approx(sum(yes) / len(rows))
+    assert run.results[task]["signature"].startswith(f"pope|parser:pope|rows:{len(rows)}|")
+
+
+def test_throne(run: Run) -> None:
+    rows = rows_of(run, "throne_coco")
+    expected = throne.compute(run.texts("throne_coco"), [row["objects"] for row in rows], judges="lexical")
+    assert run.results["throne_coco"]["signature"] == expected["signature"]
+    for figure in BENCHMARKS["throne_coco"].figures[:-1]:
+        assert run.results["throne_coco"][figure] == pytest.approx(expected[figure], nan_ok=True)
+
+
+@pytest.mark.parametrize("task", harness_data.TASKS)
+def test_every_figure_and_the_settings_are_in_the_results(run: Run, task: str) -> None:
+    assert set(BENCHMARKS[task].figures) <= set(run.results[task])
+    assert run.results[task]["signature"].endswith(f"|version:{__version__}")
+
+
+@pytest.fixture(scope="module")
+def vlm(run: Run, one_thread: None) -> Vlm:
+    return Vlm(str(run.model), "cpu")
+
+
+@pytest.mark.parametrize("task", harness_data.TASKS)
+def test_answers_are_those_of_a_plain_loop(run: Run, vlm: Vlm, task: str) -> None:
+    source = sources.open_source(
+        str(run.data / task), harness_data.pictures(run.data, task)
+    ).with_images_only()
+    rows = list(source.rows)[:4]
+    images = [image for row in rows if (image := source.image(row))]
+    said = vlm.reply([source.benchmark.asked(row) for row in rows], images, TOKENS)
+    assert said == [text.strip() for text in run.texts(task)[:4]]
+
+
+@pytest.mark.filterwarnings("ignore:.* questions are scored")
+@pytest.mark.parametrize("task", harness_data.TASKS)
+def test_samples_score_as_in_the_harness(run: Run, task: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = harness_data.score_command(run.data, task, "--samples", str(run.samples[task]))
+    protocol = ["--protocol", "lmms-eval"] if task == "hallusionbench" else []
+    assert cli.main([*command, *protocol, "--json", "--bootstrap", "0"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    for figure in BENCHMARKS[task].figures:
+        expected = run.results[task][figure]
+        if isinstance(expected, float) and expected != expected:
+            expected = None  # NaN, in JSON
+        got = result[figure]
+        assert got == pytest.approx(expected) if isinstance(expected, float) else got == expected, figure
+
+
+def test_samples_of_another_task_or_not_all(
+    run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    short = tmp_path / "short.jsonl"
+    for task, missing in {
+        "throne_coco": "samples of 2 of the 3 labelled images",
+        "pope": "1 of the 18 questions have no answer",
+        "hqh": "1 of the 8 questions have no answer",
+    }.items():
+        lines = run.samples[task].read_text().splitlines(keepends=True)
+        other = "pope_c" if task != "pope" else "throne_coco"
+        for file, message in {
+            str(run.samples[other]): f"is a sample of the task '{other}'",
+            str(short): missing,
+        }.items():
+            short.write_text("".join(lines[:-1]))
+            assert cli.main(harness_data.score_command(run.data, task, "--samples", file)) == 2
+            assert message in capsys.readouterr().err
+
+
+def test_lm_eval_asks_for_a_set_to_be_judged_once(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from dataclasses import replace
+
+    from lm_eval import simple_evaluate
+    from lm_eval.api.model import LM
+    from lm_eval.tasks import TaskManager
+
+    from halluscope.share import PACKAGE
+
+    class Says(LM):
+        MULTIMODAL = True
+
+        def generate_until(self, requests: Any) -> list[str]:
+            assert all(len(request.args[2]["visual"]) == 1 for request in requests)
+            return ["There is a dog."] * len(requests)
+
+        def loglikelihood(self, requests: Any) -> Any: ...
+
+        def loglikelihood_rolling(self, requests: Any) -> Any: ...
+
+    judged: list[int] = []
+    benchmark = BENCHMARKS["throne_coco"]
+
+    def score(rows: Any, texts: Any, **options: Any) -> dict[str, Any]:
+        judged.append(len(texts))
+        return benchmark.score(rows, texts, **options)
+
+    monkeypatch.setitem(BENCHMARKS, "throne_coco", replace(benchmark, score=score))
+    monkeypatch.setenv(sources.DATASETS, str(run.data))
+    monkeypatch.setenv(settings.TASKS, json.dumps(harness_data.settings(run.data)))
+    manager = TaskManager(include_path=str(PACKAGE / "tasks" / "lm_eval"), include_defaults=False)
+    results = simple_evaluate(Says(), tasks=["throne_coco"], task_manager=manager, log_samples=False)
+    assert results is not None and judged == [3]
+    # Objects: person and cup; none; dog. A dog in each: 1 of 3 is there, and 1 of 3 is found.
+    assert results["results"]["throne_coco"]["precision_all,none"] == pytest.approx(1 / 3)
+    assert results["results"]["throne_coco"]["recall_all,none"] == pytest.approx(1 / 3)
