@@ -161,7 +161,7 @@ def test_the_same_scores_and_store_with_workers(fleet, tiny_t5, tmp_path, monkey
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"engine": "tensorrt"}, "engine is 'tensorrt'; expected 'torch', 'ctranslate2', 'ctranslate2-int8'"),
+        ({"engine": "tensorrt"}, "engine is 'tensorrt'; expected 'torch', 'torch-float32', "),
         ({"recheck": 1.0}, "recheck goes with engine='ctranslate2-int8'; engine is 'torch'"),
         ({"engine": "ctranslate2-int8", "recheck": -1}, "recheck is -1; expected a number of logits"),
         ({"workers": -1}, "workers is -1"),
@@ -177,3 +177,15 @@ def test_a_decoder_only_model_is_not_converted(smollm2):
     model = f"{smollm2.weights.source}/{smollm2.weights.gguf_file}"
     with pytest.raises(JudgeUnavailable, match="engine='ctranslate2' runs encoder-decoders"):
         Engine("ctranslate2").judge(model)
+
+
+def test_bfloat16_by_name(tiny_t5, texts, pairs, expected, monkeypatch):
+    """Nearly all answers are those of float32; the key says which precision it was, and a slow CPU is warned of."""
+    judge = Engine("torch-bfloat16", device="cpu").judge(str(tiny_t5))
+    assert judge.key.endswith(":bfloat16:whole")
+    assert Engine("torch-float32", device="cpu").judge(str(tiny_t5)).key.endswith(":float32:whole")
+    for flag in ("_is_amx_tile_supported", "_is_avx512_bf16_supported"):
+        monkeypatch.setattr(torch.cpu, flag, lambda: False)
+    with pytest.warns(UserWarning, match="neither AMX nor AVX512-BF16"):
+        found = collect(judge, texts, pairs, QUESTIONS)
+    assert (found == expected).mean() > 0.95

@@ -10,7 +10,7 @@ from halluscope.judges.converted import ConvertedJudge
 from halluscope.judges.fleet import Fleet
 from halluscope.judges.seq2seq import Seq2SeqJudge
 
-ENGINES = ("torch", "ctranslate2", "ctranslate2-int8")
+ENGINES = ("torch", "torch-float32", "torch-bfloat16", "ctranslate2", "ctranslate2-int8")
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,9 @@ class Engine:
     """How language models are run. What can move an answer stands in the judge's key.
 
     Attributes:
-        name: "torch"; or for encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8" (the extra `fast`).
+        name: "torch", in bfloat16 on CUDA and in float32 elsewhere, or either by name: "torch-float32",
+            "torch-bfloat16"; for encoder-decoders also "ctranslate2" (float32) and "ctranslate2-int8" (the extra
+            `fast`).
         recheck: with "ctranslate2-int8": answers by a smaller lead than this, in logits, are asked again in float32.
         device: "cuda", "cuda:1", "cpu", ...; None takes a GPU if there is one.
         workers: how many processes hold a copy of each judge, through Ray (the extra `ray`), each on a GPU of its own
@@ -47,6 +49,16 @@ class Engine:
         if isinstance(self.workers, bool) or not isinstance(self.workers, int) or self.workers < 0:
             raise ValueError(f"workers is {self.workers!r:.80}; expected a number of processes, 0 for none.")
 
+    @property
+    def library(self) -> str:
+        """What runs a model."""
+        return self.name.partition("-")[0]
+
+    @property
+    def precision(self) -> str | None:
+        """In which precision, where the name says so."""
+        return self.name.partition("-")[2] or None
+
     def judge(self, model: str) -> Judge:
         """The judge of a model, not loaded yet.
 
@@ -55,15 +67,13 @@ class Engine:
             MissingExtra: without the libraries that the engine needs.
         """
         found = weights.find(model)
-        if self.name != "torch" and not found.is_encoder_decoder:
+        if self.library == "ctranslate2" and not found.is_encoder_decoder:
             raise JudgeUnavailable(
                 f"engine={self.name!r} runs encoder-decoders; {found.name!r} is none. Use engine='torch'."
             )
         if self.workers:
             return Fleet(model, replace(self, workers=0), self.workers)
-        if self.name != "torch":
-            precision = "int8" if self.name.endswith("int8") else "float32"
-            return ConvertedJudge(found, precision, self.recheck, self.device)
-        if found.is_encoder_decoder:
-            return Seq2SeqJudge(found, self.device)
-        return CausalJudge(found, self.device)
+        if self.library == "ctranslate2":
+            return ConvertedJudge(found, self.precision or "float32", self.recheck, self.device)
+        kind = Seq2SeqJudge if found.is_encoder_decoder else CausalJudge
+        return kind(found, self.device, precision=self.precision)

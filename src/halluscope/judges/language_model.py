@@ -29,7 +29,7 @@ MAX_TEXT_TOKENS = 2048
 POOL = {"cuda": 65_536, "cpu": 4_096}
 """How many prompts are sorted by length at a time, by type of device."""
 
-BATCH_TOKENS = {"cuda": 65_536, "cpu": 8_192}
+BATCH_TOKENS = {"cuda": 65_536, "cpu": 4_096}
 """How many prompt tokens a batch may hold at the most, by type of device."""
 
 MEMORY_SHARE = 0.5
@@ -46,8 +46,10 @@ class LanguageModelJudge:
 
     Args:
         weights: the model.
-        device: "cuda", "cuda:1", "cpu", ...; by default a GPU if there is one. On CUDA it computes in bfloat16
-            (float32 where the card has none: T5 overflows in float16), elsewhere in float32.
+        device: "cuda", "cuda:1", "cpu", ...; by default a GPU if there is one.
+        precision: "float32" or "bfloat16"; by default bfloat16 on CUDA, where the card has it (T5 overflows in
+            float16), and float32 elsewhere. A CPU without AMX or AVX512-BF16 emulates bfloat16, at a third of the
+            speed of float32: it is warned of.
         batch_tokens: how many prompt tokens a batch may hold; by default what fits the device. It cannot move an
             answer.
 
@@ -60,7 +62,13 @@ class LanguageModelJudge:
     adds_special_tokens = True
     stored = True
 
-    def __init__(self, weights: Weights, device: str | None = None, batch_tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        weights: Weights,
+        device: str | None = None,
+        batch_tokens: int | None = None,
+        precision: str | None = None,
+    ) -> None:
         try:
             import torch
             import transformers
@@ -73,7 +81,7 @@ class LanguageModelJudge:
         self.weights = weights
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         half = self.device.type == "cuda" and torch.cuda.is_bf16_supported()
-        self.dtype = torch.bfloat16 if half else torch.float32
+        self.dtype = getattr(torch, precision or ("bfloat16" if half else "float32"))
         self.batch_tokens = batch_tokens
         self.key = f"{weights.key}:{str(self.dtype).removeprefix('torch.')}:{self.rule}"
         self._model: Any = None
@@ -133,6 +141,8 @@ class LanguageModelJudge:
         self._tokenizer = tokenizer
 
     def _load_model(self) -> None:
+        if self.device.type == "cpu" and self.dtype is self._torch.bfloat16:
+            _warn_of_emulation(self._torch.cpu)
         auto_class = getattr(self._transformers, self.auto_class)
         options = self.weights.load_options | {"dtype": self.dtype}
         model = auto_class.from_pretrained(self.weights.source, **options).to(self.device).eval()
@@ -276,6 +286,15 @@ class LanguageModelJudge:
     def _steps_of_votes(self, model: Any) -> Steps | None:
         """The same, made for replies of a few tokens; None where nothing is better at them."""
         return None
+
+
+def _warn_of_emulation(cpu: Any) -> None:
+    if not (cpu._is_amx_tile_supported() or cpu._is_avx512_bf16_supported()):
+        warnings.warn(
+            "This CPU has neither AMX nor AVX512-BF16 and emulates bfloat16, at about a third of float32's speed; "
+            "use engine='torch' or 'torch-float32'.",
+            stacklevel=4,
+        )
 
 
 def _bytes_a_token(config: Any, itemsize: int) -> int:

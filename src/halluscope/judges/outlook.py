@@ -84,10 +84,11 @@ def _outlook(model: str, found: Weights | None, missing: str, engine: Engine) ->
     if found is None:
         return Outlook(model, model, None, known, None, missing)
     try:
-        reader = (Seq2SeqReader if found.is_encoder_decoder else CausalReader)(found, engine.device)
+        kind = Seq2SeqReader if found.is_encoder_decoder else CausalReader
+        reader = kind(found, engine.device, precision=engine.precision if engine.library == "torch" else None)
     except MissingExtra as error:
         return Outlook(model, found.name, None, known, None, missing or str(error))
-    key = reader.key if engine.name == "torch" else engine.judge(model).key if not missing else None
+    key = reader.key if engine.library == "torch" else engine.judge(model).key if not missing else None
     if not found.source:
         return Outlook(model, found.name, key, known, None, missing)
     key = key if found.revision else None

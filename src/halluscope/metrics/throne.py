@@ -81,8 +81,9 @@ def compute(
         per_class: also give the table `classes`.
         per_image: also give, for each image, which classes were found, hallucinated and missed.
         device: where language models run; by default a GPU if there is one.
-        engine: what runs them: "torch", or for encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8", which
-            changes answers; the judges' keys in the signature say so.
+        engine: what runs them: "torch" (bfloat16 on CUDA, else float32), "torch-float32", "torch-bfloat16", or for
+            encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8". A precision changes answers; the judges'
+            keys in the signature say which.
         recheck: with "ctranslate2-int8", answers by a smaller lead than this many logits are asked again in float32.
         workers: how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray.
         store: where language models' answers are kept: a path, or by default the user's cache.
