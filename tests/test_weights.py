@@ -6,6 +6,7 @@ import pytest
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.judges import weights
+from halluscope.judges.engine import Engine
 from halluscope.judges.resolve import resolve
 from halluscope.vocabularies import load
 
@@ -26,28 +27,28 @@ def test_a_folder_is_known_by_its_content(tmp_path, tiny_t5):
 def test_a_folder_without_weights(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"is_encoder_decoder": True}))
     with pytest.raises(JudgeUnavailable, match="holds no weights: expected a file that ends in .safetensors"):
-        resolve([str(tmp_path)], COCO, None)
+        resolve([str(tmp_path)], COCO, Engine())
 
 
 def test_a_folder_without_a_readable_configuration(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(JudgeUnavailable, match="holds no config.json"):
-        resolve([str(tmp_path)], COCO, None)
+        resolve([str(tmp_path)], COCO, Engine())
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(JudgeUnavailable, match="not a configuration in JSON"):
-        resolve([str(tmp_path)], COCO, None)
+        resolve([str(tmp_path)], COCO, Engine())
 
 
 @pytest.mark.parametrize("name", ["lexcal", "./nowhere", "a/b/c", "~/nothing", ""])
 def test_an_unknown_judge(name):
     with pytest.raises(JudgeUnavailable, match="There is no judge .*'lexical' needs no model"):
-        resolve([name], COCO, None)
+        resolve([name], COCO, Engine())
 
 
 def test_weights_that_cannot_be_downloaded():
     """The Hub is out of reach in the tests, as it may be for a user."""
     with pytest.raises(JudgeUnavailable) as caught:
-        resolve("flan-t5", COCO, None)
+        resolve("flan-t5", COCO, Engine())
     message = str(caught.value)
     assert (
         "google/flan-t5-base" in message and "hf download google/flan-t5-base --revision 7bcac57" in message
@@ -58,6 +59,6 @@ def test_weights_that_cannot_be_downloaded():
 def test_a_missing_extra(tiny_t5, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[judge\]'.*'lexical' needs neither"):
-        resolve([str(tiny_t5)], COCO, None)
+        resolve([str(tiny_t5)], COCO, Engine())
     with pytest.raises(ImportError):
-        resolve([str(tiny_t5)], COCO, None)
+        resolve([str(tiny_t5)], COCO, Engine())

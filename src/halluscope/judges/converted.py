@@ -4,7 +4,6 @@ int8 changes answers, so it is opted into and named in the signature; answers by
 float32. A model is converted once and kept in the user's cache.
 """
 
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -127,7 +126,10 @@ def _converted(weights: Weights, precision: str) -> Path:
     if not kept.is_dir():
         kept.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=kept.parent) as unfinished:
-            made = Converter(weights.source).convert(Path(unfinished) / "model", quantization=precision)
-            if not kept.is_dir():
-                shutil.move(made, kept)
+            made = Converter(weights.source).convert(str(Path(unfinished) / "model"), quantization=precision)
+            try:
+                Path(made).rename(kept)
+            except OSError:  # another process was first
+                if not kept.is_dir():
+                    raise
     return kept
