@@ -62,3 +62,21 @@ def test_a_missing_extra(tiny_t5, monkeypatch):
         resolve([str(tiny_t5)], COCO, Engine())
     with pytest.raises(ImportError):
         resolve([str(tiny_t5)], COCO, Engine())
+
+
+def test_code_that_comes_with_a_model_is_not_run(tiny_t5, tmp_path, monkeypatch):
+    """transformers asks at the terminal unless it was told; a "y" that waits there must not run anything."""
+    import io
+
+    from halluscope.judges.seq2seq import Seq2SeqJudge
+
+    folder = tmp_path / "evil"
+    shutil.copytree(tiny_t5, folder)
+    config = json.loads((folder / "config.json").read_text())
+    own = {"AutoConfig": "evil.EvilConfig", "AutoModelForSeq2SeqLM": "evil.EvilModel"}
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "evil", "auto_map": own}))
+    (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\nclass EvilConfig: pass\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\ny\ny\n"))
+    with pytest.raises(JudgeUnavailable):
+        Seq2SeqJudge(weights.find(str(folder)), device="cpu").load()
+    assert not (tmp_path / "ran").exists()

@@ -49,7 +49,7 @@ class Weights:
     @property
     def load_options(self) -> dict[str, Any]:
         """What `from_pretrained` needs beside the source. Code that comes with a model is never run."""
-        return {"gguf_file": self.gguf_file} if self.gguf_file else {}
+        return {"trust_remote_code": False} | ({"gguf_file": self.gguf_file} if self.gguf_file else {})
 
 
 def find(model: str) -> Weights:
