@@ -9,6 +9,7 @@ prompts by the model's definition are held against large matrix products timed i
 """
 
 import argparse
+import os
 import random
 import tempfile
 from collections.abc import Iterator
@@ -47,6 +48,7 @@ def main() -> None:
     questions = PAPER.about(COCO)[0][: options.classes]
     pairs = np.array(list(np.ndindex(len(texts), len(questions))))
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = folder  # converted models go with it
         make_base(Path(folder))
         found = weights.find(folder)
         judge = Seq2SeqJudge(found, device="cpu")

@@ -3,6 +3,7 @@
 import random
 from functools import partial
 
+import ctranslate2
 import numpy as np
 import pytest
 import torch
@@ -47,18 +48,43 @@ def cache(tmp_path, monkeypatch):
 def test_ctranslate2_in_float32_gives_the_same_answers(cache, tiny_t5, texts, pairs, expected):
     judge = ConvertedJudge(weights.find(str(tiny_t5)), "float32", device="cpu")
     assert (collect(judge, texts, pairs, QUESTIONS) == expected).all()
-    assert judge.key.endswith(":ctranslate2-float32:whole")
+    assert judge.key.endswith(f":ctranslate2-{ctranslate2.__version__}-cpu-float32:whole")
 
 
 def test_a_model_is_converted_once(cache, tiny_t5, texts, pairs):
     made = set()
     for _ in range(2):
         judge = ConvertedJudge(weights.find(str(tiny_t5)), "int8", device="cpu")
+        judge.load()
         collect(judge, texts, pairs[:5], QUESTIONS)
-        (folder,) = cache.iterdir()
+        (folder,) = (path for path in cache.iterdir() if path.is_dir())
         made.add((folder.name, (folder / "model.bin").stat().st_mtime_ns))
     assert len(made) == 1
     assert folder.name.startswith("checkpoint-") and "-int8-" in folder.name
+
+
+def test_what_a_killed_conversion_left_is_replaced(cache, tiny_t5, texts, pairs):
+    found = weights.find(str(tiny_t5))
+    collect(ConvertedJudge(found, "int8", device="cpu"), texts, pairs[:5], QUESTIONS)
+    (folder,) = (path for path in cache.iterdir() if path.is_dir())
+    left = folder.rename(folder.with_name(f"{folder.name}.unfinished"))
+    (left / "model.bin").write_bytes(b"half")
+    collect(ConvertedJudge(found, "int8", device="cpu"), texts, pairs[:5], QUESTIONS)
+    assert [path for path in cache.iterdir() if path.is_dir()] == [folder]
+
+
+def test_memory_that_runs_out_halves_a_batch(cache, tiny_t5, texts, pairs, expected, monkeypatch):
+    """CTranslate2 says it in a RuntimeError."""
+    judge = ConvertedJudge(weights.find(str(tiny_t5)), "float32", device="cpu")
+    answers = judge._answers
+
+    def small(block):
+        if len(block) > 2:
+            raise RuntimeError("CUDA failed with error out of memory")
+        return answers(block)
+
+    monkeypatch.setattr(judge, "_answers", small)
+    assert (collect(judge, texts, pairs[:60], QUESTIONS) == expected[:60]).all()
 
 
 def test_the_scale_of_the_logits_is_the_models(cache, tiny_t5, texts, pairs):
@@ -72,7 +98,7 @@ def test_the_scale_of_the_logits_is_the_models(cache, tiny_t5, texts, pairs):
     judge.load()
     prompt = judge.prompt(texts[0], QUESTIONS[0])
     block = torch.tensor([judge._tokenizer(prompt)["input_ids"]])
-    _, (lead,) = judge._answers(block)
+    ((_, lead),) = judge._answers(block)
     model = Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu")
     model.load()
     leads = []
@@ -103,6 +129,7 @@ def test_close_answers_are_asked_again_in_float32(cache, tiny_t5, texts, pairs, 
         assert sum(again) == share * len(pairs)
         assert (found == expected).all() or not recheck
         assert ("float32-below-1e+09" in judge.key) == bool(recheck)
+        assert judge._slow is None or judge._slow.dtype == torch.float32
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +170,11 @@ def test_a_worker_that_dies_is_replaced_and_nothing_is_asked_twice(
     assert len(hired) == 3
 
 
+def test_what_a_worker_remarks_is_heard_here(fleet):
+    with pytest.warns(UserWarning, match="a text of .* lost its end"):
+        assert len(collect(fleet, ["dog " * 3000], np.array([[0, 0]]), QUESTIONS)) == 1
+
+
 def test_the_same_scores_and_store_with_workers(fleet, tiny_t5, tmp_path, monkeypatch):
     """The second run, in one process, finds every answer of the workers in the store."""
     classes = ["dog", "pizza", "clock", "umbrella"]
@@ -165,12 +197,17 @@ def test_the_same_scores_and_store_with_workers(fleet, tiny_t5, tmp_path, monkey
         ({"recheck": 1.0}, "recheck goes with engine='ctranslate2-int8'; engine is 'torch'"),
         ({"engine": "ctranslate2-int8", "recheck": -1}, "recheck is -1; expected a number of logits"),
         ({"workers": -1}, "workers is -1"),
+        ({"workers": 2, "device": "cuda:1"}, "each worker takes a GPU of its own"),
+        (
+            {"judges": "lexical", "workers": 2},
+            "for language models named in judges, and there is none: 'lexical'",
+        ),
         ({"workers": True}, "workers is True"),
     ],
 )
 def test_bad_options_before_any_model(options, message):
     with pytest.raises(ValueError, match=message):
-        throne.compute(["A dog."], [["dog"]], judges="no/such-model", **options)
+        throne.compute(["A dog."], [["dog"]], **{"judges": "no/such-model"} | options)
 
 
 def test_a_decoder_only_model_is_not_converted(smollm2):

@@ -12,6 +12,9 @@ from halluscope.errors import JudgeUnavailable
 from halluscope.judges.decoding import Steps
 from halluscope.judges.language_model import Ids, LanguageModelJudge
 
+TODAY = "{%- macro strftime_now(format) -%} 26 Jul 2024 {%- endmacro -%}"
+"""What chat templates that tell the date are given, every day, as an answer depends on it (Llama 3.2's own example)."""
+
 SHARED_FROM = 8
 """From how many questions about a text on the text is read once for all of them."""
 
@@ -30,7 +33,14 @@ class CausalJudge(LanguageModelJudge):
     def turn(self, prompt: str) -> str:
         """The chat up to the model's turn."""
         turn = [{"role": "user", "content": prompt}]
-        return str(self._tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True))
+        return str(
+            self._tokenizer.apply_chat_template(
+                turn,
+                chat_template=f"{TODAY}{self._tokenizer.get_chat_template()}",
+                tokenize=False,
+                add_generation_prompt=True,
+            )
+        )
 
     def _check(self, tokenizer: Any) -> None:
         if not tokenizer.chat_template:

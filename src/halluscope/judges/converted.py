@@ -4,16 +4,16 @@ int8 changes answers, so it is opted into and named in the signature; answers by
 float32. A model is converted once and kept in the user's cache.
 """
 
-import tempfile
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from halluscope.answers import RULES
 from halluscope.errors import MissingExtra
-from halluscope.judges.language_model import MAX_NEW_TOKENS, MAX_TEXT_TOKENS, Ids
+from halluscope.judges.language_model import MAX_NEW_TOKENS, Ids, positions
 from halluscope.judges.seq2seq import Seq2SeqJudge
 from halluscope.judges.weights import Weights
 from halluscope.share import cache_folder
@@ -53,9 +53,10 @@ class ConvertedJudge(Seq2SeqJudge):
             ) from error
         self._ctranslate2 = ctranslate2
         self._precision, self._recheck = precision, recheck
+        by = f"ctranslate2-{ctranslate2.__version__}-{self.device.type}-{precision}"
         again = f"+float32-below-{recheck:g}" if recheck else ""
-        self.key = f"{weights.key}:ctranslate2-{precision}{again}:{self.rule}"
-        self._slow = Seq2SeqJudge(weights, device, batch_tokens) if recheck else None
+        self.key = f"{weights.key}:{by}{again}:{self.rule}"
+        self._slow = Seq2SeqJudge(weights, device, batch_tokens, "float32") if recheck else None
 
     def close(self) -> None:
         """Free the models' memory."""
@@ -65,26 +66,34 @@ class ConvertedJudge(Seq2SeqJudge):
 
     def _load_model(self) -> None:
         folder = _converted(self.weights, self._precision)
-        index = self.device.index or 0
         self._model = self._ctranslate2.Translator(
-            str(folder), device=self.device.type, device_index=index, compute_type=self._precision
+            str(folder),
+            device=self.device.type,
+            device_index=self.device.index or 0,
+            compute_type=self._precision,
+            intra_threads=self._torch.get_num_threads(),
         )
-        self._positions = 2 * MAX_TEXT_TOKENS
+        config = self._transformers.AutoConfig.from_pretrained(
+            self.weights.source, **self.weights.load_options
+        )
+        self._positions = positions(config)
+        self.batch_tokens = self.batch_tokens or self._fitting(config)
         if self._slow:
             self._slow.load()
 
     def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
         for rows, block in self._blocks(ids):
-            codes, margins = self._answers(block)
-            close = np.flatnonzero(margins < self._recheck)
+            answers = self._in_memory(self._answers, block)
+            codes, leads = (np.array(column) for column in zip(*answers, strict=True))
+            close = np.flatnonzero(leads < self._recheck)
             if self._slow and len(close):
                 again = self._slow._votes([ids[row] for row in rows[close]], texts[rows[close]])
                 for part, surer in again:
                     codes[close[part]] = surer
             yield rows, codes.tolist()
 
-    def _answers(self, block: Any) -> tuple[Any, Any]:
-        """Answer codes of a batch, and by how many logits each reply was decided where that was closest."""
+    def _answers(self, block: Any) -> list[tuple[int, float]]:
+        """The answer code of each prompt, and by how many logits the reply was decided where that was closest."""
         results = self._model.translate_batch(
             [self._tokenizer.convert_ids_to_tokens(ids) for ids in block.tolist()],
             beam_size=1,
@@ -94,17 +103,15 @@ class ConvertedJudge(Seq2SeqJudge):
             return_logits_vocab=bool(self._recheck),
         )
         replies = [self._tokenizer.convert_tokens_to_ids(result.hypotheses[0]) for result in results]
-        codes = np.array([RULES[self.rule](self._text(tokens), True) for tokens in replies])
-        margins = np.array(
-            [min(map(_margin, result.logits[0])) if self._recheck else np.inf for result in results]
-        )
-        return codes, margins
+        leads = [min(map(self._lead, result.logits[0])) if self._recheck else np.inf for result in results]
+        codes = [cast("int", RULES[self.rule](self._text(tokens), True)) for tokens in replies]
+        return list(zip(codes, leads, strict=True))
 
-
-def _margin(logits: Any) -> float:
-    """By how much the best token leads the next best."""
-    second, best = np.partition(np.asarray(logits, dtype=np.float32).ravel(), -2)[-2:]
-    return float(best - second)
+    def _lead(self, logits: Any) -> float:
+        """By how much the best token leads the next best."""
+        there = logits if self.device.type == "cuda" else np.asarray(logits)
+        best, second = self._torch.as_tensor(there, device=self.device).float().flatten().topk(2).values
+        return float(best - second)
 
 
 def _converted(weights: Weights, precision: str) -> Path:
@@ -112,24 +119,24 @@ def _converted(weights: Weights, precision: str) -> Path:
     import ctranslate2
     import torch
     from ctranslate2.converters import TransformersConverter
+    from filelock import FileLock
 
     class Converter(TransformersConverter):  # type: ignore[misc]
         """The converter of T5 scales the logits where embeddings are tied, which transformers 5 says of every T5."""
 
         def load_model(self, model_class: Any, model_name_or_path: str, **options: Any) -> Any:
             model = super().load_model(model_class, model_name_or_path, **options | {"dtype": torch.float32})
-            model.config.tie_word_embeddings = model.config.scale_decoder_outputs
+            if hasattr(model.config, "scale_decoder_outputs"):
+                model.config.tie_word_embeddings = model.config.scale_decoder_outputs
             return model
 
     name = f"{weights.key.replace('/', '--').replace('@', '-')}-{precision}-{ctranslate2.__version__}"
     kept = cache_folder() / "ctranslate2" / name
-    if not kept.is_dir():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent) as unfinished:
-            made = Converter(weights.source).convert(str(Path(unfinished) / "model"), quantization=precision)
-            try:
-                Path(made).rename(kept)
-            except OSError:  # another process was first
-                if not kept.is_dir():
-                    raise
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{kept}.lock"):
+        if not kept.is_dir():
+            unfinished = kept.with_name(f"{name}.unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)  # of a run that was killed
+            Converter(weights.source).convert(str(unfinished), quantization=precision)
+            unfinished.rename(kept)
     return kept

@@ -48,6 +48,11 @@ class Engine:
             raise ValueError(f"recheck goes with engine='ctranslate2-int8'; engine is {self.name!r}.")
         if isinstance(self.workers, bool) or not isinstance(self.workers, int) or self.workers < 0:
             raise ValueError(f"workers is {self.workers!r:.80}; expected a number of processes, 0 for none.")
+        if self.workers and ":" in (self.device or ""):
+            raise ValueError(
+                f"device is {self.device!r} and workers is {self.workers}; each worker takes a GPU of its own. Leave "
+                "device out."
+            )
 
     @property
     def library(self) -> str:

@@ -6,10 +6,12 @@ asked again.
 """
 
 import os
+import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 SHARE = 2_048
 """About how many questions a worker gets at a time."""
+
+PATIENCE_S = 600
+"""How long a worker may take to start, in seconds."""
 
 LIVES = 3
 """How many workers may die over the same texts before that ends in an error."""
@@ -52,11 +57,14 @@ class Fleet:
             raise MissingExtra(
                 f"workers={workers} needs ray ({error}): pip install 'halluscope[ray]'."
             ) from error
+        path = Path(model).expanduser()
+        model = str(path.resolve()) if path.exists() else model  # a worker has another working directory
         self._ray, self._model, self._number = ray, model, workers
         if not ray.is_initialized():
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        gpus = int(ray.cluster_resources().get("GPU", 0))
+        on_cpu = engine.device is not None and engine.device.startswith("cpu")
+        gpus = 0 if on_cpu else int(ray.cluster_resources().get("GPU", 0))
         if 0 < gpus < workers:
             raise ValueError(
                 f"workers is {workers}, but there are {gpus} GPUs; expected at most one worker a GPU."
@@ -86,27 +94,34 @@ class Fleet:
             answers = ray.wait(list(at_work), num_returns=1)[0][0]
             task = at_work[answers]
             try:
-                given, codes = ray.get(next(answers))
+                given, codes, remarks = ray.get(next(answers))
             except StopIteration:
                 idle.append(at_work.pop(answers).worker)
-            except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
-                self._hired.remove(at_work.pop(answers).worker)
+            except ray.exceptions.RayTaskError as error:
+                raise JudgeUnavailable(f"A worker of the judge {self.key} failed: {error.cause}") from error
+            except (
+                ray.exceptions.RayError
+            ) as error:  # the worker died, was killed for its memory, or is out of reach
+                self._dismiss(at_work.pop(answers).worker)
                 if task.lives == 1:
                     raise JudgeUnavailable(
                         f"{LIVES} workers of the judge {self.key} died over the same texts; the last: {error}"
                     ) from error
                 waiting.appendleft((task.rows[~task.answered], task.lives - 1))
-            except ray.exceptions.RayTaskError as error:
-                raise JudgeUnavailable(f"A worker of the judge {self.key} failed: {error.cause}") from error
             else:
+                for remark in remarks:
+                    warnings.warn(remark, stacklevel=2)
                 task.answered[given] = True
                 yield task.rows[given], codes
 
     def close(self) -> None:
         """End the workers, which frees their devices."""
-        for worker in self._hired:
-            self._ray.kill(worker)
-        self._hired = []
+        for worker in list(self._hired):
+            self._dismiss(worker)
+
+    def _dismiss(self, worker: Any) -> None:
+        self._hired.remove(worker)
+        self._ray.kill(worker)
 
     def _another(self) -> Any:
         worker = self._hire()
@@ -115,8 +130,13 @@ class Fleet:
 
     def _key_of(self, worker: Any) -> str:
         try:
-            return str(self._ray.get(worker.key.remote()))
-        except self._ray.exceptions.RayActorError as error:
+            return str(self._ray.get(worker.key.remote(), timeout=PATIENCE_S))
+        except self._ray.exceptions.GetTimeoutError as error:
+            raise JudgeUnavailable(
+                f"No worker of the judge {self._model!r} has started in {PATIENCE_S} s; are the cluster's GPUs taken? "
+                "`ray status` tells."
+            ) from error
+        except self._ray.exceptions.RayError as error:
             raise JudgeUnavailable(f"A worker cannot have the judge {self._model!r}: {error}") from error
 
     def _checked(self, worker: Any) -> Any:
@@ -151,8 +171,16 @@ class _Worker:
     def key(self) -> str:
         return self._judge.key
 
-    def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
-        yield from self._judge.answer(texts, questions, pairs)
+    def answer(
+        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
+    ) -> Iterator[tuple[Any, Any, list[str]]]:
+        """Rows, answers, and what the judge remarked on the way."""
+        with warnings.catch_warnings(record=True) as remarks:
+            warnings.simplefilter("always", UserWarning)
+            for rows, codes in self._judge.answer(texts, questions, pairs):
+                said = [str(one.message) for one in remarks if issubclass(one.category, UserWarning)]
+                remarks.clear()
+                yield rows, codes, said
 
 
 def _shares(texts: Sequence[str], pairs: Pairs) -> list[NDArray[np.int64]]:

@@ -79,7 +79,12 @@ class LanguageModelJudge:
             ) from error
         self._torch, self._transformers = torch, transformers
         self.weights = weights
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        try:
+            self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        except RuntimeError as error:
+            raise ValueError(
+                f"device is {device!r:.80}; expected 'cpu', 'cuda' or 'cuda:1'. {error}"
+            ) from error
         half = self.device.type == "cuda" and torch.cuda.is_bf16_supported()
         self.dtype = getattr(torch, precision or ("bfloat16" if half else "float32"))
         self.batch_tokens = batch_tokens
@@ -149,7 +154,7 @@ class LanguageModelJudge:
         ends = model.generation_config.eos_token_id
         self._model = model
         self._ends = set(ends if isinstance(ends, list) else [ends])
-        self._positions = getattr(model.config, "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
+        self._positions = positions(model.config)
         self._replying = self._steps(model)
         self._voting = self._steps_of_votes(model) or self._replying
         self.batch_tokens = self.batch_tokens or self._fitting(model.config)
@@ -206,6 +211,10 @@ class LanguageModelJudge:
     def _disarmed(self, text: str) -> str:
         """A text without control tokens and half characters."""
         text = text.encode("utf-8", "replace").decode("utf-8")
+        normalizer = self._tokenizer.backend_tokenizer.normalizer
+        plain = normalizer.normalize_str(text) if normalizer else text
+        if any(token in plain for token in self._special):
+            text = plain  # what only looks like a control token, such as a wide one, is made one by the tokenizer
         for token in self._special:
             text = text.replace(token, f"{token[0]} {token[1:]}")
         return text
@@ -247,10 +256,10 @@ class LanguageModelJudge:
         try:
             with self._torch.inference_mode():
                 return decode(block)
-        except self._torch.OutOfMemoryError:
-            if len(block) == 1:
+        except RuntimeError as error:  # torch's own is a kind of it; CTranslate2 has none
+            if len(block) == 1 or "out of memory" not in str(error).lower():
                 raise
-            self._torch.cuda.empty_cache()
+        self._torch.cuda.empty_cache()
         self.batch_tokens = min(self._budget, max(1, block.numel() // 2))
         return [said for half in block.tensor_split(2) for said in self._in_memory(decode, half)]
 
@@ -299,6 +308,17 @@ def _warn_of_emulation(cpu: Any) -> None:
 
 def _bytes_a_token(config: Any, itemsize: int) -> int:
     """About how much memory a token of a prompt takes: the widest layer's inputs and outputs, and the cache."""
+    config = _of_text(config)
     width = int(config.hidden_size)
     inner = int(getattr(config, "d_ff", None) or getattr(config, "intermediate_size", None) or 4 * width)
     return itemsize * (8 * width + 3 * inner + 2 * width * int(config.num_hidden_layers))
+
+
+def positions(config: Any) -> int:
+    """How many tokens the model of this configuration can read and say."""
+    return getattr(_of_text(config), "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
+
+
+def _of_text(config: Any) -> Any:
+    """The part that is about text, of a model that also reads images."""
+    return getattr(config, "text_config", None) or config

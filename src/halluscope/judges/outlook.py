@@ -16,7 +16,7 @@ from halluscope.judges import weights
 from halluscope.judges.base import Pairs
 from halluscope.judges.causal import SHARED_FROM, CausalJudge, common_prefix
 from halluscope.judges.engine import Engine
-from halluscope.judges.language_model import MAX_TEXT_TOKENS, LanguageModelJudge
+from halluscope.judges.language_model import LanguageModelJudge, positions
 from halluscope.judges.seq2seq import Seq2SeqJudge
 from halluscope.judges.shapes import SHAPES, DecoderOnly, EncoderDecoder, Shape, shape
 from halluscope.judges.weights import Weights
@@ -119,7 +119,7 @@ class Reader(LanguageModelJudge):
             self.weights.source, **self.weights.load_options
         )
         self.config = config.to_dict()
-        self._positions = getattr(config, "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
+        self._positions = positions(config)
 
     def work(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs, of: Shape | None

@@ -30,7 +30,13 @@ def resolve(
         JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
         ValueError: for no judge, or the same judge twice.
     """
-    found = [_judge(judge, vocabulary, engine) for judge in named(judges)]
+    meant = named(judges)
+    if engine != Engine(device=engine.device) and all(_is_given(judge) for judge in meant):
+        raise ValueError(
+            "engine, recheck and workers are for language models named in judges, and there is none: "
+            f"{', '.join(map(repr, meant)):.200}."
+        )
+    found = [_judge(judge, vocabulary, engine) for judge in meant]
     keys = [judge.key for judge in found]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     if twice:
@@ -59,6 +65,11 @@ def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
                 f"{judge!r:.80} is no judge; expected a name, a model, or a halluscope judge."
             )
     return meant
+
+
+def _is_given(judge: str | Judge) -> bool:
+    """Whether a judge is there already, or needs no language model."""
+    return judge == LEXICAL or not isinstance(judge, str)
 
 
 def _judge(judge: str | Judge, vocabulary: Vocabulary, engine: Engine) -> Judge:
