@@ -10,7 +10,7 @@ demo: $(VENV)/.demo
 	$(BIN)/halluscope demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check
