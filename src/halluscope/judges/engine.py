@@ -1,6 +1,8 @@
 """How language models are run: by which library, in which precision, on which and how many devices."""
 
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.judges import weights
@@ -77,7 +79,12 @@ class Engine:
                 f"engine={self.name!r} runs encoder-decoders; {found.name!r} is none. Use engine='torch'."
             )
         if self.workers:
-            return Fleet(model, replace(self, workers=0), self.workers)
+            path = Path(model).expanduser()
+            there = str(path.resolve()) if path.exists() else model  # a worker has another working directory
+            make = partial(replace(self, workers=0).judge, there)
+            return Fleet(
+                make, found.name, self.workers, on_gpus=not (self.device or "cuda").startswith("cpu")
+            )
         if self.library == "ctranslate2":
             return ConvertedJudge(found, self.precision or "float32", self.recheck, self.device)
         kind = Seq2SeqJudge if found.is_encoder_decoder else CausalJudge

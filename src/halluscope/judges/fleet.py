@@ -8,21 +8,17 @@ asked again.
 import os
 import warnings
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.judges.base import Answered, Pairs
+from halluscope.judges.base import Answered, Judge, Pairs
 from halluscope.questions import Question
-
-if TYPE_CHECKING:
-    from halluscope.judges.engine import Engine
 
 SHARE = 2_048
 """About how many questions a worker gets at a time."""
@@ -38,9 +34,10 @@ class Fleet:
     """One judge in several workers.
 
     Args:
-        model: a Hub id, folder or GGUF file, which every worker's machine must have.
-        engine: how each worker runs it.
-        workers: how many; at most one for each GPU, where the cluster has GPUs.
+        make: makes the judge, in each worker; what it needs must be on every worker's machine.
+        name: the judge's, for messages.
+        workers: how many; at most one for each GPU, where they take any.
+        on_gpus: whether each takes a GPU, where the cluster has GPUs.
 
     Raises:
         MissingExtra: without ray.
@@ -50,28 +47,25 @@ class Fleet:
 
     stored = True
 
-    def __init__(self, model: str, engine: "Engine", workers: int) -> None:
+    def __init__(self, make: Callable[[], Judge], name: str, workers: int, on_gpus: bool = True) -> None:
         try:
             import ray
         except ImportError as error:
             raise MissingExtra(
                 f"workers={workers} needs ray ({error}): pip install 'halluscope[ray]'."
             ) from error
-        path = Path(model).expanduser()
-        model = str(path.resolve()) if path.exists() else model  # a worker has another working directory
-        self._ray, self._model, self._number = ray, model, workers
+        self._ray, self._name, self._number = ray, name, workers
         if not ray.is_initialized():
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        on_cpu = engine.device is not None and engine.device.startswith("cpu")
-        gpus = 0 if on_cpu else int(ray.cluster_resources().get("GPU", 0))
+        gpus = int(ray.cluster_resources().get("GPU", 0)) if on_gpus else 0
         if 0 < gpus < workers:
             raise ValueError(
                 f"workers is {workers}, but there are {gpus} GPUs; expected at most one worker a GPU."
             )
         threads = max(1, (os.cpu_count() or 1) // workers)
         remote = ray.remote(num_cpus=0, num_gpus=1 if gpus else 0, scheduling_strategy="SPREAD")
-        self._hire = partial(remote(_Worker).remote, model, engine, None if gpus else threads)
+        self._hire = partial(remote(_Worker).remote, make, None if gpus else threads)
         self._hired: list[Any] = []
         self.key: str = self._key_of(self._another())
         if gpus:  # the next judge's workers need them first
@@ -133,11 +127,11 @@ class Fleet:
             return str(self._ray.get(worker.key.remote(), timeout=PATIENCE_S))
         except self._ray.exceptions.GetTimeoutError as error:
             raise JudgeUnavailable(
-                f"No worker of the judge {self._model!r} has started in {PATIENCE_S} s; are the cluster's GPUs taken? "
+                f"No worker of the judge {self._name!r} has started in {PATIENCE_S} s; are the cluster's GPUs taken? "
                 "`ray status` tells."
             ) from error
         except self._ray.exceptions.RayError as error:
-            raise JudgeUnavailable(f"A worker cannot have the judge {self._model!r}: {error}") from error
+            raise JudgeUnavailable(f"A worker cannot have the judge {self._name!r}: {error}") from error
 
     def _checked(self, worker: Any) -> Any:
         """The worker, if its judge is the same as this process was told of."""
@@ -161,8 +155,8 @@ class _Task:
 class _Worker:
     """Runs in a process of its own."""
 
-    def __init__(self, model: str, engine: "Engine", threads: int | None) -> None:
-        self._judge = engine.judge(model)
+    def __init__(self, make: Callable[[], Judge], threads: int | None) -> None:
+        self._judge = make()
         if threads:
             import torch
 
