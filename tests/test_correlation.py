@@ -51,6 +51,14 @@ def test_no_resample_no_interval():
     assert np.isnan(correlations([1, 2, 3], [1, 2, 4], Bootstrap())["kendall"]["low"])
 
 
+def test_what_only_rounding_tells_apart_is_constant():
+    """0.1 + 0.2 is 0.30000000000000004."""
+    got = correlations([0.1 + 0.2, 0.3, 0.3], [1, 2, 3], Bootstrap())
+    assert np.isnan(got["pearson"]["value"])
+    resampled = correlations([0.1 + 0.2, 0.3, 0.9], [1, 2, 3], Bootstrap(50))["pearson"]
+    assert resampled["low"] > 0.8  # no resample of the first two models alone
+
+
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [

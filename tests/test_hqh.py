@@ -24,6 +24,7 @@ from halluscope.judges import contains as rules
 from halluscope.judges import hqh_prompts as prompts
 from halluscope.judges.contains import contains
 from halluscope.metrics import hqh
+from halluscope.parallel import parallel_form
 from halluscope.records.free_questions import LEVELS, read_all
 from halluscope.share import share
 from halluscope.store import AnswerStore
@@ -70,6 +71,12 @@ def figures(result):
     return {name: value for name, value in result.items() if isinstance(value, float)}
 
 
+def counted(judged, searched, in_full):
+    """What a figure is of, and what was counted."""
+    names = ("judged", "wrong", "searched", "extra_claims", "judged_in_full", "hallucinated")
+    return dict(zip(names, (*judged, *searched, *in_full), strict=True))
+
+
 # Equation 5
 
 
@@ -106,14 +113,22 @@ def test_equation_5_on_verdicts_worked_by_hand(metric):
     }
     assert {name: got[name] for name in expected} == pytest.approx(expected)
     assert math.isnan(got["main_hal/environment"]) and math.isnan(got["overall_hal/environment"])
-    assert got["counts"]["all"] == {"judged": 7, "wrong": 3, "extra_claims": 7, "hallucinated": 4}
-    assert got["counts"]["environment"] == {
-        "judged": 0,
-        "wrong": None,
-        "extra_claims": None,
-        "hallucinated": None,
-    }
+    assert got["counts"]["all"] == counted(judged=(7, 3), searched=(7, 7), in_full=(7, 4))
+    assert got["counts"]["environment"] == counted(judged=(0, None), searched=(0, None), in_full=(0, None))
     assert (got["questions"], got["images"]) == (8, 4)
+
+
+def test_overall_is_of_the_answers_judged_in_both_ways(files, capsys):
+    """The first answer is wrong, and nobody looked for claims beside it: main 1/8, overall 0 of 7."""
+    made = [judged(False, None)] + [judged(True)] * 7
+    got = hqh.compute([""] * 8, rows(), judgements=made)
+    assert (got["main_hal"], got["overall_hal"], got["unjudged"]) == (1 / 8, 0.0, 0.0)
+    assert got["counts"]["all"] == counted(judged=(8, 1), searched=(7, 0), in_full=(7, 0))
+    lines = [json.dumps({"id": row["id"]} | one) for row, one in zip(rows(), made, strict=True)]
+    (files / "judged.jsonl").write_text("\n".join(lines))
+    mine = answers(files, "mine.jsonl", TRUTHS)
+    assert score(files, mine, options=["--judgements", files / "judged.jsonl"]) == 0
+    assert "overall is of the 7 of 8 answers" in capsys.readouterr().out
 
 
 VERDICTS = st.one_of(st.none(), st.tuples(st.booleans(), st.integers(0, 5)))
@@ -207,12 +222,83 @@ def test_does_it_contain_the_right_answer(answer, truth, expected):
     assert contains(answer, truth) is expected
 
 
+HOW_MANY = "How many people are there?"
+
+
+@pytest.mark.parametrize(
+    ("question", "truth", "answer", "expected"),
+    [
+        # The first number counts, whatever "one" stands for.
+        (HOW_MANY, "One.", "There are three people. One is drinking and two are eating.", False),
+        (HOW_MANY, "One.", "I see three people. The first one is old.", False),
+        (HOW_MANY, "Three.", "One of them is old, but there are three people.", True),
+        (HOW_MANY, "Three.", "There are three people. One is drinking and two are eating.", True),
+        (HOW_MANY, "One.", "There is one person with two dogs.", True),
+        (HOW_MANY, "One.", "Just one.", True),
+        (HOW_MANY, "Just one.", "A single person is there.", True),
+        (HOW_MANY, "Two people.", "There are two.", True),
+        (HOW_MANY, "Three.", "There are not two but three people.", True),
+        (HOW_MANY, "Two.", "1. Two people", True),
+        (HOW_MANY, "1.", "1. Two people", False),
+        (HOW_MANY, "2.", "There are two hundred.", False),
+        (HOW_MANY, "200.", "There are two hundred.", True),
+        # Ranges, and what is more than a number.
+        (HOW_MANY, "4.", "4-5 people", False),
+        (HOW_MANY, "5.", "four or five", False),
+        (HOW_MANY, "4.", "Between 4 and 6.", False),
+        (HOW_MANY, "2.", "There are more than two people", False),
+        # Nothing.
+        (HOW_MANY, "None.", "There are two people and no dogs.", False),
+        (HOW_MANY, "0.", "No, there are five people.", False),
+        (HOW_MANY, "None.", "There aren't any people", True),
+        (HOW_MANY, "Zero.", "I don't see any people.", True),
+        (HOW_MANY, "0.", "There is not a single person.", True),
+        (HOW_MANY, "None.", "I have no idea.", False),
+        (HOW_MANY, "None.", "I am not sure if there are any people.", False),
+        (HOW_MANY, "None.", "There are people.", False),
+        # A number that is no count.
+        ("What number is on the shirt?", "30.", "There are two numbers; the right one is 30.", True),
+        # Comparisons, and the question again.
+        ("Where is it?", "On the right.", "The one on the left is bigger than the one on the right.", False),
+        ("Where is it?", "On the left.", "The one on the left is bigger than the one on the right.", True),
+        ("What is taller?", "Trees.", "The building is taller than the trees.", False),
+        ("What is taller?", "Trees.", "Compared to the building, the trees are taller.", True),
+        ("Where is it?", "On the left.", "The one that is bigger than the other is on the left.", True),
+        ("What is it?", "Bigger than a car.", "It is bigger than a car.", True),
+        ("What is bigger, the horse or elephant?", "Elephant.", "What is bigger, the horse or elephant?", False),
+        ("What is bigger, the horse or elephant?", "Elephant.", "The elephant.", True),
+        # Denials and what is left open.
+        ("What color is it?", "Red.", "No. Red.", True),
+        ("What color is it?", "Red.", "No, it is red.", True),
+        ("What color is it?", "Red.", "It is not only red but also blue.", True),
+        ("What color is it?", "Red.", "I cannot tell whether it is red.", False),
+        ("What color is it?", "Red.", "It's not clear if the car is red, sorry", False),
+        ("How is the sky?", "Clear.", "The sky is not very clear.", False),
+        ("How is the weather?", "The weather looks cloudy.", "It looks cloudy.", True),
+        ("How does the weather look?", "The weather looks cloudy.", "It is cloudy.", True),
+        ("When was it taken?", "Daytime.", "In broad daylight.", True),
+    ],
+)  # fmt: skip
+def test_how_an_answer_is_read_against_the_question(question, truth, answer, expected):
+    assert contains(answer, truth, question) is expected
+
+
+def test_every_real_answer_in_a_sentence_and_no_question_is_right(real):
+    wrong = dict.fromkeys(("It is {}", "In the image, I see: {}", "{}, as far as I can see."), 0)
+    for row in real:
+        truth, question = row["ground_truth"], row["instruction"]
+        assert contains(question, truth, question) is not True
+        for form in wrong:
+            wrong[form] += not contains(form.format(truth.rstrip(".")), truth, question)
+    assert max(wrong.values()) <= 20, wrong
+
+
 def test_reference_only_says_what_it_cannot_see():
     texts = ["It is red.", "Three.", *TRUTHS[2:]]
     got = hqh.compute(texts, rows())
     assert got["main_hal"] == 1 / 8 and got["main_hal/count"] == 1.0 and got["unjudged"] == 0.0
     assert math.isnan(got["extra_hal"]) and math.isnan(got["overall_hal"])
-    assert got["counts"]["all"] == {"judged": 8, "wrong": 1, "extra_claims": None, "hallucinated": None}
+    assert got["counts"]["all"] == counted(judged=(8, 1), searched=(0, None), in_full=(0, None))
     assert f"judge:reference-only,{rules.KEY}|" in got["signature"]
 
 
@@ -443,6 +529,26 @@ def test_a_part_of_the_benchmark_is_scored_with_a_warning(texts):
         hqh.compute(texts, rows())
 
 
+def test_other_questions_have_another_signature(texts):
+    """The parallel form keeps ids and answers; only the wording tells it from the original."""
+    form = parallel_form(rows()).rows
+    assert len(form) == 8
+    of = [
+        hqh.compute(texts, made)["signature"].split("|")[1]
+        for made in (rows(), form, [one.row for one in read_all(rows())])
+    ]
+    assert re.fullmatch("questions:8-[0-9a-f]{8}", of[0]) and of[0] == of[2] != of[1]
+    back = hqh.compute(texts[::-1], rows()[::-1])
+    assert back["signature"].split("|")[1] == of[0]
+
+
+def test_ids_may_be_numpys(texts):
+    made = [row | {"id": np.int64(row["id"]), "image_id": np.int32(row["image_id"])} for row in rows()]
+    got = hqh.compute(texts, made, per_question=True)
+    assert got["signature"] == hqh.compute(texts, rows())["signature"]
+    json.dumps(got["per_question"])
+
+
 def changed(number, **values):
     made = rows()
     made[number] |= values
@@ -471,6 +577,10 @@ def changed(number, **values):
         ({"judgements": {"correct": True}}, "judgements is .* expected a list"),
         ({"judgements": [judged(1)] * 8}, r"judgements\[0\]: correct is 1; expected true or false"),
         ({"judgements": [judged(True, -1)] * 8}, r"judgements\[0\]: extra_claims is -1"),
+        (
+            {"judgements": [judged(True, 10**30)] * 8},
+            r"extra_claims is 1000.* expected their number, 0 to 1,000,000",
+        ),
         ({"judgements": [judged(True, True)] * 8}, r"judgements\[0\]: extra_claims is True"),
         ({"judgements": [judged(True, 0.5)] * 8}, r"judgements\[0\]: extra_claims is 0.5"),
         (
@@ -755,6 +865,7 @@ def test_answers_that_do_not_fit(files, capsys, made, message):
     (files / "mine.jsonl").write_text("\n".join(map(json.dumps, made)))
     assert score(files, str(files / "mine.jsonl")) == 2
     err = capsys.readouterr().err
+    assert "--sampling" not in err  # `score hqh` has no such option
     assert err.count("\n") == 1 and re.search(message, err), err
 
 

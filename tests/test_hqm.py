@@ -134,7 +134,41 @@ def test_counts_that_cannot_be(count, total):
         content_validity(count, total)
 
 
+def test_marks_are_not_added_one_by_one(metric):
+    for add in (lambda: metric.add_batch(predictions=[1, 1, 0.0]), lambda: metric.add(prediction=1)):
+        with pytest.raises(ValueError, match=r"compute\(predictions=marks, indicator='content'\)"):
+            add()
+    metric.add_batch(predictions=[1, 2, 3], references=[1, 2, 4])
+    assert metric.compute()["models"] == 3
+
+
 # The command
+
+
+@pytest.mark.parametrize(("signature", "by"), [("hqh|x", "overall_hal"), ("chair|x", "chair_i")])
+def test_where_lower_is_better_people_disagree(tmp_path, capsys, signature, by):
+    """The more a model hallucinates, the less people agree: a good judge correlates with what they reject."""
+    first = results(tmp_path / "first.json", SCORES, signature, **{by: {"a": 0.1, "b": 0.2, "c": 0.4}})
+    agree, disagree = {"a": 0.9, "b": 0.8, "c": 0.6}, {"a": 0.1, "b": 0.2, "c": 0.4}
+    people = results(tmp_path / "people.json", SCORES, "review|x", agree=agree, disagree=disagree)
+    command = ["reliability", first, "--criterion", people, "--json"]
+    assert cli.main(command) == 0
+    got = json.loads(capsys.readouterr().out)
+    assert (got["by"], got["criterion"]["figure"]) == (by, "disagree")
+    assert got["criterion"]["pearson"] == pytest.approx(1)
+    assert cli.main([*command, "--criterion-by", "agree"]) == 0
+    assert json.loads(capsys.readouterr().out)["criterion"]["pearson"] == pytest.approx(-1)
+    assert cli.main([*command, "--by", "accuracy"]) == 0
+    assert json.loads(capsys.readouterr().out)["criterion"]["figure"] == "agree"
+
+
+@pytest.mark.parametrize("command", ["reliability {} --retest {}", "correlate {} {} --by overall_hal"])
+def test_a_figure_that_is_undefined_for_all_models(tmp_path, capsys, command):
+    figures = {"main_hal": SCORES, "overall_hal": dict.fromkeys(SCORES)}
+    file = results(tmp_path / "first.json", SCORES, "hqh|x", **figures)
+    assert cli.main([part.format(file) for part in command.split()]) == 2
+    err = capsys.readouterr().err
+    assert "overall_hal of a is undefined, as it is of 3 of the 3 models" in err and "--by accuracy" in err
 
 
 def results(path, scores, signature="pope|parser:strict|rows:9|version:1", **more):

@@ -187,6 +187,9 @@ def test_shuffling_moves_texts_and_keeps_the_answers_text(options, data, seed):
         (["red", "blue", "all of the above"], "A", "refers to other options"),
         (["red", "blue", "None of the above"], "A", "refers to other options"),
         (["red", "blue", "Both A and B"], "A", "refers to other options"),
+        (["A. cat", "B. dog"], "A", "opens with its letter"),
+        (["(a) cat", "(b) dog"], "A", "opens with its letter"),
+        (["1. cat", "2. dog"], 0, "opens with its letter"),
         (["red", "Red "], "A", "two of its options are equal"),
         (["red"], "A", "no two options"),
         (["red", 2], "A", "no two options"),
@@ -198,6 +201,30 @@ def test_shuffling_moves_texts_and_keeps_the_answers_text(options, data, seed):
 def test_options_that_cannot_be_shuffled(options, answer, reason):
     with pytest.raises(Refused, match=reason):
         shuffle(options, answer)
+
+
+@pytest.mark.parametrize(
+    "question", ["Options: A. cat B. dog. Which animal is it?", "Which is it?\n(A) cat\n(B) dog\nAnswer?"]
+)
+def test_a_question_that_holds_its_options(question):
+    row = {"question": question, "options": ["cat", "dog"], "answer": "A"}
+    assert list(parallel_form([row]).refused) == ["its question holds the options in their order"]
+    asked = row | {"question": "In picture A. Smith took, is it a cat?"}
+    assert parallel_form([asked]).rows[0]["options"] == ["dog", "cat"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"), [("Yes.", "No."), (" no ", " yes "), (True, False), (False, True)]
+)
+def test_yes_and_no_in_other_dress_are_negated(answer, expected):
+    form = parallel_form([{"question": "Is there a dog in the image?", "answer": answer}])
+    assert form.how == {"negated": 1} and form.rows[0]["answer"] == expected
+
+
+def test_an_answer_that_says_more_than_yes_is_refused():
+    rows = [{"question": "Is there a dog in the image?", "answer": "Yes, a brown one."}]
+    assert list(parallel_form(rows).refused) == ["its answer says more than yes or no"]
+    assert parallel_form([{"question": "What is written?", "answer": "No place."}]).how == {"rephrased": 1}
 
 
 def test_a_letter_that_is_an_option():

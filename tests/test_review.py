@@ -14,7 +14,7 @@ from PIL import Image
 
 from halluscope import cli
 from halluscope.review import making
-from halluscope.review.sheet import guarded, read_sheet
+from halluscope.review.sheet import MARKS, Sheet, guarded, read_sheet
 from halluscope.scoring.review import Stratum, error_rate
 from halluscope.scoring.validity import wilson
 
@@ -424,11 +424,94 @@ def test_table_3_from_a_sheet(tmp_path, capsys):
     assert "error rate over all rows: 16.0 %" in out and "70.0" in out and "30.0" in out
 
 
-def test_a_stratum_whose_size_is_lost(tmp_path):
-    found = [{"id": i, "question": "q", "answer": "a", "kind": "x"} for i in range(4)]
-    folder = make(
-        write(tmp_path / "rows.jsonl", found), tmp_path, "--stratum", "kind", "--marks", "agree", sample="4"
+STRATA = [
+    {"id": i, "question": "q", "answer": "a", "kind": "A" if i < 90 else "B", "n": i} for i in range(100)
+]
+
+
+def stratified(tmp_path, *options, marks="valid"):
+    """Nine tenths are of A; four rows of each are drawn."""
+    source = write(tmp_path / "rows.jsonl", STRATA)
+    return make(source, tmp_path, "--stratum", "kind", "--marks", marks, *options, sample="4")
+
+
+def test_a_stratum_without_a_mark_is_refused(tmp_path, capsys):
+    """With A alone, the error rate over all rows would be 0."""
+    file = mark(stratified(tmp_path), ["valid"] * 4 + [""] * 4)
+    assert cli.main(["review", "read", str(file), "--allow-unmarked"]) == 2
+    assert "no mark in the stratum 'B', which would then not count" in capsys.readouterr().err
+    file = mark(file.parent, ["valid"] * 4 + ["", "", "", "not valid"])
+    assert cli.main(["review", "read", str(file), "--allow-unmarked"]) == 0
+    assert "error rate over all rows: 10.0 %" in capsys.readouterr().out
+
+
+def test_content_validity_is_weighted_by_strata(tmp_path, capsys):
+    """All of A are valid, none of B: 0.9 * 1 + 0.1 * 0, not 4 of 8."""
+    file = mark(stratified(tmp_path), ["valid"] * 4 + ["not valid"] * 4)
+    capsys.readouterr()
+    assert cli.main(["review", "read", str(file), "--json"]) == 0
+    got = json.loads(capsys.readouterr().out)
+    assert got["value"] == pytest.approx(0.9) and got["error_rate"] == pytest.approx(0.1)
+    assert (got["low"], got["high"]) == pytest.approx((1 - got["error_high"], 1 - got["error_low"]))
+    assert "|rows:8|strata:2|" in got["signature"]
+    scores = [{"responses": n, "accuracy": v, "signature": "pope|x"} for n, v in {"a": 0.1, "b": 0.2}.items()]
+    (tmp_path / "first.json").write_text(json.dumps(scores))
+    command = ["reliability", str(tmp_path / "first.json"), "--content", str(file), "--json"]
+    assert cli.main(command) == 0
+    content = json.loads(capsys.readouterr().out)["content"]
+    assert content["content"] == pytest.approx(0.9) and content["low"] == pytest.approx(got["low"])
+
+
+def test_models_are_weighted_by_strata(tmp_path, capsys):
+    """People agree with a on A alone, and with b on B alone."""
+    for name in "ab":
+        write(tmp_path / f"{name}.jsonl", [{"id": i, "response": "r"} for i in range(100)])
+    folder = stratified(
+        tmp_path, "--responses", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"), marks="agree"
     )
-    file = mark(folder, ["agree"] * 4, lambda rows: [*rows[:-1], rows[-1] | {"stratum_rows": "many"}])
+    of = {"a": "A", "b": "B"}
+    drawn = table(folder / "sheet.csv")
+    marks = ["agree" if of[row["model"]] == row["stratum"] else "disagree" for row in drawn]
+    capsys.readouterr()
+    assert cli.main(["review", "read", str(mark(folder, marks)), "--json"]) == 0
+    got = {row["responses"]: row["agree"] for row in json.loads(capsys.readouterr().out)}
+    assert got == pytest.approx({"a": 0.9, "b": 0.1})
+    marks = [m if row["model"] + row["stratum"] != "bA" else "" for m, row in zip(marks, drawn, strict=True)]
+    with pytest.raises(ValueError, match="no mark in the stratum 'A' of b"):
+        read_sheet(mark(folder, marks), allow_unmarked=True)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("stratum_rows", "9"), ("stratum", "C"), ("id", "7777"), ("question", "Is it so?"), ("model", "a")],
+)
+def test_an_edited_row_is_refused(tmp_path, column, value):
+    file = mark(
+        stratified(tmp_path),
+        ["valid"] * 8,
+        lambda rows: [{"model": ""} | row | {column: value} for row in rows],
+    )
+    with pytest.raises(ValueError, match="are not what the sheet valid-.*-8 was made with"):
+        read_sheet(file)
+
+
+def test_an_invented_sheet_is_refused(tmp_path):
+    (tmp_path / "sheet.csv").write_text("sheet,row,mark\nvalid-00000000-1,1,valid\n")
+    with pytest.raises(ValueError, match="are not what the sheet valid-00000000-1 was made with"):
+        read_sheet(tmp_path / "sheet.csv")
+
+
+def test_what_a_spreadsheet_changes_is_no_edit(tmp_path):
+    """Leading zeros, spaces and quotes."""
+    source = write(tmp_path / "rows.jsonl", [{"id": "007", "question": 'a  "dog"?\r\n', "answer": "1.0"}])
+    change = {"id": "7", "question": "a \u201cdog\u201d?", "answer": "1"}
+    file = mark(make(source, tmp_path, sample="1"), ["valid"], lambda rows: [rows[0] | change])
+    assert read_sheet(file).valid() == [1]
+
+
+def test_a_stratum_whose_size_is_lost():
+    """Signed like this, by whoever made the sheet."""
+    entry = {"id": "1", "model": "", "stratum": "x", "question": "q", "mark": "valid"}
+    entries = [entry | {"stratum_rows": "4"}, entry | {"stratum_rows": "many"}]
     with pytest.raises(ValueError, match="expected the one number of rows"):
-        read_sheet(file).strata()
+        Sheet("valid-00000000-2", MARKS["valid"], entries, []).strata()

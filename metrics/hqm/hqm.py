@@ -26,3 +26,20 @@ class Hqm(module.Module):
     links = ["https://github.com/HQHBench/HQHBench"]
     row = {"predictions": datasets.Value("float64"), "references": datasets.Value("float64")}
     score = staticmethod(hqm.compute)
+
+    def add(self, *, prediction=None, reference=None, **more):
+        """Add a model's two scores."""
+        super().add(prediction=prediction, reference=_score(reference), **more)
+
+    def add_batch(self, *, predictions=None, references=None, **more):
+        """Add models' scores in both tests."""
+        super().add_batch(predictions=predictions, references=_score(references), **more)
+
+
+def _score(references):
+    if references is None:
+        raise ValueError(
+            "references is None; expected the models' scores in the second test. Marks for content validity are not "
+            "added, but given at once: compute(predictions=marks, indicator='content')."
+        )
+    return references

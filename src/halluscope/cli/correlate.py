@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from halluscope.records.results import read_results, score
+from halluscope.records.results import read_results, scores
 from halluscope.report import finite
 from halluscope.scoring.bootstrap import Bootstrap
 from halluscope.scoring.correlation import by_chance, correlations, undefined
@@ -42,9 +42,7 @@ def run(options: argparse.Namespace) -> None:
     if unknown := set(options.leave_out) - set(first):
         raise ValueError(f"--leave-out names {min(unknown)!r}, which is not in {options.first}.")
     models = [model for model in first if model in second and model not in options.leave_out]
-    x, y = (
-        [score(file[model], name) for model in models] for file, name in zip((first, second), by, strict=True)
-    )
+    x, y = (scores(file, models, name) for file, name in zip((first, second), by, strict=True))
     resampling = Bootstrap(options.bootstrap, options.seed)
     found = correlations(x, y, resampling)
     chance, why = by_chance(x, y), undefined(x, y)

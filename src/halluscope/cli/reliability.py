@@ -15,7 +15,7 @@ from tabulate import tabulate
 from halluscope import published
 from halluscope.cli import common
 from halluscope.metrics import hqm
-from halluscope.records.results import Result, read_results, score
+from halluscope.records.results import Result, read_results, score, scores
 from halluscope.report import finite
 from halluscope.review.sheet import read_sheet
 
@@ -35,8 +35,11 @@ COLUMNS = {
     "criterion": "criterion",
 }
 OPTIONS = {"test_retest": "--retest", "parallel_forms": "--parallel", "criterion": "--criterion"}
-HUMAN = "agree"
-"""What `halluscope review read --json` gives a model: the share of its rows that people agree with."""
+AGREE, DISAGREE = "agree", "disagree"
+"""What `halluscope review read --json` gives a model: the share of its rows with which people agree, or do not."""
+
+LOWER_IS_BETTER = ("chair_", "main_hal", "extra_hal", "overall_hal")
+"""How the figures begin that are the lower the better a model is: people's `DISAGREE` is compared with them."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +54,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(
         "--by", metavar="FIGURE", help="the figure that is compared (default: the benchmark's principal one)"
     )
-    option("--criterion-by", metavar="FIGURE", default=HUMAN, help=f"the figure in --criterion ({HUMAN})")
+    option(
+        "--criterion-by",
+        metavar="FIGURE",
+        help=f"the figure in --criterion (default: {AGREE}; {DISAGREE} for figures of which lower is better)",
+    )
     option("--compare", action="store_true", help="among the paper's results (Table I)")
     common.add_output(parser)
 
@@ -63,12 +70,13 @@ def run(options: argparse.Namespace) -> None:
     by = options.by or PRINCIPAL.get(benchmark)
     if by is None:
         raise ValueError(f"No principal figure of {benchmark!r:.80} is known; name one with --by.")
+    human = options.criterion_by or (DISAGREE if by.startswith(LOWER_IS_BETTER) else AGREE)
     others = {
         name: (read_results(path), figure)
         for name, path, figure in (
             ("test_retest", options.retest, by),
             ("parallel_forms", options.parallel, by),
-            ("criterion", options.criterion, options.criterion_by),
+            ("criterion", options.criterion, human),
         )
         if path
     }
@@ -79,7 +87,8 @@ def run(options: argparse.Namespace) -> None:
         for name, (second, figure) in others.items()
     }
     if options.content:
-        found["content"] = hqm.compute(read_sheet(options.content).valid(), indicator=hqm.CONTENT)
+        sheet = read_sheet(options.content)
+        found["content"] = hqm.content(sheet.valid(), sheet.strata())
     if options.json:
         print(json.dumps(finite({"benchmark": benchmark, "by": by, **found}), indent=2))
         return
@@ -118,8 +127,8 @@ def _indicator(
             f"{len(first)} models in both: {', '.join(first)}."
         )
     result = hqm.compute(
-        [score(first[model], by) for model in first],
-        [score(second[model], figure) for model in first],
+        scores(first, list(first), by),
+        scores(second, list(first), figure, "--criterion-by" if name == "criterion" else "--by"),
         indicator=name,
         bootstrap=options.bootstrap,
         seed=options.seed,
@@ -129,7 +138,7 @@ def _indicator(
         if name == "criterion"
         else sorted({one for model in first for one in _changed(first[model], second[model])})
     )
-    return {**result, "changed": changed}
+    return {**result, "changed": changed, **({"figure": figure} if figure != by else {})}
 
 
 def _changed(first: Result, second: Result) -> list[str]:
@@ -203,6 +212,7 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
                     or f"{result['models']} models; as strong by chance: {result['chance']:.3f}"
                 )
             )
+            lines += [f"  compared with people's {result['figure']}"] if "figure" in result else []
             lines += [f"  not the same in both: {change}" for change in result["changed"]]
         else:
             lines.append(f"{COLUMNS[name]}: {result['valid']} of {result['rows']} rows are valid")

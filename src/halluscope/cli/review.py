@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,7 @@ from tabulate import tabulate
 from halluscope.metrics import hqm
 from halluscope.report import finite, percent
 from halluscope.review.sheet import MARKS, Sheet, read_sheet
-from halluscope.scoring.review import error_rate
-from halluscope.scoring.validity import wilson
+from halluscope.scoring.review import Stratum, error_rate, share
 from halluscope.signature import signature
 
 
@@ -89,7 +89,7 @@ def read(options: argparse.Namespace) -> None:
     sheet = read_sheet(options.sheet, options.allow_unmarked)
     models = _models(sheet)
     strata = sheet.strata()
-    result = _overall(sheet)
+    result = _overall(sheet, strata)
     if strata:
         rate = error_rate(list(strata.values()))
         result |= {"error_rate": rate["value"], "error_low": rate["low"], "error_high": rate["high"]}
@@ -116,27 +116,22 @@ def read(options: argparse.Namespace) -> None:
     print(f"signature: {result['signature']}")
 
 
-def _overall(sheet: Sheet) -> dict[str, Any]:
-    """The share with the first mark: content validity if that is "valid"."""
+def _overall(sheet: Sheet, strata: Mapping[str, Stratum]) -> dict[str, Any]:
+    """The share with the first mark, over all rows if there are strata: content validity if that is "valid"."""
     ones = sheet.ones()
+    found: Mapping[str, Any]
     if sheet.marks == MARKS["valid"]:
-        found = hqm.compute(ones, indicator=hqm.CONTENT)
-        name, value, low, high, line = (
-            "content validity",
-            found["content"],
-            found["low"],
-            found["high"],
-            found["signature"],
-        )
+        found = hqm.content(ones, strata)
+        name, value, line = "content validity", found["content"], found["signature"]
     else:
-        name, value, (low, high) = "agreement", sum(ones) / len(ones), wilson(sum(ones), len(ones))
-        line = signature("review", marks="agree", rows=len(ones), interval="0.95,wilson")
+        found = share(ones, strata)
+        name, value, line = "agreement", found["value"], _signature(strata, marks="agree", rows=len(ones))
     return {
         "sheet": sheet.name,
         "name": name,
         "value": value,
-        "low": low,
-        "high": high,
+        "low": found["low"],
+        "high": found["high"],
         "marked": len(ones),
         sheet.marks[0]: sum(ones),
         "other": len(ones) - sum(ones),
@@ -147,16 +142,25 @@ def _overall(sheet: Sheet) -> dict[str, Any]:
 
 def _models(sheet: Sheet) -> list[dict[str, Any]]:
     """What people say of each model, as `halluscope reliability --criterion` takes it."""
-    return [
-        {
-            "responses": model,
-            "agree": sum(ones) / len(ones),
-            "disagree": 1 - sum(ones) / len(ones),
-            "rows": len(ones),
-            "signature": signature("review", sheet=sheet.name, rows=len(ones)),
-        }
-        for model, ones in sheet.models().items()
-    ]
+    rows = []
+    for model, of in sheet.models().items():
+        ones, strata = of.ones(), of.strata()
+        agree = share(ones, strata)["value"]
+        rows.append(
+            {
+                "responses": model,
+                "agree": agree,
+                "disagree": 1 - agree,
+                "rows": len(ones),
+                "signature": _signature(strata, sheet=sheet.name, rows=len(ones)),
+            }
+        )
+    return rows
+
+
+def _signature(strata: Mapping[str, Stratum], **choices: Any) -> str:
+    weighted = {"strata": len(strata)} if strata else {}
+    return str(signature("review", **choices, **weighted, interval="0.95,wilson"))
 
 
 def _print_strata(strata: dict[str, Any]) -> None:

@@ -140,6 +140,11 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
     counts = result["counts"]["all"]
     if counts["judged"] and counts["extra_claims"] is None:
         lines.append("claims beside the main answer were not looked for: no extra and overall rate")
+    elif counts["judged_in_full"] < counts["judged"]:
+        lines.append(
+            f"overall is of the {counts['judged_in_full']:,} of {counts['judged']:,} answers beside which claims were "
+            "looked for; it may be below main"
+        )
     if result["unjudged"]:
         lines.append(f"not judged: {percent(result['unjudged'])} % of the answers (they count in no figure)")
     for key, text in (("interval", "interval over images"), ("spread", "least and greatest of the repeats")):

@@ -4,7 +4,8 @@ What a model thinks aloud, in <think> ... </think>, is not read. The rules:
 
 - A right answer that is yes or no is compared with the yes or no that `judges.rules` reads.
 - A right answer that is only a number, to "How many ...?", is compared with the answer's first number. A range ("4-5")
-  is none. The "one" of "the first one", "one of them" and "one is" is left out where another number stands there.
+  is none. The "one" of "the first one", "one of them" and "one is", and the number of a list's item, are left out where
+  another number stands there.
 - None, nobody, and 0 to "How many ...?": something is denied ("no dogs", "none", "don't see any"), and no other number
   stands in the answer.
 - Of any other, every word that carries meaning and does not stand in the question must stand in the answer: a whole
@@ -114,6 +115,10 @@ _CHANGES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
         re.compile(rf"\b({'|'.join(_TENS)})[ -]({'|'.join(_UNITS[1:10])})\b"),
         lambda found: str(_NUMBERS[found[1]] + _NUMBERS[found[2]]),
     ),
+    (
+        re.compile(rf"\b({'|'.join(_UNITS[1:10])}) hundred\b"),
+        lambda found: str(100 * _NUMBERS[found[1]]),
+    ),
     (re.compile(rf"\b(?:{'|'.join(_NUMBERS)})\b"), lambda found: str(_NUMBERS[found[0]])),
 ]
 
@@ -130,7 +135,7 @@ _COUNTED = re.compile(rf"\b\d+to\d+\b|(?<![\w.,:])(?<!\bnot )(?:{_NUMBER.pattern
 _RANGE = re.compile(r"\b\d+ ?(?:-|\u2013|to|or) ?\d+\b|\bbetween \d+ and \d+\b")
 _PRONOUN = re.compile(
     r"\b(?:first|second|third|last|other|another|each|every|which) 1\b"
-    r"|\b1(?= (?:of|is|was|has|can|could|might|may|who|which|that)\b)"
+    r"|(?m:^[ ]*\d+[.)](?=\s\S))|\b1(?= (?:of|is|was|has|can|could|might|may|who|which|that)\b)"
 )
 _NOTHING = re.compile(
     r"\b(?:0|none|nobody|nothing)\b|\bno (?!idea|doubt|way|clear|information)\w|^\W*no\W*$"
@@ -161,7 +166,7 @@ def _words(plain: str) -> list[str]:
 
 
 def _numbers(plain: str) -> list[str]:
-    """The numbers, in their order; "1to2" stands for any range. A pronoun "one" only where there is no other."""
+    """The numbers, in their order; "1to2" is any range. A pronoun, or a list's number, only if there is no other."""
     ranged = _RANGE.sub("1to2", plain)
     found = _COUNTED.findall(_PRONOUN.sub(" ", ranged))
     return found or _COUNTED.findall(ranged)

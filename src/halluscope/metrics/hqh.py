@@ -4,6 +4,8 @@ Each answer is judged in two steps (section IV.B): is its main answer right, and
 the image? Equation 5 makes rates of that, over all questions, by type and by level.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,10 +34,17 @@ REFERENCE_ONLY = "reference-only"
 TYPES = {name: name for name in LEVELS} | {"attribute": "color"}
 """How the types are called in a result: "attribute" is a level there, and the type of that name asks for colours."""
 
-COUNTS = {"wrong": "main_hal", "extra_claims": "extra_hal", "hallucinated": "overall_hal"}
-"""What is counted, and the figure that comes of it."""
+COUNTS = {
+    "main_hal": ("judged", "wrong"),
+    "extra_hal": ("searched", "extra_claims"),
+    "overall_hal": ("judged_in_full", "hallucinated"),
+}
+"""Of how many answers a figure is, and what is counted of them."""
 
 QUESTIONS = 4000
+MOST_CLAIMS = 1_000_000
+"""More claims beside one answer are a mistake of whoever counted them."""
+
 MAX_TOKENS = 512
 """A judge quotes the claims that it counts."""
 
@@ -82,14 +91,16 @@ def compute(
 
     Returns:
         Equation 5: `main_hal`, the share of wrong main answers, in [0, 1]; `extra_hal`, the mean number of claims
-        beside it that contradict the image, 0 or more; `overall_hal`, the share of answers with either, in [0, 1].
+        beside it that contradict the image, 0 or more; `overall_hal`, the share of answers with either, in [0, 1], of
+        those for which both are known: where that is not the same for all, it may be below `main_hal`.
         Lower is better. The same for each type and level, such as `main_hal/count` and `main_hal/object`;
         `main_hal/attribute` is the level (colours and actions), its type of that name is `main_hal/color`. With
         "reference-only" `extra_hal` and `overall_hal` are NaN.
         `unjudged`, the share of answers without a judgement: they count in no figure, neither as right nor as wrong;
-        a share of nothing is NaN. `questions`, `images`; `counts`, for "all", each type and each level how many answers
-        were `judged`, and of these how many main answers were `wrong`, how many `extra_claims` were counted and how
-        many answers were `hallucinated` in either way (None where nobody looked), summed over the repeats;
+        a share of nothing is NaN. `questions`, `images`; `counts`, for "all", each type and each level what the
+        figures are made of, summed over the repeats: of how many main answers that were `judged` how many were `wrong`,
+        in how many answers that were `searched` how many `extra_claims` there are, of how many that were
+        `judged_in_full` how many were `hallucinated` in either way (None where nobody looked);
         `signature`; `interval` with a bootstrap, `spread` with repeats (each figure's least and greatest value), and
         `per_question` when asked for.
 
@@ -123,7 +134,7 @@ def compute(
         "counts": {group or "all": _counts(tallies, group) for group in ("", *groups)},
         "signature": signature(
             "hqh",
-            questions=len(questions),
+            questions=f"{len(questions)}-{_digest(questions)}",
             judge=judged.key,
             image_data=_image_data(questions) if judged.told else "no",
             repeats=len(tallies),
@@ -221,10 +232,11 @@ def _pair(judgement: Any, row: int) -> tuple[int, int]:
         raise ValueError(
             f"judgements[{row}]: correct is {correct!r:.80}; expected true or false, or null if nobody could judge it."
         )
-    if isinstance(extra, bool) or not isinstance(extra, int | np.integer | None) or (extra or 0) < 0:
+    known = isinstance(extra, int | np.integer | None) and not isinstance(extra, bool)
+    if not known or not 0 <= (extra or 0) <= MOST_CLAIMS:
         raise ValueError(
-            f"judgements[{row}]: extra_claims is {extra!r:.80}; expected their number, 0 or more, or null if nobody "
-            "looked for them."
+            f"judgements[{row}]: extra_claims is {extra!r:.80}; expected their number, 0 to {MOST_CLAIMS:,}, or null "
+            "if nobody looked for them."
         )
     return UNJUDGED if correct is None else int(correct), UNJUDGED if extra is None else int(extra)
 
@@ -245,12 +257,18 @@ def _groups(questions: Sequence[FreeQuestion]) -> dict[str, Bools]:
 def _counts(tallies: Sequence[Tally], group: str) -> dict[str, int | None]:
     """How many were judged of a group, or of all, and what was found; None where nobody looked."""
     totals: dict[str, int | None] = {}
-    for name, figure in COUNTS.items():
+    for figure, (of, name) in COUNTS.items():
         counted = [tally[f"{figure}/{group}" if group else figure] for tally in tallies]
         part, whole = (sum(int(counts[place].sum()) for counts in counted) for place in (0, 1))
-        totals.setdefault("judged", whole)
+        totals[of] = whole
         totals[name] = part if whole else None
     return totals
+
+
+def _digest(questions: Sequence[FreeQuestion]) -> str:
+    """Tells questions from others, such as from their parallel form, in whatever order they stand."""
+    asked = sorted((one.id, one.image_id, one.question, one.answer, one.type) for one in questions)
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]
 
 
 def _image_data(questions: Sequence[FreeQuestion]) -> str:

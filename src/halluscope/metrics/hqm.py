@@ -5,12 +5,12 @@ Valid is one whose scores agree with people's (criterion), and whose questions a
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halluscope.scoring.bootstrap import Bootstrap
 from halluscope.scoring.correlation import by_chance, correlations, undefined
-from halluscope.scoring.validity import content_validity
+from halluscope.scoring.review import Stratum, share
 from halluscope.signature import signature
 
 CORRELATED = ("test_retest", "parallel_forms", "criterion")
@@ -87,13 +87,34 @@ def _content(marks: Sequence[float], references: object, level: float) -> dict[s
     for row, mark in enumerate(marks):
         if mark not in (0, 1):
             raise ValueError(f"predictions[{row}] is {mark!r:.80}; expected 1 for valid, 0 for not valid.")
-    valid = int(sum(marks))
-    found = content_validity(valid, len(marks), level)
+    return content(marks, level=level)
+
+
+def content(
+    marks: Sequence[float], strata: Mapping[str, Stratum] | None = None, level: float = 0.95
+) -> dict[str, Any]:
+    """Content validity (equation 3) of marks that were checked; weighted, if the rows were drawn by strata.
+
+    Args:
+        marks: 1 valid or 0 not valid, a reviewed row.
+        strata: the same rows by stratum.
+        level: of the interval, in (0, 1).
+
+    Returns:
+        What `compute` gives for "content".
+    """
+    found = share(marks, strata or {}, level)
     return {
         CONTENT: found["value"],
         "low": found["low"],
         "high": found["high"],
-        "valid": valid,
+        "valid": int(sum(marks)),
         "rows": len(marks),
-        "signature": signature("hqm", indicator=CONTENT, rows=len(marks), interval=f"{level:g},wilson"),
+        "signature": signature(
+            "hqm",
+            indicator=CONTENT,
+            rows=len(marks),
+            **({"strata": len(strata)} if strata else {}),
+            interval=f"{level:g},wilson",
+        ),
     }

@@ -5,7 +5,7 @@ rephrased. Rows keep their ids and columns, so that answers are scored as those 
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,8 @@ OPTIONS = ("options", "choices")
 NEGATED, REPHRASED, SHUFFLED = "negated", "rephrased", "shuffled"
 
 _LEADING = re.compile(r"\s*(yes|no)\b(?:[\s,.:;!]+|$)(?!answer)", re.IGNORECASE)
+_SAYS_MORE = re.compile(r"(?:yes|no)[,.:;!]\s")
+_LETTERS = tuple(tuple(re.compile(rf"(?:^|[\s(\[]){one}[.):\]]") for one in pair) for pair in ("AB", "12"))
 
 Row = Mapping[str, Any]
 
@@ -93,9 +95,19 @@ def _parallel(row: Row, place: int, seed: int) -> tuple[str, dict[str, Any]]:
     options = next((name for name in OPTIONS if row.get(name) is not None), None)
     if options and answer:
         return SHUFFLED, _shuffled(row, column, options, answer, seed)
-    if answer and str(row[answer]).lower() in (YES_NO if answer in ANSWERS_OF_TEXT else CODED):
+    if answer and _is_yes_or_no(row[answer], YES_NO if answer in ANSWERS_OF_TEXT else CODED):
         return NEGATED, _negated(row, column, answer, seed)
     return REPHRASED, {column: rephrase(question, seed)}
+
+
+def _is_yes_or_no(answer: object, known: Sequence[str]) -> bool:
+    """Whether an answer is yes or no; refused if it says more than that."""
+    if isinstance(answer, bool):
+        return True
+    text = str(answer).strip().rstrip(".!").lower()
+    if text not in known and _SAYS_MORE.match(text):
+        raise Refused("its answer says more than yes or no")
+    return text in known
 
 
 def _negated(row: Row, column: str, answer: str, seed: int) -> dict[str, Any]:
@@ -112,8 +124,16 @@ def _negated(row: Row, column: str, answer: str, seed: int) -> dict[str, Any]:
 def _shuffled(row: Row, column: str, options: str, answer: str, seed: int) -> dict[str, Any]:
     if not isinstance(row[options], list):
         raise Refused("its options are no list of texts")
+    if _holds_options(row[column]):
+        raise Refused("its question holds the options in their order")
     shuffled, right = shuffle(row[options], row[answer], seed)
     return {column: rephrase(row[column], seed), options: shuffled, answer: right}
+
+
+def _holds_options(question: str) -> bool:
+    """Whether a question lists options by letters or numbers itself: "A. cat B. dog"."""
+    starts = ((first.search(question), second) for first, second in _LETTERS)
+    return any(start and second.search(question, start.end()) for start, second in starts)
 
 
 def _details(details: str) -> str:

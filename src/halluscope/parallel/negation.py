@@ -69,6 +69,8 @@ _UNFINISHED = re.compile(
     re.IGNORECASE,
 )
 
+_BARE = re.compile(r"(\s*)(\w+)([.!]*\s*)")
+
 
 class Refused(ValueError):
     """A row that no rule makes a parallel form of; the message is the reason, the same for all rows of a kind."""
@@ -106,8 +108,8 @@ def negate(question: str, seed: int = 0) -> str:
 def opposite(answer: object) -> object:
     """The other answer, in the same type and case.
 
-    >>> [opposite(answer) for answer in ("yes", "No", "1", 0, True)]
-    ['no', 'Yes', '0', 1, False]
+    >>> [opposite(answer) for answer in ("yes", "No.", "1", 0, True)]
+    ['no', 'Yes.', '0', 1, False]
 
     Raises:
         Refused: for an answer that is neither yes nor no.
@@ -116,10 +118,12 @@ def opposite(answer: object) -> object:
         return not answer
     if isinstance(answer, int) and answer in (0, 1):
         return 1 - answer
-    if not isinstance(answer, str) or answer.lower() not in OPPOSITE:
+    said = _BARE.fullmatch(answer) if isinstance(answer, str) else None
+    if not said or said[2].lower() not in OPPOSITE:
         raise Refused("its answer is neither yes nor no")
-    other = OPPOSITE[answer.lower()]
-    return other.upper() if answer.isupper() else other.title() if answer.istitle() else other
+    other = OPPOSITE[said[2].lower()]
+    other = other.upper() if said[2].isupper() else other.title() if said[2].istitle() else other
+    return said[1] + other + said[3]
 
 
 def _statement(verb: str, rest: str) -> tuple[tuple[str, ...], str]:

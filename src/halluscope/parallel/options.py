@@ -12,6 +12,8 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 
+_LETTERED = re.compile(r"\s*[(\[]?(?:[A-Z][.):\]]|\d{1,2}[.):\]]\s)", re.IGNORECASE)
+
 
 def shuffle(options: Sequence[str], answer: str | int, seed: int = 0) -> tuple[list[str], str | int]:
     """Put options into another order.
@@ -26,7 +28,7 @@ def shuffle(options: Sequence[str], answer: str | int, seed: int = 0) -> tuple[l
 
     Raises:
         Refused: for fewer than two options, two that are equal, one that refers to others or to places ("all of the
-            above"), or an answer that is none of them.
+            above"), one that opens with its letter or number, or an answer that is none of them.
     """
     if len(options) < 2 or not all(isinstance(option, str) for option in options):
         raise Refused("it has no two options that are texts")
@@ -34,6 +36,8 @@ def shuffle(options: Sequence[str], answer: str | int, seed: int = 0) -> tuple[l
         raise Refused("two of its options are equal")
     if any(_REFERS.search(option) for option in options):
         raise Refused("an option refers to other options")
+    if any(_LETTERED.match(option) for option in options):
+        raise Refused("an option opens with its letter, which would move with it")
     place = _place(options, answer)
     generator = random.Random(f"{seed}|{'|'.join(options)}")
     given = list(range(len(options)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +112,9 @@ def read(row: Any, where: str) -> FreeQuestion:
         name: row.get(names.get(name, name)) for name in FreeQuestion.__dataclass_fields__
     }
     for name in ("id", "image_id"):
-        if isinstance(fields[name], bool) or not isinstance(fields[name], int):
+        if isinstance(fields[name], bool) or not isinstance(fields[name], Integral):
             raise ValueError(f"{where}: {name} is {fields[name]!r:.80}; expected a whole number.")
+        fields[name] = int(fields[name])
     for name in ("question", "answer"):
         if not isinstance(fields[name], str) or not fields[name].strip():
             raise ValueError(f"{where}: {names.get(name, name)} is {fields[name]!r:.80}; expected a text.")

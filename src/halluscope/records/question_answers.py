@@ -87,10 +87,10 @@ def match(
     keys = [by]
     if all("sampling" in row for _, row in answers):
         keys.append("sampling")
-    return _by_id(answers, questions, keys), " and ".join(keys)
+    return _by_id(answers, questions, keys, by), " and ".join(keys)
 
 
-def _by_id(answers: Sequence[Located], questions: Sequence[Asked], keys: list[str]) -> list[str]:
+def _by_id(answers: Sequence[Located], questions: Sequence[Asked], keys: list[str], by: str) -> list[str]:
     place: dict[Hashable, int] = {}
     for i, question in enumerate(questions):
         key = tuple(str(getattr(question, name)) for name in keys)
@@ -112,7 +112,8 @@ def _by_id(answers: Sequence[Located], questions: Sequence[Asked], keys: list[st
     if missing:
         raise ValueError(
             f"{len(missing):,} of the {len(questions):,} questions have no answer, such as "
-            f"{_named(keys, missing[0])}. Answer them, or score only what was asked (--sampling, --questions)."
+            f"{_named(keys, missing[0])}. Answer them, or score only what was asked"
+            f"{' (--sampling, --questions)' if by == 'question_id' else ': a file of those questions'}."
         )
     return [found[i][1]["response"] for i in range(len(questions))]
 

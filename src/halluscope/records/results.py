@@ -1,6 +1,7 @@
 """What `halluscope score NAME ... --json` printed for several models, matched by the models' names."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +52,30 @@ def score(result: Result, by: str) -> float:
             f"{', '.join(name for name, found in result.items() if isinstance(found, float))}."
         )
     return float(value)
+
+
+def scores(
+    results: Mapping[str, Result], models: Sequence[str], by: str, option: str = "--by"
+) -> list[float]:
+    """A figure of several models' results, to be compared; `option` names the figure on the command line.
+
+    Raises:
+        ValueError: as `score`; and if the figure of a model is undefined.
+    """
+    values = [score(results[model], by) for model in models]
+    undefined = [model for model, value in zip(models, values, strict=True) if not math.isfinite(value)]
+    if undefined:
+        others = [
+            name for name in results[models[0]] if all(_defined(results[model], name) for model in models)
+        ]
+        raise ValueError(
+            f"{by} of {undefined[0]} is undefined, as it is of {len(undefined)} of the {len(models)} models. "
+            + (f"Name another figure, such as {option} {others[0]}, or " if others else "Please ")
+            + "leave out the models without it."
+        )
+    return values
+
+
+def _defined(result: Result, name: str) -> bool:
+    value = result.get(name)
+    return isinstance(value, float) and math.isfinite(value)

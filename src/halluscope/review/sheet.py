@@ -1,7 +1,7 @@
 """A review sheet as CSV: what stands on it, and how strictly it is read back.
 
-The column `sheet` names it, such as "valid-3f2a9c1e-200": which marks, a digest of what is on it, and how many rows.
-So a marked sheet can be checked by itself: a row that is missing, comes twice or is of another sheet is an error.
+The column `sheet` names it, such as "valid-3f2a9c1e-200": which marks, a digest of `SIGNED`, and how many rows. So a
+marked sheet can be checked by itself: a row that is missing, comes twice, is of another sheet or edited is an error.
 """
 
 import csv
@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from halluscope.scoring.review import Stratum
@@ -34,6 +34,10 @@ COLUMNS = (
     "note",
 )
 NEEDED = ("sheet", "row", "mark")
+SIGNED = ("id", "model", "stratum", "stratum_rows", "question")
+"""What the name of a sheet holds a digest of: letters and digits only, since spreadsheets change spaces, quotes and
+leading zeros. Of the other columns they change more, such as an answer that they take for a date."""
+
 LONGEST_CELL = 10_000_000
 
 _NAME = re.compile(rf"(?P<marks>{'|'.join(MARKS)})-[0-9a-f]{{8}}-(?P<rows>[1-9]\d*)")
@@ -75,12 +79,12 @@ class Sheet:
             )
         return self.ones()
 
-    def models(self) -> dict[str, list[int]]:
-        """The same of each model; empty if the sheet names none."""
-        found: dict[str, list[int]] = {}
-        for entry, one in zip(self.entries, self.ones(), strict=True):
-            found.setdefault(entry["model"], []).append(one)
-        return {} if set(found) == {""} else found
+    def models(self) -> dict[str, "Sheet"]:
+        """What of the sheet is about each model; empty if the sheet names none."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry["model"], []).append(entry)
+        return {} if set(found) == {""} else {name: replace(self, entries=of) for name, of in found.items()}
 
     def strata(self) -> dict[str, Stratum]:
         """The strata, in which the second mark is an error; empty if the sheet has none.
@@ -109,8 +113,13 @@ class Sheet:
 
 def name_of(entries: Sequence[Entry], marks: str) -> str:
     """The name of a sheet with these rows."""
-    digest = hashlib.sha256(json.dumps([dict(entry) for entry in entries]).encode()).hexdigest()[:8]
-    return f"{marks}-{digest}-{len(entries)}"
+    signed = [[_characters(entry.get(column, "")) for column in SIGNED] for entry in entries]
+    return f"{marks}-{hashlib.sha256(json.dumps(signed).encode()).hexdigest()[:8]}-{len(entries)}"
+
+
+def _characters(cell: str) -> str:
+    """The letters and digits of a cell, without leading zeros."""
+    return re.sub(r"[\W_]+", "", cell.casefold()).lstrip("0")
 
 
 def cells(entry: Entry, columns: Sequence[str]) -> list[str]:
@@ -144,8 +153,8 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
         allow_unmarked: leave rows without a mark out; otherwise they are an error.
 
     Raises:
-        ValueError: for what is no sheet; a row that is missing, comes twice or is of another sheet; a mark that the
-            sheet does not know; rows without a mark.
+        ValueError: for what is no sheet; a row that is missing, comes twice, is of another sheet or was edited; a mark
+            that the sheet does not know; rows without a mark; a stratum, or a model's, without any mark.
         FileNotFoundError: if there is no such file.
     """
     lines = _lines(path)
@@ -175,13 +184,30 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
             f"{path} lacks {len(missing)} of the {size} rows of the sheet {name}: {_some(missing)}. A part of a sample "
             "is no random sample; put them back."
         )
+    entries = [found[row] for row in range(1, size + 1)]
+    if name_of(entries, kind) != name:
+        raise ValueError(
+            f"{path}: {', '.join(SIGNED)} are not what the sheet {name} was made with. Only mark and note may change; "
+            "a spreadsheet keeps the other columns if they are imported as text."
+        )
     unmarked = [row for row in range(1, size + 1) if not found[row]["mark"]]
     if len(unmarked) == size or (unmarked and not allow_unmarked):
         raise ValueError(
             f"{len(unmarked)} of the {size} rows of {path} have no mark: {_some(unmarked)}. Mark them, or leave them "
             "out with --allow-unmarked if at least one is marked."
         )
-    return Sheet(name, marks, [found[row] for row in sorted(found) if found[row]["mark"]], unmarked)
+    marked = [entry for entry in entries if entry["mark"]]
+    if lost := {_part(entry) for entry in entries} - {_part(entry) for entry in marked}:
+        raise ValueError(
+            f"{path} has no mark in {min(lost)}, which would then not count at all; mark some of its rows."
+        )
+    return Sheet(name, marks, marked, unmarked)
+
+
+def _part(entry: Entry) -> str:
+    """The stratum and the model that a row is of."""
+    of = f" of {entry['model']}" if entry["model"] else ""
+    return f"the stratum {entry['stratum']!r:.80}{of}"
 
 
 def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:

@@ -21,6 +21,7 @@ EVERY_ORDER = 8
 """Up to so many models all orders are tried, 40,320; of more models as many are drawn."""
 
 ROUNDING = 1e-12
+"""Scores that differ by less, relative to the greatest, are equal: 0.1 + 0.2 is 0.3."""
 
 Coefficient = Callable[[NDArray[np.float64], NDArray[np.float64]], float]
 
@@ -51,7 +52,7 @@ def correlations(
     result = {}
     for name, coefficient in _coefficients().items():
         values = [
-            coefficient(x[draw], y[draw]) for draw in draws if np.ptp(x[draw]) > 0 and np.ptp(y[draw]) > 0
+            coefficient(x[draw], y[draw]) for draw in draws if not (_constant(x[draw]) or _constant(y[draw]))
         ]
         low, high = resampling.interval(np.array(values, dtype=float))
         result[name] = {"value": coefficient(x, y), "low": low, "high": high}
@@ -61,7 +62,7 @@ def correlations(
 def undefined(first: Sequence[float], second: Sequence[float]) -> str | None:
     """Why there is no correlation: one benchmark gives all models the same score; None if there is one."""
     for which, scores in (("first", first), ("second", second)):
-        if np.ptp(np.asarray(scores, dtype=float)) == 0:
+        if _constant(np.asarray(scores, dtype=float)):
             return f"All {which} scores are {float(scores[0]):g}: a correlation with a constant is undefined."
     return None
 
@@ -93,6 +94,10 @@ def by_chance(first: Sequence[float], second: Sequence[float]) -> float:
     centred = (x - x.mean()) / np.abs(x - x.mean()).max()
     products = np.abs(((y - y.mean()) / np.abs(y - y.mean()).max())[orders] @ centred)
     return float((products >= products[0] - ROUNDING).mean())
+
+
+def _constant(scores: NDArray[np.float64]) -> bool:
+    return bool(np.ptp(scores) <= ROUNDING * np.abs(scores).max())
 
 
 def _both(first: Sequence[float], second: Sequence[float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,6 +1,7 @@
 """HQH's scores (equation 5): counts an image first, then ratios, then resampled images.
 
-A question that nobody could judge is in no part and in no whole.
+A question that nobody could judge is in no part and in no whole. Where extra claims were looked for beside some of the
+judged answers only, the wholes differ, and overall may be below main; `metrics.hqh` gives each whole in its counts.
 """
 
 from collections.abc import Mapping

@@ -5,10 +5,10 @@ are reviewed more closely, and the error rates of the two strata are weighted by
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from halluscope.scoring.validity import wilson
+from halluscope.scoring.validity import content_validity, wilson
 
 
 @dataclass(frozen=True)
@@ -56,3 +56,23 @@ def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, floa
         below += (weight * (rate - low)) ** 2
         above += (weight * (high - rate)) ** 2
     return {"value": value, "low": value - math.sqrt(below), "high": value + math.sqrt(above)}
+
+
+def share(marks: Sequence[float], strata: Mapping[str, Stratum], level: float = 0.95) -> dict[str, float]:
+    """The share of ones among the marks; over all rows, if the sample was drawn by strata.
+
+    Args:
+        marks: 1 or 0 a reviewed row.
+        strata: the same rows by stratum, in which a 0 is an error; empty if the sample has none.
+        level: of the interval, in (0, 1).
+
+    Returns:
+        "value", "low" and "high", fractions in [0, 1]: with strata 1 less `error_rate`, else as `content_validity`.
+
+    Raises:
+        ValueError: for no mark, or as `error_rate`.
+    """
+    if not strata:
+        return content_validity(int(sum(marks)), len(marks), level)
+    rate = error_rate(list(strata.values()), level)
+    return {"value": 1 - rate["value"], "low": 1 - rate["high"], "high": 1 - rate["low"]}
