@@ -61,6 +61,7 @@ def test_round_trip(
         image = source.image(row)
         (alone,) = vlm.reply([source.benchmark.asked(row)], None if image is None else [image], TOKENS)
         assert written["response"] == alone and written["run"]["model"] == vlm.key
+        assert written["run"]["chat"] == vlm.chat
     assert cli.main([*harness_data.score_command(data, name, "--responses", str(out)), "--json"]) == 0
     captured = capsys.readouterr()
     assert len(json.loads(captured.out)) == 1
@@ -80,7 +81,41 @@ def test_a_model_without_a_chat_template(tmp_path: Path) -> None:
     plain = Vlm(str(tiny_vlm.make(tmp_path / "plain", chat_template=None)), "cpu")
     assert plain._turn("Is it?", with_image=True) == "<image>\nIs it?"
     assert plain._turn("Is it?", with_image=False) == "Is it?"
+    assert plain.chat == "no"
     assert plain.reply(["Is it?"], [Image.new("RGB", (9, 9))], 4)
+
+
+def test_a_template_that_only_the_tokenizer_has(model: Path, vlm: Vlm, tmp_path: Path) -> None:
+    def made(template: str) -> Vlm:
+        folder = shutil.copytree(model, tmp_path / "model", dirs_exist_ok=True)
+        (folder / "chat_template.jinja").unlink(missing_ok=True)
+        settings = json.loads((folder / "tokenizer_config.json").read_text()) | {"chat_template": template}
+        (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+        return Vlm(str(folder), "cpu")
+
+    moved = made(tiny_vlm.CHAT)
+    assert moved._turn("Is it?", with_image=True) == vlm._turn("Is it?", with_image=True)
+    assert moved.chat == vlm.chat and len(vlm.chat) == 8
+    of_text = "{% for one in messages %}[{{ one['role'] }}] {{ one['content'] }}{% endfor %}"
+    knows_text = made(of_text)
+    assert knows_text._turn("Is it?", with_image=True) == "[user] <image>\nIs it?"
+    assert knows_text._turn("Is it?", with_image=False) == "[user] Is it?"
+    assert knows_text.reply(["Is it?"], [Image.new("RGB", (9, 9))], 4)
+    assert len({vlm.chat, knows_text.chat}) == 2
+
+
+def test_the_code_of_a_model_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = tmp_path / "ran"
+    folder = tmp_path / "model"
+    folder.mkdir()
+    of = {"AutoConfig": "conf.C", "AutoModelForImageTextToText": "conf.M", "AutoProcessor": "conf.P"}
+    (folder / "config.json").write_text(json.dumps({"model_type": "theirs", "auto_map": of}))
+    (folder / "processor_config.json").write_text(json.dumps({"processor_class": "P", "auto_map": of}))
+    (folder / "conf.py").write_text(f"open({str(ran)!r}, 'w')\nclass C: pass\nM = P = C\n")
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        Vlm(str(folder), "cpu")
+    assert not ran.exists()
 
 
 def test_a_model_on_all_devices(model: Path, vlm: Vlm) -> None:
@@ -178,6 +213,10 @@ def test_a_file_of_another_run_is_refused(data: Path, vlm: Vlm, tmp_path: Path) 
         ('{"image_id": 10, "caption": "A dog."}\n', "line 1 was not written by `halluscope answer`"),
         ("[1]\n", "line 1 was not written by"),
         ("A dog.\n", "line 1 is not JSON"),
+        ('[{"image_id": 10, "caption": "A dog."}]', "line 1 was not written by"),  # what json.dump writes
+        ('{"image_id": 10, "response": "A dog."}', "line 1 was not written by"),
+        ('{"image_id": 999, "respo', "line 1 is not JSON, or is cut off"),
+        ("A dog.", "line 1 is not JSON"),
     ],
 )
 def test_a_file_of_another_kind_is_refused(
@@ -217,6 +256,33 @@ def test_bad_models_and_datasets(
     assert "was built without images" in fails("./nowhere", str(data / "hqh"))
     assert "is no dataset that can be loaded" in fails("./nowhere", str(tmp_path / "nothing"))
     assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_what_is_wrong_is_said_before_a_model_is_loaded(
+    data: Path,
+    model: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "transformers.AutoProcessor.from_pretrained", lambda *_, **__: pytest.fail("a model was loaded")
+    )
+    foreign = tmp_path / "foreign.jsonl"
+    foreign.write_text('{"image_id": 10}\n')
+    out = str(tmp_path / "a.jsonl")
+    for more, message in (
+        (["--out", out, "--limit", "0"], "limit is 0"),
+        (["--out", out, "--batch-size", "0"], "batch_size is 0"),
+        (["--out", out, "--prompt", "{question}"], "expected one without {question}"),
+        (["--out", str(foreign)], "was not written by `halluscope answer`"),
+        (["--out", str(foreign / "a.jsonl")], "foreign.jsonl"),
+        (["--out", out, "--device", "nonsense"], "There is no device 'nonsense'"),
+        (["--out", out, "--device", "cuda:99"], "There is no device 'cuda:99': torch finds"),
+    ):
+        command = ["answer", "--model", str(model), "--dataset", str(data / "throne_coco"), *more]
+        assert cli.main(command) == 2, more
+        assert message in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -49,6 +49,18 @@ def test_a_dataset_card_is_what_the_hub_accepts(name: str, built: Path) -> None:
     assert [of["config_name"] for of in loaded.data.configs] == list(
         dict.fromkeys(t["config"] for t in stats["tables"])
     )
+    default = {"pope": "coco", "pope_c": "questions", "pope_c_objects365": "questions"}.get(name)
+    assert [of["config_name"] for of in loaded.data.configs if of.get("default")] == [default][
+        : bool(default)
+    ]
+
+
+@pytest.mark.parametrize("name", ["throne_objects365", "pope_c_objects365"])
+def test_a_selection_by_a_list_that_is_not_commercial_says_so(name: str, built: Path) -> None:
+    text = (built / name / "README.md").read_text()
+    data = DatasetCard(text).data
+    assert data.license == "other" and "image-list" in data.license_name
+    assert "list" in text and "CC BY-NC 4.0" in text and "not commercially" in text
 
 
 @pytest.mark.parametrize("name", dataset.names())

@@ -129,3 +129,21 @@ def test_an_install_that_fails_leaves_nothing_half(modules, monkeypatch):
     monkeypatch.setattr("halluscope.hub.installed.shutil.copyfile", full_disk)
     assert main(["install-metrics"]) == 2
     assert sorted(path for path in modules.rglob("*") if path.is_file()) == before
+
+
+@pytest.mark.parametrize("version", ["0.0.9", __version__])
+def test_a_copy_that_cannot_be_moved_in_leaves_the_one_that_is_there(version, modules, capsys, monkeypatch):
+    monkeypatch.setattr(installed, "__version__", version)
+    main(["install-metrics"])
+    monkeypatch.setattr(installed, "__version__", __version__)
+
+    def full_disk(*_):
+        raise OSError(28, "No space left on device")
+
+    for name in ("rename", "replace"):
+        monkeypatch.setattr(f"halluscope.hub.installed.Path.{name}", full_disk)
+    assert main(["install-metrics"]) == 2
+    capsys.readouterr()
+    main(["install-metrics", "--list"])
+    said = capsys.readouterr().out.splitlines()[:-1]
+    assert [line.partition(",")[0] for line in said] == [f"{n}: halluscope {version}" for n in metric.names()]

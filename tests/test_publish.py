@@ -16,6 +16,7 @@ from halluscope import __version__
 from halluscope.building import spec as specs
 from halluscope.cli import main
 from halluscope.hub import dataset, metric
+from halluscope.hub.remote import Hub
 from halluscope.metrics import throne
 from halluscope.share import share
 from tests import small_datasets
@@ -242,6 +243,25 @@ def _more(classes: dict[int, str], file_name: str) -> dict[str, Any]:
     }
 
 
+def test_what_somebody_took_from_main_is_put_back(
+    built: Path, hub: StandInHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload(capsys, built)
+    repository = hub["dataset", "acme/throne_coco"]
+    whole = dict(repository.files)
+    repository.commit({path: held for path, held in whole.items() if path != DATA})
+    status, said = upload(capsys, built)
+    assert status == 0 and "published; its tag stays where it is" in said
+    assert repository.files == whole
+
+    repository.commit(whole | {"LICENSE": b"theirs"})
+    status, said = upload(capsys, built)
+    assert status == 2 and "holds 'LICENSE', which is not in version 1.0.0 (tag v1.0.0)" in said
+    repository.commit({path: held for path, held in whole.items() if path != "stats.json"})
+    status, said = upload(capsys, built)
+    assert status == 2 and "no stats.json of ours that says its version" in said
+
+
 # Interrupted
 
 
@@ -304,6 +324,41 @@ def test_a_failure_says_what_is_there(
     hub.gate = lambda method, path: None
     assert upload(capsys, built)[0] == 0
     assert run(capsys, "metric", "throne", "pope", "--org", "acme", "--upload")[0] == 0
+
+
+def test_a_repository_that_is_not_shown_at_once(
+    built: Path, hub: StandInHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = Answer({"error": "no"}, 404, {"X-Error-Code": "RepoNotFound"})
+    hub.gate = lambda method, path: gone if path == "/api/datasets/acme/throne_coco" else None
+    status, said = upload(capsys, built)
+    assert status == 2 and "The repository is there, without files. The Hub does not show it yet" in said
+    hub.gate = lambda method, path: None
+    assert upload(capsys, built)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("step", "there"), [("commit", "The repository is there, without files."), ("tag", "The files are there")]
+)
+def test_ctrl_c_says_what_is_there(
+    step: str,
+    there: str,
+    hub: StandInHub,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    command = ["metric", "throne", "pope", "--org", "acme", "--upload"]
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(Hub, step, stop)
+        status, said = run(capsys, *command)
+        assert status == 130 and there in said and f"Not begun: space acme/pope {__version__}." in said
+        assert "answers" not in said and "The same command goes on." in said
+        meanwhile.setattr(Hub, "look", stop)
+        assert run(capsys, *command) == (130, "halluscope: interrupted; nothing was published.\n")
+    assert run(capsys, *command)[0] == 0
 
 
 def test_a_commit_of_somebody_else_is_not_overwritten(
@@ -455,6 +510,8 @@ def test_not_built(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixtur
     said = refused(capsys, hub, "dataset", "throne_moon", "--folder", str(tmp_path))
     assert "There is no dataset 'throne_moon'" in said and "throne_coco" in said
     assert "There is no metric 'bleu'" in refused(capsys, hub, "metric", "bleu")
+    for kind in ("dataset", "metric"):
+        assert "expected no name beside it, got typo" in refused(capsys, hub, kind, "all", "typo")
 
 
 def test_without_a_licence(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -512,7 +569,13 @@ def test_images_need_a_licence(
     small_datasets.build("throne_coco", tmp_path / "built", with_images=True)
     said = refused(capsys, hub, "dataset", "throne_coco", "--folder", str(tmp_path / "built"), "--subset")
     assert "was built with images (column 'image' of config 'default')" in said and "Flickr" in said
-    small_datasets.build("pope_c", tmp_path / "built")
+    without = "halluscope build throne_coco --no-images --out DIR/throne_coco; "
+    assert f"publish that: {without}halluscope publish dataset throne_coco --folder DIR" in said
+    throne, pope_c = tmp_path / "built" / "throne_coco", tmp_path / "built" / "pope_c"
+    small_datasets._builder("pope_c")(throne, pope_c, subset=True)
+    said = refused(capsys, hub, "dataset", "pope_c", "--folder", str(tmp_path / "built"), "--subset")
+    assert f"{without}halluscope build pope_c --from DIR/throne_coco --out DIR/pope_c; " in said
+    small_datasets.build("pope_c", tmp_path / "built", force=True)
     other_spec(monkeypatch, tmp_path, publish_images="true")
     small_datasets.build(
         "throne_coco", tmp_path / "built", with_images=True, force=True, spec=specs.load("throne_coco")

@@ -120,6 +120,15 @@ def test_bad_input_is_a_message(name, form, predictions, references, message):
     assert message in said and not figures and not rows and not signature
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_brackets_in_brackets_are_a_message(name, depth):
+    shown = page(name)
+    deep = "[" * depth + "]" * depth
+    figures, rows, signature, said = shown.answer(JSON_LINES, deep, deep, *first(shown))
+    assert said and not figures and not rows and not signature
+
+
 def test_a_choice_that_is_not_offered():
     said = page("pope").answer(LINES, "yes", "yes", "my own rule")[-1]
     assert "How a reply is read is 'my own rule'; expected one of" in said
@@ -141,6 +150,19 @@ def test_over_http(served):
     )
 
 
+def press_score(browser) -> None:
+    """As soon as the button is there and nothing lies over it: the page is still being laid out."""
+    from selenium.common.exceptions import WebDriverException
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    def pressed(_) -> bool:
+        browser.find_element(By.ID, "score").click()
+        return True
+
+    WebDriverWait(browser, 30, ignored_exceptions=(WebDriverException,)).until(pressed)
+
+
 def test_in_a_browser(served, browser):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
@@ -155,13 +177,13 @@ def test_in_a_browser(served, browser):
     browser.get(served)
     wait.until(lambda _: browser.find_elements(By.CSS_SELECTOR, "#predictions textarea"))
     assert browser.title == "THRONE" and "frisbee" in said("predictions")
-    browser.find_element(By.ID, "score").click()
+    press_score(browser)
     wait.until(lambda _: said("signature").startswith("throne|vocabulary:coco|images:2"))
     assert "f0.5_cls" in browser.find_element(By.ID, "figures").text
 
     box("references").clear()
     box("references").send_keys(f"{HOSTILE}\ndog")
-    browser.find_element(By.ID, "score").click()
+    press_score(browser)
     wait.until(lambda _: "onerror" in said("message"))
     assert not browser.find_elements(By.CSS_SELECTOR, "img[src=x]") and browser.title == "THRONE"
     assert said("signature") == ""
@@ -190,7 +212,7 @@ def test_text_that_is_markup_stays_text(browser):
         browser.get(url)
         wait = WebDriverWait(browser, 30)
         wait.until(lambda _: browser.find_elements(By.ID, "score"))
-        browser.find_element(By.ID, "score").click()
+        press_score(browser)
         wait.until(lambda _: HOSTILE in shown("figures") and shown("rows").count(HOSTILE) >= 2)
         assert not browser.find_elements(By.CSS_SELECTOR, "img[src=x]") and browser.title == "A page"
     finally:

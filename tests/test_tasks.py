@@ -102,8 +102,9 @@ def test_an_image_is_opened_once_and_not_decoded(data: Path) -> None:
     ]
     assert all(image is not None and image.tile for image in images)  # what is left to decode
     kept = sources.open_source(str(data / "pope_c"), keep=1)
-    assert kept.image(rows[0]) is kept.image(rows[1])
-    assert kept.image(rows[-1]) is not None and kept.image(rows[0]) is not images[0]
+    first = kept.image(rows[0])
+    assert first is kept.image(rows[1])
+    assert kept.image(rows[-1]) is not None and kept.image(rows[0]) is not first  # it was let go
 
 
 def test_images_are_those_of_the_dataset(data: Path) -> None:
@@ -352,6 +353,7 @@ def test_samples_of_either_harness_become_answers(tmp_path: Path) -> None:
             "a sample of the task 'throne_coco'; expected pope or pope_c",
         ),
         ([{"doc_id": 0, "filtered_resps": "A", "acc": 1.0}], "line 1 is a sample of another task"),
+        ([sample(doc_id=[0])], r"line 1: doc_id is \[0\]; expected a number or a text"),
         ([sample(), sample()], r"line 2: the document 0 stands in .*line 1 already"),
         ([sample(filtered_resps=["Yes.", "No."])], r"filtered_resps is \['Yes.', 'No.'\]; expected one text"),
         ([sample(filtered_resps=[None])], r"filtered_resps is \[None\]; expected one text"),
@@ -360,6 +362,12 @@ def test_samples_of_either_harness_become_answers(tmp_path: Path) -> None:
 def test_bad_samples(tmp_path: Path, rows: list[Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         list(samples.rows(write(tmp_path / "samples.jsonl", rows), "pope", "pope_c"))
+
+
+def test_samples_that_are_nested_too_deep(tmp_path: Path) -> None:
+    (tmp_path / "samples.jsonl").write_text('{"doc_id": ' + "[" * 100_000)
+    with pytest.raises(ValueError, match="line 1 is not JSON"):
+        list(samples.rows(tmp_path / "samples.jsonl", "pope_c"))
 
 
 def test_samples_that_are_cut_off(tmp_path: Path) -> None:

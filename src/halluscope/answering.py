@@ -4,14 +4,17 @@ The file grows batch by batch; the same call goes on where a killed one stopped.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from halluscope.errors import BuildError
 from halluscope.records.files import parse
+from halluscope.tasks.benchmarks import Row
 from halluscope.tasks.sources import Source
 from halluscope.vlm import Vlm
 
@@ -20,7 +23,7 @@ RUN = "run"
 
 
 def answer(
-    vlm: Vlm,
+    vlm: Vlm | Callable[[], Vlm],
     source: Source,
     out: Path,
     *,
@@ -33,7 +36,7 @@ def answer(
     """Answer the questions that `out` does not answer yet.
 
     Args:
-        vlm: who answers.
+        vlm: who answers, or what loads it when everything else is checked.
         source: what is asked.
         out: the file; a last line that is cut off is asked again.
         prompt: what to ask instead; "{question}" stands for the row's question.
@@ -55,14 +58,19 @@ def answer(
     for name, value in (("max_new_tokens", length), ("batch_size", batch_size), ("limit", limit)):
         if value is not None and value < 1:
             raise ValueError(f"{name} is {value}; expected at least 1.")
-    run = {
-        "model": vlm.key,
+    settings = {
         "dataset": source.name,
         "questions": f"{len(source.rows)}-{source.digest(prompt)}",
         "prompt": prompt or benchmark.prompt,
         "max_new_tokens": length,
     }
-    done = _resume(out, run, benchmark.id)
+    _read(out, settings, source)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    vlm = vlm if isinstance(vlm, Vlm) else vlm()
+    run = {"model": vlm.key, "chat": vlm.chat, **settings}
+    done, end = _read(out, run, source)
+    if out.exists():
+        os.truncate(out, end)
     rows = source.rows.select(range(min(limit, len(source.rows)))) if limit else source.rows
     left = [row for row in rows if _name(row, benchmark.id) not in done]
     with (
@@ -81,8 +89,7 @@ def answer(
             )
             said = vlm.reply([benchmark.asked(row, prompt) for row in some], images, length)
             for row, text in zip(some, said, strict=True):
-                about = {name: row[name] for name in (*benchmark.id, "image_id", "question") if name in row}
-                file.write(json.dumps({**about, "response": text, RUN: run}) + "\n")
+                file.write(json.dumps({**_about(row, benchmark.id), "response": text, RUN: run}) + "\n")
             file.flush()
             bar.update(len(some))
     return len(left)
@@ -95,32 +102,46 @@ def _batches(rows: list[Any], key: str, size: int) -> Iterator[list[Any]]:
             yield some
 
 
-def _resume(out: Path, run: Mapping[str, Any], id: tuple[str, ...]) -> set[str]:
-    """Cut off a line that was not written to its end, and read which questions the others answer."""
+def _read(out: Path, run: Mapping[str, Any], source: Source) -> tuple[set[str], int]:
+    """Which questions a file answers, and where its whole lines end: a last one that was cut off does not count."""
+    done: set[str] = set()
+    end = 0
     if not out.exists():
-        out.parent.mkdir(parents=True, exist_ok=True)
-        return set()
+        return done, end
     if not out.is_file():
         raise ValueError(f"{out} is a folder; expected a file of answers, or a new name.")
-    done: set[str] = set()
-    with out.open("rb+") as file:
+    with out.open("rb") as file:
         for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                file.seek(-len(line), 1)
-                file.truncate()
-                break
-            row = parse(line.decode("utf-8", "replace"), f"{out}, line {number}")
+            whole, where = line.endswith(b"\n"), f"{out}, line {number}"
+            try:
+                row = parse(line.decode("utf-8", "replace"), where)
+            except BuildError:
+                if not whole and (number > 1 or _begun(line, source)):
+                    break
+                raise
             if not isinstance(row, dict) or not isinstance(row.get(RUN), dict):
-                raise ValueError(
-                    f"{out}, line {number} was not written by `halluscope answer`; choose a new file."
-                )
+                raise ValueError(f"{where} was not written by `halluscope answer`; choose a new file.")
             if other := [name for name in run if row[RUN].get(name) != run[name]]:
                 said = ", ".join(
                     f"{name} {row[RUN].get(name)!r:.80}, not {run[name]!r:.80}" for name in other
                 )
-                raise ValueError(f"{out}, line {number} was made with {said}. Choose a new file.")
-            done.add(_name(row, id))
-    return done
+                raise ValueError(f"{where} was made with {said}. Choose a new file.")
+            if whole:
+                done.add(_name(row, source.benchmark.id))
+                end += len(line)
+    return done, end
+
+
+def _begun(line: bytes, source: Source) -> bool:
+    """Whether a file's only line, cut off, is the beginning of our first."""
+    first = json.dumps({**_about(source.rows[0], source.benchmark.id), "response": ""})
+    ours = first.removesuffix('"}').encode()
+    return line.startswith(ours) or ours.startswith(line)
+
+
+def _about(row: Row, id: tuple[str, ...]) -> dict[str, Any]:
+    """What a line says of its question."""
+    return {name: row[name] for name in (*id, "image_id", "question") if name in row}
 
 
 def _name(row: Mapping[str, Any], id: tuple[str, ...]) -> str:

@@ -53,7 +53,7 @@ class Box:
     def _row(self, line: str, form: str, where: str) -> Any:
         try:
             row = json.loads(line) if form == JSON_LINES else self.read(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:  # the latter for brackets in brackets, thousands deep
             raise ValueError(f"{where}: {line!r:.80} cannot be read: {error}.") from error
         if not (form == JSON_LINES and isinstance(row, dict) and self.keys):
             return row
@@ -129,7 +129,7 @@ class Page:
                     for (name, choice), value in zip(self.choices.items(), chosen, strict=True)
                 }
                 result = dict(self.score(*rows, **self.options, **options))
-            except (ValueError, OSError, ImportError) as error:
+            except (ValueError, OSError, ImportError, RecursionError) as error:
                 return [], [], "", str(error)
         each = (result.pop(self.each, None) if self.each else None) or []
         signature = str(result.pop("signature"))

@@ -1,5 +1,7 @@
 """A vision-language model of transformers that answers prompts about images, by greedy decoding."""
 
+import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,9 +25,10 @@ class Vlm:
 
     Attributes:
         key: the model's name and revision, never a path; and the precision.
+        chat: 8 hexadecimal digits of the chat template's sha256; "no" without one.
 
     Raises:
-        ValueError: if there is no such model, or transformers cannot load it as one for images.
+        ValueError: if there is no such model or device, or transformers cannot load it as one for images.
         MissingExtra: without torch and transformers.
     """
 
@@ -39,7 +42,7 @@ class Vlm:
             ) from error
         self._torch = torch
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        on_gpu = device == SEVERAL_GPUS or torch.device(device).type == "cuda"
+        on_gpu = device == SEVERAL_GPUS or _device(torch, device).type == "cuda"
         half = on_gpu and torch.cuda.is_available() and torch.cuda.is_bf16_supported()
         spread = {"device_map": SEVERAL_GPUS} if device == SEVERAL_GPUS else {}
         name, _, revision = (model, "", "") if Path(model).is_dir() else model.partition("@")
@@ -47,7 +50,7 @@ class Vlm:
             raise ValueError(
                 f"There is no model {model!r}: neither a folder, nor an id of the Hub (org/name)."
             )
-        place = {"revision": revision} if revision else {}
+        place: dict[str, Any] = {"trust_remote_code": False} | ({"revision": revision} if revision else {})
         try:
             self._processor = AutoProcessor.from_pretrained(name, **place)
             loaded = AutoModelForImageTextToText.from_pretrained(
@@ -56,13 +59,19 @@ class Vlm:
         except Exception as error:  # transformers, safetensors, torch and the Hub each raise their own
             raise ValueError(
                 f"The model {model!r} cannot be loaded ({type(error).__name__}: {str(error)[:300]}). Expected a folder "
-                "or a Hub id of a model of images and text, which AutoModelForImageTextToText loads."
+                "or a Hub id of a model of images and text, which AutoModelForImageTextToText loads; code that comes "
+                "with a model is never run."
             ) from error
         self._model = (loaded if spread else loaded.to(device)).eval()
         self._tokenizer = getattr(self._processor, "tokenizer", self._processor)
         self._tokenizer.padding_side = "left"  # a reply begins where its prompt ends
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
+        owners = (self._processor, self._tokenizer)
+        self._chat: Any = next((one for one in owners if getattr(one, "chat_template", None)), None)
+        self._in_parts = self._chat is self._processor or self._reads_parts()
+        template = None if self._chat is None else json.dumps(self._chat.chat_template, sort_keys=True)
+        self.chat = hashlib.sha256(template.encode()).hexdigest()[:8] if template else "no"
         self.key = f"{_key(name, self._model.config)}:{str(self._model.dtype).removeprefix('torch.')}"
 
     def reply(self, prompts: Sequence[str], images: Sequence[Image] | None, max_new_tokens: int) -> list[str]:
@@ -107,14 +116,41 @@ class Vlm:
 
     def _turn(self, prompt: str, with_image: bool) -> str:
         """A prompt as the processor gets it."""
-        if getattr(self._processor, "chat_template", None):
-            content: list[dict[str, Any]] = [{"type": "text", "text": prompt}]
-            if with_image:
-                content.insert(0, {"type": "image"})
-            turn = [{"role": "user", "content": content}]
-            return str(self._processor.apply_chat_template(turn, add_generation_prompt=True))
         mark = getattr(self._processor, "image_token", None)
-        return f"{mark}\n{prompt}" if with_image and isinstance(mark, str) else prompt
+        plain = f"{mark}\n{prompt}" if with_image and isinstance(mark, str) else prompt
+        if self._chat is None:
+            return plain
+        parts = [*([{"type": "image"}] if with_image else []), {"type": "text", "text": prompt}]
+        return self._rendered(parts if self._in_parts else plain)
+
+    def _rendered(self, content: str | list[dict[str, str]]) -> str:
+        """The user's turn in the chat template."""
+        turn = [{"role": "user", "content": content}]
+        return str(self._chat.apply_chat_template(turn, add_generation_prompt=True, tokenize=False))
+
+    def _reads_parts(self) -> bool:
+        """Whether the tokenizer's chat template takes images as parts of a turn: most know only text."""
+        mark = getattr(self._processor, "image_token", None)
+        try:
+            text = self._rendered([{"type": "image"}, {"type": "text", "text": "?"}])
+        except Exception:  # there is no template, or jinja's errors and Python's
+            return False
+        return "'type'" not in text and (not isinstance(mark, str) or mark in text)
+
+
+def _device(torch: Any, device: str) -> Any:
+    """A device that is there."""
+    try:
+        found = torch.device(device)
+    except RuntimeError as error:
+        raise ValueError(
+            f"There is no device {device!r:.80}; expected cuda, cuda:1, ..., cpu, or auto for all GPUs."
+        ) from error
+    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
+        raise ValueError(
+            f"There is no device {device!r:.80}: torch finds {torch.cuda.device_count()} GPUs here."
+        )
+    return found
 
 
 def _key(name: str, config: Any) -> str:

@@ -22,7 +22,8 @@ def render(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features
     """Render a card.
 
     The template's own front matter holds what is always so; `size_categories`, `configs` and `dataset_info` are added
-    here, so that the Hub and `load_dataset` find the files, the columns and their types.
+    here, so that the Hub and `load_dataset` find the files, the columns and their types. Of several configs the first
+    is loaded when none is named.
 
     Args:
         spec: the template sees it as `spec`.
@@ -54,6 +55,8 @@ def render(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features
         {"config_name": config, "data_files": [_files(table) for table in tables[config]]}
         for config in features
     ]
+    if len(features) > 1:
+        card.data["configs"][0]["default"] = True
     infos = {config: _info(features[config], tables[config]) for config in features}
     DatasetInfosDict(infos).to_dataset_card_data(card.data)
     return str(card)

@@ -34,11 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ImportError) as error:
         print(f"halluscope: {error}", file=sys.stderr)
         return FAILED
-    except KeyboardInterrupt:
-        print(
-            "halluscope: interrupted; answers given so far are kept, and the same command goes on.",
-            file=sys.stderr,
-        )
+    except KeyboardInterrupt as stopped:
+        said = str(stopped) or "answers given so far are kept, and the same command goes on."
+        print(f"halluscope: interrupted; {said}", file=sys.stderr)
         return INTERRUPTED
     return DONE
 

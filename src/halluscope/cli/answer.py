@@ -28,14 +28,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Answer; the dataset is opened before the model is loaded."""
+    """Answer; the dataset, the options and the file are checked before the model is loaded."""
     from halluscope.answering import answer
     from halluscope.tasks.sources import open_source
     from halluscope.vlm import Vlm
 
     source = open_source(options.dataset, options.images, keep=options.batch_size)
     added = answer(
-        Vlm(options.model, options.device),
+        lambda: Vlm(options.model, options.device),
         source,
         options.out,
         prompt=options.prompt,

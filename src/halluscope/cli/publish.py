@@ -40,6 +40,7 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
 def _run_dataset(options: argparse.Namespace) -> None:
     from halluscope.hub import dataset
 
+    _check_names(options.names)
     unlicensed = dataset.unlicensed() if EVERY in options.names else {}
     for name, why in unlicensed.items():
         print(f"left out: {name} has no licence ({why})")
@@ -56,7 +57,14 @@ def _place(options: argparse.Namespace, name: str) -> Path | None:
 def _run_metric(options: argparse.Namespace) -> None:
     from halluscope.hub import metric
 
+    _check_names(options.names)
     _run(options, metric.names(), lambda name: metric.read(name, options.org))
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse names beside the one that stands for all."""
+    if EVERY in names and (others := [name for name in names if name != EVERY]):
+        raise HubError(f"{EVERY!r} stands for each one; expected no name beside it, got {', '.join(others)}.")
 
 
 def _run(options: argparse.Namespace, known: Sequence[str], read: Callable[[str], Publication]) -> None:
@@ -66,10 +74,13 @@ def _run(options: argparse.Namespace, known: Sequence[str], read: Callable[[str]
     from halluscope.hub.remote import Hub
 
     names = known if EVERY in options.names else list(dict.fromkeys(options.names))
-    publications = _each(names, read)
-    hub = Hub(options.org)
-    looked = {str(one): (one, hub.look(one)) for one in publications}
-    plans = _each(list(looked), lambda name: plan(*looked[name], public=options.public))
+    try:
+        publications = _each(names, read)
+        hub = Hub(options.org)
+        looked = {str(one): (one, hub.look(one)) for one in publications}
+        plans = _each(list(looked), lambda name: plan(*looked[name], public=options.public))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("nothing was published.") from None
     print("\n".join(map(str, plans)))
     if not options.upload:
         print("\nThis was a dry run, nothing was changed. Pass --upload to publish.")
@@ -77,9 +88,9 @@ def _run(options: argparse.Namespace, known: Sequence[str], read: Callable[[str]
     for number, decided in enumerate(plans):
         try:
             print(publish(hub, decided), flush=True)
-        except HubError as error:
+        except (HubError, KeyboardInterrupt) as error:
             left = ", ".join(str(one.wanted) for one in plans[number + 1 :])
-            raise HubError(f"{error}{f' Not begun: {left}.' if left else ''}") from None
+            raise type(error)(f"{error}{f' Not begun: {left}.' if left else ''}") from None
 
 
 def _each(items: Sequence[Of], check: Callable[[Of], To]) -> list[To]:

@@ -76,7 +76,7 @@ def read(name: str, organization: str, folder: Path | None = None, subset: bool 
     if foreign := sorted({file for file in (folder / DATA).rglob("*") if file.is_file()} - set(shards)):
         raise HubError(f"{foreign[0]} is not a file that the builder wrote. {again}")
     features = {table["config"]: _features(folder, table) for table in stats["tables"]}
-    _check_images(spec, features, again)
+    _check_images(spec, features)
     if stats["subset"] and not subset:
         raise HubError(
             f"{folder} is a subset or a changed copy of {name}, not the dataset as published. Pass --subset to "
@@ -113,7 +113,7 @@ def _version(name: str, text: str) -> str | None:
     """The version that a stats.json on the Hub speaks of; None if it is not one of this dataset."""
     try:
         stats = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     ours = isinstance(stats, dict) and stats.get("name") == name and isinstance(stats.get("version"), str)
     return str(stats["version"]) if ours else None
@@ -123,16 +123,30 @@ def _features(folder: Path, table: Mapping[str, Any]) -> Features:
     return Features.from_arrow_schema(pq.read_schema(folder / table["shards"][0]["file"]))
 
 
-def _check_images(spec: Spec, features: Mapping[str, Features], again: str) -> None:
+def _check_images(spec: Spec, features: Mapping[str, Features]) -> None:
     if spec.publish_images:
         return
     for config, columns in features.items():
         if held := sorted(set(_pictures(columns.arrow_schema))):
+            again = "; ".join(
+                [*_without_images(spec), f"halluscope publish dataset {spec.name} --folder DIR"]
+            )
             raise HubError(
                 f"{spec.name} was built with images (column {held[0]!r} of config {config!r}), and its spec does not "
-                f"let them be published: {spec.license_note} {again.removesuffix('.')} --no-images, or from a dataset "
-                "without images."
+                f"let them be published: {spec.license_note} Keep it to use it; build a copy without images, and "
+                f"publish that: {again}."
             )
+
+
+def _without_images(spec: Spec) -> list[str]:
+    """The commands that build a copy without images into a folder DIR."""
+    if spec.built_from is None:
+        return [f"{_build(spec.name, spec)} --no-images --out DIR/{spec.name}"]
+    source, made = spec.built_from, _build(spec.name, spec).partition(" --from ")[0]
+    return [
+        *_without_images(specs.load(source)),
+        f"{made} --from DIR/{source} --out DIR/{spec.name}",
+    ]
 
 
 def _pictures(schema: Any, of: str = "") -> Iterator[str]:

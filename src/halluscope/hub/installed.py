@@ -106,13 +106,17 @@ def _place(root: Path, name: str) -> None:
         (new / "__init__.py").touch()
         shutil.copyfile(source, new / source.name)
         (new / NOTE).write_text(json.dumps({"version": __version__}), encoding="utf-8")
-        for folder in list(_copies(home)):
-            if _version(folder) is not None:
-                shutil.rmtree(folder)
-        new.rename(home / digest)
+        if (home / digest).is_dir():  # the name says what is in it: each file is replaced by its like
+            for file in new.iterdir():
+                file.replace(home / digest / file.name)
+        else:
+            new.rename(home / digest)
     others = [_changed(folder, name) for folder in _copies(home) if folder.name != digest]
     newest = max([time.time(), *(when + 1 for when in others)])
     os.utime(home / digest / source.name, (newest, newest))
+    for folder in list(_copies(home)):
+        if folder.name != digest and _version(folder) is not None:
+            shutil.rmtree(folder)
 
 
 def _leads_to(name: str) -> Copy:

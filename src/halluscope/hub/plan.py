@@ -72,8 +72,8 @@ class Plan:
 def plan(wanted: Publication, held: Held | None, public: bool = False) -> Plan:
     """Compare what is wanted with what the Hub holds.
 
-    A version is published once: under its tag, data never change. The card may, on main. What a killed upload left is
-    completed.
+    A version is published once: under its tag, data never change. The card may, on main. What a killed upload left, or
+    somebody took from main since, is completed.
 
     Args:
         wanted: what the repository shall hold.
@@ -81,8 +81,8 @@ def plan(wanted: Publication, held: Held | None, public: bool = False) -> Plan:
         public: whether a new repository is to be public, and an existing one may be.
 
     Raises:
-        HubError: if the version is there with other data, a later one is there, the repository holds what this
-            project did not publish, or it is public and `public` is not asked for.
+        HubError: if the version is there with other data, a later one is there without this one's tag, the repository
+            holds what this project did not publish, or it is public and `public` is not asked for.
     """
     if held is None:
         return Plan(wanted, None, public, dict.fromkeys(wanted.files, "new"), tag=True)
@@ -95,8 +95,10 @@ def plan(wanted: Publication, held: Held | None, public: bool = False) -> Plan:
                 "is published once. Give the changed data a new version"
                 + (", in its spec.toml, and build again." if wanted.kind == "dataset" else ".")
             )
-        if _data(states):  # main went on to another version
-            return Plan(wanted, held, public, {}, tag=False)
+        if _data(states):
+            if held.version is not None and _ordered(held.version) > _ordered(wanted.version):
+                return Plan(wanted, held, public, {}, tag=False)  # main went on to a later version
+            _check_restorable(wanted, held, states)
     elif _data(states):
         _check_replaceable(wanted, held)
     decided = Plan(wanted, held, public, states, tag=held.tagged is None)
@@ -126,6 +128,23 @@ def _check_replaceable(wanted: Publication, held: Held) -> None:
         raise HubError(
             f"{wanted.repository} holds version {held.version}, later than {wanted.version}. Publish from a newer "
             "checkout."
+        )
+
+
+def _check_restorable(wanted: Publication, held: Held, states: Mapping[str, State]) -> None:
+    """Check that main, which no longer holds what the tag does, may get it again."""
+    data = sorted(set(held.main) - {CARD})
+    if data and held.version is None:
+        raise HubError(
+            f"{wanted.repository} holds {data[0]!r}, and no {wanted.facts} of ours that says its version, though the "
+            f"tag {wanted.tag} is there: somebody changed main. Put the file back on the Hub: the tag holds it."
+        )
+    added = sorted(path for path, state in states.items() if state == "deleted")
+    if added and held.version == wanted.version:
+        raise HubError(
+            f"{wanted.repository} holds {added[0]!r}, which is not in version {wanted.version} (tag {wanted.tag}): "
+            "somebody added it to main, and halluscope leaves it alone. Delete it on the Hub, then repeat the same "
+            "command."
         )
 
 

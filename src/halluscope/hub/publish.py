@@ -16,6 +16,7 @@ def publish(hub: Hub, decided: Plan) -> str:
 
     Raises:
         HubError: saying what went wrong, and what is there now.
+        KeyboardInterrupt: when it is interrupted, saying the same.
     """
     wanted = decided.wanted
     if decided.idle:
@@ -27,7 +28,8 @@ def publish(hub: Hub, decided: Plan) -> str:
             hub.create(wanted, private=not decided.public)
             done = "The repository is there, without files."
             held = hub.look(wanted)
-            assert held is not None
+            if held is None:
+                raise HubError("The Hub does not show it yet. Repeat the same command.")
         head = held.head
         if decided.changed or decided.deleted:
             head = hub.commit(wanted, head, decided.changed, decided.deleted)
@@ -39,4 +41,8 @@ def publish(hub: Hub, decided: Plan) -> str:
             raise HubError("What the Hub holds now is not what was sent. Repeat the same command.")
     except HubError as error:
         raise HubError(f"{wanted}: {done} {error}") from None
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"{wanted}: {done} The step that was under way may be done too. The same command goes on."
+        ) from None
     return f"{wanted}: published{f', tag {wanted.tag}' if decided.tag else '; its tag stays where it is'}"

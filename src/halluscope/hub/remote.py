@@ -26,7 +26,7 @@ class Held:
         head: the commit of main.
         private: whether only members see it.
         main: its files, without the Hub's own.
-        version: of what main holds, looked up where the tag is not there; None if that is not ours.
+        version: of what main holds; None if that is not ours.
         tagged: the files under the publication's tag; None without such a tag.
     """
 
@@ -104,7 +104,7 @@ class Hub:
                 private=bool(info.private),
                 main=main,
                 tagged=self._files(wanted, wanted.tag) if tagged else None,
-                version=None if tagged or wanted.facts not in main else self._version(wanted, info.sha),
+                version=self._version(wanted, info.sha) if wanted.facts in main else None,
             )
 
     def create(self, wanted: Publication, private: bool) -> None:

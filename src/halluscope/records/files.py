@@ -54,7 +54,7 @@ def parse(text: str, where: str) -> Any:
     """
     try:
         return json.loads(text, object_pairs_hook=_once_each)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # the latter for brackets in brackets, thousands deep
         raise BuildError(
             f"{where} is not JSON, or is cut off: {error}; got {text.strip()[-80:]!r}."
         ) from error

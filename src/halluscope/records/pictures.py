@@ -1,7 +1,7 @@
 """The images of a dataset or a folder: each opened once, upright, in RGB, and decoded when somebody looks at it."""
 
 from collections.abc import Callable, Hashable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def of_table(images: Any, key: str, wanted: set[Hashable], name: str, keep: int 
             f"{min(map(str, missing))}. Build it with images, or name the folder that holds them (images)."
         )
 
-    @cache
+    @lru_cache(keep)
     def find(value: Hashable) -> Image:
         image: Mapping[str, Any] = stored[place[value]]["image"]
         return open_picture(image["bytes"] or Path(image["path"]).read_bytes())

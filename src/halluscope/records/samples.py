@@ -30,6 +30,8 @@ def rows(file: Path, *tasks: str) -> Iterator[tuple[str, Any]]:
     for where, sample in json_rows(file):
         row = _row(sample, where, tasks)
         doc_id = sample.get("doc_id")
+        if not isinstance(doc_id, int | str):
+            raise ValueError(f"{where}: doc_id is {doc_id!r:.80}; expected a number or a text.")
         if doc_id in places:
             raise ValueError(
                 f"{where}: the document {doc_id!r:.80} stands in {places[doc_id]} already; expected each once. Are "
