@@ -13,7 +13,7 @@ PICTURES = ("COCO_val2014_000000000010.jpg", "10.jpg", "VS/chart/0_1.png", "VS/c
 def build_all(folder: Path) -> Path:
     """Build the datasets as folder/<name>; folder/pictures holds the images that they lack."""
     small_datasets.build("throne_coco", folder, with_images=True)
-    small_datasets._builder("pope_c")(folder / "throne_coco", folder / "pope_c", subset=True)
+    small_datasets.builder("pope_c").build(folder / "throne_coco", folder / "pope_c", subset=True)
     for name in ("pope", "hallusionbench", "hqh"):
         small_datasets.build(name, folder)
     for number, name in enumerate(PICTURES):

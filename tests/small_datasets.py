@@ -1,7 +1,7 @@
 """A small copy of every dataset, built by its real builder from input that is made here."""
 
+import importlib.util
 import json
-import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,13 @@ def build(name: str, folder: Path, **options: Any) -> Path:
     return BUILDS[name](inputs, folder / name, {"subset": True} | options)
 
 
-def _builder(name: str) -> Callable[..., Path]:
-    return runpy.run_path(str(share("builders", f"{name}.py")))["build"]
+def builder(name: str) -> Any:
+    """The module of a builder script."""
+    loaded = importlib.util.spec_from_file_location(f"build_{name}", share("builders", f"{name}.py"))
+    assert loaded is not None and loaded.loader is not None
+    module = importlib.util.module_from_spec(loaded)
+    loaded.loader.exec_module(module)
+    return module
 
 
 def _coco(classes: dict[int, str], file_name: str) -> dict[str, Any]:
@@ -48,7 +53,7 @@ def _throne_coco(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     for image in content["images"]:
         Pillow.effect_noise((8, 6), image["id"]).convert("RGB").save(inputs / "val2017" / image["file_name"])
     options = {"with_images": False} | options
-    return _builder("throne_coco")(inputs, inputs if options["with_images"] else None, out, **options)
+    return builder("throne_coco").build(inputs, inputs if options["with_images"] else None, out, **options)
 
 
 def _throne_objects365(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
@@ -57,7 +62,7 @@ def _throne_objects365(inputs: Path, out: Path, options: dict[str, Any]) -> Path
     (inputs / "names.csv").write_text("1,Person,Person\n2,Sneakers,Sneakers\n3,Chair,Chair\n")
     (inputs / "ids.txt").write_text("10\n30\n")
     paths = inputs / "zhiyuan_objv2_val.json", None, inputs / "names.csv", inputs / "ids.txt"
-    return _builder("throne_objects365")(*paths, out, **{"with_images": False} | options)
+    return builder("throne_objects365").build(*paths, out, **{"with_images": False} | options)
 
 
 def _pope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
@@ -73,12 +78,12 @@ def _pope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
                 for n, thing in enumerate(("dog", "cat", "cup", "bus", "bench", "kite"))
             ]
             (inputs / f"{prefix}_{sampling}.json").write_text("\n".join(map(json.dumps, rows)))
-    return _builder("pope")(inputs, out, **options)
+    return builder("pope").build(inputs, out, **options)
 
 
 def _pope_c(of: str) -> Callable[[Path, Path, dict[str, Any]], Path]:
     def build_it(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
-        return _builder("pope_c")(build(of, inputs), out, **options)
+        return builder("pope_c").build(build(of, inputs), out, **options)
 
     return build_it
 
@@ -98,7 +103,7 @@ def _hallusionbench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
         for figure, answer in enumerate("110")
     ]
     (inputs / "HallusionBench.json").write_text(json.dumps(rows))
-    return _builder("hallusionbench")(inputs, None, out, **options)
+    return builder("hallusionbench").build(inputs, None, out, **options)
 
 
 def _hqh(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
@@ -108,7 +113,7 @@ def _hqh(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
         for n, kind in enumerate(types)
     ]
     (inputs / "HQH.json").write_text(json.dumps(rows))
-    return _builder("hqh")(inputs, None, None, out, **options)
+    return builder("hqh").build(inputs, None, None, out, **options)
 
 
 BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {

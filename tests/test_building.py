@@ -1,7 +1,6 @@
 """The builders' frame and throne_coco, on a small COCO set with real JPEGs that is made here."""
 
 import hashlib
-import importlib.util
 import json
 import os
 import shutil
@@ -27,19 +26,12 @@ from halluscope.building import spec as specs
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.share import checkout, share
+from tests import small_datasets
 
 ROOT = Path(__file__).parents[1]
 
 
-def _throne_coco() -> Any:
-    loaded = importlib.util.spec_from_file_location("throne_coco", share("builders", "throne_coco.py"))
-    assert loaded is not None and loaded.loader is not None
-    module = importlib.util.module_from_spec(loaded)
-    loaded.loader.exec_module(module)
-    return module
-
-
-throne_coco = _throne_coco()
+throne_coco = small_datasets.builder("throne_coco")
 
 # Categories, images and annotations are all out of order on purpose.
 CATEGORIES = {87: "scissors", 18: "dog", 1: "person", 47: "cup"}

@@ -1,6 +1,5 @@
 """HallusionBench: dataset, metric and command, on small rows that are made here, and on the real ones if there."""
 
-import importlib.util
 import inspect
 import json
 import math
@@ -25,6 +24,7 @@ from halluscope.metrics import hallusionbench
 from halluscope.records.control_pairs import read_all
 from halluscope.scoring.hallusionbench import FAILURES, Layout, diagnose, needs_same
 from halluscope.share import share
+from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 ROOT = Path(__file__).parents[1]
@@ -547,14 +547,7 @@ def test_rows_added_one_by_one_or_in_batches(metric):
 # The dataset
 
 
-def _builder():
-    loaded = importlib.util.spec_from_file_location("hallusionbench", share("builders", "hallusionbench.py"))
-    module = importlib.util.module_from_spec(loaded)
-    loaded.loader.exec_module(module)
-    return module
-
-
-builder = _builder()
+builder = small_datasets.builder("hallusionbench")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """HQH: dataset, metric, judge and command, on small rows that are made here, and on the real ones if there."""
 
-import importlib.util
 import inspect
 import json
 import math
@@ -29,6 +28,7 @@ from halluscope.records.free_questions import LEVELS, read_all
 from halluscope.share import share
 from halluscope.store import AnswerStore
 from halluscope.verdicts import fill
+from tests import small_datasets
 from tests.scripted_server import ScriptedServer, reply
 from tests.test_hallusionbench import FakeJudge
 
@@ -615,14 +615,7 @@ def test_rows_added_one_by_one_or_in_batches(metric, texts):
 # The dataset
 
 
-def _builder():
-    loaded = importlib.util.spec_from_file_location("build_hqh", share("builders", "hqh.py"))
-    module = importlib.util.module_from_spec(loaded)
-    loaded.loader.exec_module(module)
-    return module
-
-
-builder = _builder()
+builder = small_datasets.builder("hqh")
 
 
 @pytest.fixture

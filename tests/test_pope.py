@@ -1,6 +1,5 @@
 """POPE: how replies are read, the metric, the questions and the command."""
 
-import importlib.util
 import inspect
 import json
 from dataclasses import replace
@@ -21,7 +20,7 @@ from halluscope.building.coco import CocoTable
 from halluscope.errors import BuildError
 from halluscope.metrics import pope
 from halluscope.records.object_questions import SAMPLINGS, irregular, read_official
-from halluscope.share import share
+from tests import small_datasets
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = json.loads((ROOT / "tests/golden/pope_official.json").read_text())
@@ -30,15 +29,7 @@ PREDICTIONS = [GOLDEN["texts"][i] for i in GOLDEN["answers"]]
 REFERENCES = ["yes" if bit else "no" for bit in LABELS[: len(PREDICTIONS)]]
 
 
-def _builder() -> Any:
-    loaded = importlib.util.spec_from_file_location("build_pope", share("builders", "pope.py"))
-    assert loaded is not None and loaded.loader is not None
-    module = importlib.util.module_from_spec(loaded)
-    loaded.loader.exec_module(module)
-    return module
-
-
-builder = _builder()
+builder = small_datasets.builder("pope")
 
 
 @pytest.fixture(scope="module")

@@ -58,18 +58,12 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
 
 
 def upload(capsys: pytest.CaptureFixture[str], built: Path, *more: str) -> tuple[int, str]:
-    return run(
-        capsys,
-        "dataset",
-        "throne_coco",
-        "--org",
-        "acme",
-        "--folder",
-        str(built),
-        "--subset",
-        "--upload",
-        *more,
-    )
+    return run(capsys, *throne_coco_in(built), *more)
+
+
+def throne_coco_in(built: Path) -> list[str]:
+    """What `halluscope publish` is told, to upload throne_coco."""
+    return ["dataset", "throne_coco", "--org", "acme", "--folder", str(built), "--subset", "--upload"]
 
 
 def other_spec(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: str) -> specs.Spec:
@@ -269,20 +263,9 @@ def test_what_somebody_took_from_main_is_put_back(
 def test_killed_and_repeated_it_ends_complete(
     at: str, built: Path, hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = [
-        "publish",
-        "dataset",
-        "throne_coco",
-        "--org",
-        "acme",
-        "--folder",
-        str(built),
-        "--subset",
-        "--upload",
-    ]
     with hub.holding(at) as came:
         process = subprocess.Popen(
-            [sys.executable, "-m", "halluscope.cli", *command],
+            [sys.executable, "-m", "halluscope.cli", "publish", *throne_coco_in(built)],
             env=hub.environment(tmp_path / "home"),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -572,7 +555,7 @@ def test_images_need_a_licence(
     without = "halluscope build throne_coco --no-images --out DIR/throne_coco; "
     assert f"publish that: {without}halluscope publish dataset throne_coco --folder DIR" in said
     throne, pope_c = tmp_path / "built" / "throne_coco", tmp_path / "built" / "pope_c"
-    small_datasets._builder("pope_c")(throne, pope_c, subset=True)
+    small_datasets.builder("pope_c").build(throne, pope_c, subset=True)
     said = refused(capsys, hub, "dataset", "pope_c", "--folder", str(tmp_path / "built"), "--subset")
     assert f"{without}halluscope build pope_c --from DIR/throne_coco --out DIR/pope_c; " in said
     small_datasets.build("pope_c", tmp_path / "built", force=True)

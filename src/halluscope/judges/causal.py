@@ -4,6 +4,7 @@ import inspect
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,10 +71,13 @@ class CausalJudge(LanguageModelJudge):
                 alone += rows
                 continue
             for part, block in self._blocks([ids[row][len(prefix) :] for row in rows], room=len(prefix)):
-                decide = lambda some, cache=cache: self._decide(self._voting.begin(some, cache))  # noqa: E731
-                yield np.array(rows)[part], self._in_memory(decide, block)
+                yield np.array(rows)[part], self._in_memory(partial(self._decide_after, cache), block)
         for part, codes in super()._votes([ids[row] for row in alone], texts[alone]):
             yield np.array(alone)[part], codes
+
+    def _decide_after(self, cache: Any, block: Any) -> list[int]:
+        """Answer codes of prompts that go on from the cache of what they share."""
+        return self._decide(self._voting.begin(block, cache))
 
     def _shared(self, prefix: Ids) -> Any:
         """What the model keeps of a prefix; None, with a warning, if that cannot be gone on from in two ways.

@@ -93,9 +93,8 @@ class Fleet:
                 idle.append(at_work.pop(answers).worker)
             except ray.exceptions.RayTaskError as error:
                 raise JudgeUnavailable(f"A worker of the judge {self.key} failed: {error.cause}") from error
-            except (
-                ray.exceptions.RayError
-            ) as error:  # the worker died, was killed for its memory, or is out of reach
+            except ray.exceptions.RayError as error:
+                # The worker died, was killed for its memory, or is out of reach.
                 self._dismiss(at_work.pop(answers).worker)
                 if task.lives == 1:
                     raise JudgeUnavailable(

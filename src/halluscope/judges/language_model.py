@@ -99,10 +99,8 @@ class LanguageModelJudge:
         self.load()
         shown = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
         lengths = np.array([len(shown[i]) for i in pairs[:, 0].tolist()])
-        pools = np.split(
-            np.argsort(lengths, kind="stable"),
-            range(self._of_device(POOL), len(pairs), self._of_device(POOL)),
-        )
+        size = self._of_device(POOL)
+        pools = np.split(np.argsort(lengths, kind="stable"), range(size, len(pairs), size))
         read = ((pool, self._token_ids(shown, questions, pairs[pool])) for pool in pools)
         for pool, ids in ahead(read) if self.device.type == "cuda" else read:
             for rows, codes in self._votes(ids, pairs[pool, 0]):

@@ -39,7 +39,9 @@ class Seq2SeqJudge(LanguageModelJudge):
         asked = np.unique(pairs[:, 1]).tolist()
         tails = dict(zip(asked, self._tokenized([questions[i].parts[2] for i in asked]), strict=True))
         beginnings = [(text, questions[question].frame) for text, question in pairs.tolist()]
-        firsts = {beginning: row for row, beginning in reversed(list(enumerate(beginnings)))}
+        firsts: dict[tuple[int, str], int] = {}
+        for row, beginning in enumerate(beginnings):
+            firsts.setdefault(beginning, row)
         heads: dict[tuple[int, str], Ids] = {}
         wholes = super()._token_ids(shown, questions, pairs[list(firsts.values())])
         for (beginning, row), whole in zip(firsts.items(), wholes, strict=True):
