@@ -1,0 +1,172 @@
+"""Scores and kept votes as they were on the day before the house was rebuilt: see tests/frozen.py."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import evaluate
+import numpy as np
+import pytest
+
+from halluscope import cli
+from halluscope.vocabularies import load
+from tests.frozen import FOLDER, listed, same
+
+ROOT = Path(__file__).parent.parent
+GOLDEN = ROOT / "tests" / "golden"
+COCO = load("coco")
+
+
+def unpacked(text: str, shape: list[int]) -> np.ndarray:
+    bits = np.unpackbits(np.frombuffer(bytes.fromhex(text), np.uint8))
+    return bits[: np.prod(shape)].reshape(shape)
+
+
+def test_throne():
+    golden = json.loads((GOLDEN / "throne_released.json").read_text())
+    present = unpacked(golden["present_packbits_hex"], golden["shape"][:2])
+    given = {
+        "predictions": [""] * len(present),
+        "references": [[COCO.classes[i] for i in np.flatnonzero(row)] for row in present],
+        "votes": unpacked(golden["votes_packbits_hex"], golden["shape"]),
+        "per_class": True,
+        "bootstrap": 100,
+    }
+    metric = evaluate.load(str(ROOT / "metrics" / "throne"))
+    results = [
+        metric.compute(**given, agreement=k, class_f=class_f, all_average=average, beta=beta)
+        for k in (9, 8, 5)
+        for class_f, average, beta in (("of_means", "pooled", 0.5), ("mean", "image", 2.0))
+    ]
+    same("throne.json", listed(results))
+
+
+def test_pope():
+    golden = json.loads((GOLDEN / "pope_official.json").read_text())
+    predictions = [golden["texts"][i] for i in golden["answers"]]
+    labels = unpacked(golden["labels_packbits_hex"], [len(predictions)])
+    metric = evaluate.load(str(ROOT / "metrics" / "pope"))
+    results = [
+        metric.compute(
+            predictions=predictions,
+            references=["yes" if label else "no" for label in labels],
+            parser=parser,
+            objects=[("dog", "cat", "bus")[row % 3] for row in range(len(labels))],
+            image_ids=[row // 6 for row in range(len(labels))],
+            bootstrap=100,
+            per_class=True,
+        )
+        for parser in ("pope", "strict", "lmms-eval", "vlmevalkit", "first-word")
+    ]
+    same("pope.json", listed(results))
+
+
+def control_pairs() -> list[dict]:
+    """Two sets of each category: 2 VD questions about 3 figures, 2 VS questions about none and 2 figures."""
+    return [
+        {
+            "category": category,
+            "subcategory": "ocr",
+            "set_id": number,
+            "figure_id": figure,
+            "question_id": question,
+            "visual_input": visual,
+            "question": f"Is thing {question} of set {number} red?",
+            "gt_answer": ("no", "yes")[(figure + question) % 2],
+            "gt_answer_details": "",
+        }
+        for number in (0, 1)
+        for question in (0, 1)
+        for category, figures in (("VD", ((0, 1), (1, 2), (2, 2))), ("VS", ((0, 0), (1, 1), (2, 2))))
+        for figure, visual in figures
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:.* questions are scored")
+def test_hallusionbench():
+    rows, draw = control_pairs(), np.random.default_rng(0)
+    metric = evaluate.load(str(ROOT / "metrics" / "hallusionbench"))
+    judged = {"correctness": draw.integers(3, size=len(rows)), "same": draw.integers(2, size=len(rows))}
+    said = [("Yes.", "No.", "I cannot tell.", "")[row % 4] for row in range(len(rows))]
+    given = {"predictions": said, "references": rows, "bootstrap": 100}
+    protocols = ("official", "lmms-eval", "vlmevalkit")
+    results = [metric.compute(**given, **judged, protocol=one, per_question=True) for one in protocols]
+    results += [metric.compute(**given, judge=judge) for judge in ("rules", "vlmevalkit")]
+    same("hallusionbench.json", listed(results))
+
+
+@pytest.mark.filterwarnings("ignore:.* questions are scored")
+def test_hallusionbench_on_real_rows(upstream):
+    rows = json.loads((upstream / "hallusionbench" / "HallusionBench.json").read_text())
+    metric = evaluate.load(str(ROOT / "metrics" / "hallusionbench"))
+    results = []
+    for case in json.loads((GOLDEN / "hallusionbench_official.json").read_text())["cases"]:
+        verdicts = {name: [int(digit) for digit in case[name]] for name in ("correctness", "same")}
+        results.append(
+            metric.compute(predictions=[""] * len(rows), references=rows, bootstrap=100, **verdicts)
+        )
+    same("hallusionbench_real.json", listed(results))
+
+
+def test_chair(tmp_path):
+    words = tmp_path / "synonyms.txt"
+    words.write_text("\n".join(f"{name}, {name} thing" for name in COCO.classes))
+    texts = [json.loads(line) for line in _demo_rows()]
+    metric = evaluate.load(str(ROOT / "metrics" / "chair"))
+    result = metric.compute(
+        predictions=[row["response"] for row in texts],
+        references=[row["objects"] for row in texts],
+        synonyms=words,
+        allow_other_synonyms=True,
+        bootstrap=100,
+        per_image=True,
+    )
+    same("chair.json", listed(result))
+
+
+def test_hqm():
+    metric = evaluate.load(str(ROOT / "metrics" / "hqm"))
+    first, second = [0.62, 0.71, 0.55, 0.80, 0.67], [0.60, 0.74, 0.52, 0.79, 0.70]
+    same("hqm.json", listed(metric.compute(predictions=first, references=second, indicator="criterion")))
+
+
+def test_the_demo(capsys):
+    assert cli.main(["demo"]) == 0
+    same("demo.txt", capsys.readouterr().out)
+
+
+def test_a_real_table(capsys, upstream):
+    labels = upstream / "chair" / "coco2014_chair_objects.json.gz"
+    files = sorted(map(str, (upstream / "responses").glob("pope_instruction1_*.jsonl")))
+    words = ["--labels", str(labels), "--responses", *files, "--bootstrap", "200"]
+    assert cli.main(["score", "throne", *words, "--judges", "lexical", "--quiet"]) == 0
+    assert cli.main(["score", "chair", *words, "--synonyms", str(upstream / "chair" / "synonyms.txt")]) == 0
+    same("real.txt", capsys.readouterr().out)
+
+
+def test_kept_votes_are_found_again(tmp_path, tiny_t5, one_thread, monkeypatch):
+    from halluscope.judges.language_model import LanguageModelJudge
+
+    store = tmp_path / "kept.sqlite"
+    with sqlite3.connect(store) as database:
+        database.executescript((FOLDER / "votes.sql").read_text(encoding="utf-8"))
+    monkeypatch.setattr(
+        LanguageModelJudge, "load", lambda self: pytest.fail("a kept vote was asked for again")
+    )
+    texts = [json.loads(line) for line in _demo_rows()][:2]
+    metric = evaluate.load(str(ROOT / "metrics" / "throne"))
+    result = metric.compute(
+        predictions=[row["response"] for row in texts],
+        references=[row["objects"] for row in texts],
+        judges=[str(tiny_t5)],
+        ask="all",
+        questions=["Is there {a/an} {x} in this image?"],
+        store=str(store),
+        progress=False,
+    )
+    assert result["images"] == 2
+
+
+def _demo_rows() -> list[str]:
+    (file,) = (ROOT / "src" / "halluscope").rglob("demo.jsonl")
+    return file.read_text(encoding="utf-8").splitlines()
