@@ -18,7 +18,7 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev
-	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+	for script in perf/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 # lmms-eval needs torchvision, which needs another torch than ours: an environment of its own.
 lmms-eval: $(VENV)-lmms/.ready

@@ -11,8 +11,8 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
 import numpy as np
 import pytest
 
-from halluscope.judges import weights
-from halluscope.judges.causal import CausalJudge
+from halluscope.judging.models import weights
+from halluscope.judging.models.causal import CausalJudge
 from tests.standin_hub import StandInHub
 
 TESTS = Path(__file__).parent

@@ -1,6 +1,5 @@
 """A small copy of every dataset, built by its real builder from input that is made here."""
 
-import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -8,8 +7,8 @@ from typing import Any
 
 from PIL import Image as Pillow
 
-from halluscope.records.object_questions import SAMPLINGS
-from halluscope.share import share
+from halluscope import registry
+from halluscope.benchmarks.pope.rows import SAMPLINGS
 
 OBJECTS = [["person", "cup"], [], ["dog"]]
 """What is in the images of throne_coco, in the order of its rows."""
@@ -23,12 +22,8 @@ def build(name: str, folder: Path, **options: Any) -> Path:
 
 
 def builder(name: str) -> Any:
-    """The module of a builder script."""
-    loaded = importlib.util.spec_from_file_location(f"build_{name}", share("builders", f"{name}.py"))
-    assert loaded is not None and loaded.loader is not None
-    module = importlib.util.module_from_spec(loaded)
-    loaded.loader.exec_module(module)
-    return module
+    """What builds a dataset: `.build(...)` from Python, `.main([...])` as the command line does."""
+    return registry.benchmark(name).builder(registry.dataset(name))
 
 
 def _coco(classes: dict[int, str], file_name: str) -> dict[str, Any]:
@@ -61,8 +56,11 @@ def _throne_objects365(inputs: Path, out: Path, options: dict[str, Any]) -> Path
     (inputs / "zhiyuan_objv2_val.json").write_text(json.dumps(content))
     (inputs / "names.csv").write_text("1,Person,Person\n2,Sneakers,Sneakers\n3,Chair,Chair\n")
     (inputs / "ids.txt").write_text("10\n30\n")
-    paths = inputs / "zhiyuan_objv2_val.json", None, inputs / "names.csv", inputs / "ids.txt"
-    return builder("throne_objects365").build(*paths, out, **{"with_images": False} | options)
+    lists = {"names": inputs / "names.csv", "ids": inputs / "ids.txt"}
+    options = {"with_images": False} | options
+    return builder("throne_objects365").build(
+        inputs / "zhiyuan_objv2_val.json", None, out, **lists, **options
+    )
 
 
 def _pope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
@@ -81,9 +79,9 @@ def _pope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("pope").build(inputs, out, **options)
 
 
-def _pope_c(of: str) -> Callable[[Path, Path, dict[str, Any]], Path]:
+def _pope_c(name: str, of: str) -> Callable[[Path, Path, dict[str, Any]], Path]:
     def build_it(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
-        return builder("pope_c").build(build(of, inputs), out, **options)
+        return builder(name).build(build(of, inputs), out, **options)
 
     return build_it
 
@@ -113,15 +111,15 @@ def _hqh(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
         for n, kind in enumerate(types)
     ]
     (inputs / "HQH.json").write_text(json.dumps(rows))
-    return builder("hqh").build(inputs, None, None, out, **options)
+    return builder("hqh").build(inputs, None, out, **options)
 
 
 BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "throne_coco": _throne_coco,
     "throne_objects365": _throne_objects365,
     "pope": _pope,
-    "pope_c": _pope_c("throne_coco"),
-    "pope_c_objects365": _pope_c("throne_objects365"),
+    "pope_c": _pope_c("pope_c", "throne_coco"),
+    "pope_c_objects365": _pope_c("pope_c_objects365", "throne_objects365"),
     "hallusionbench": _hallusionbench,
     "hqh": _hqh,
 }

@@ -15,9 +15,9 @@ import torch
 from PIL import Image
 
 from halluscope import cli
-from halluscope.answering import answer
-from halluscope.tasks import sources
-from halluscope.vlm import Vlm
+from halluscope.answering import sources
+from halluscope.answering.answer import answer
+from halluscope.answering.vlm import Vlm
 from tests import harness_data, tiny_vlm
 
 TOKENS = 12

@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from halluscope.answers import NO, OTHER, UNASKED, YES
-from halluscope.asking import ask
-from halluscope.metrics import throne
-from halluscope.questions import QuestionSet
-from halluscope.store import AnswerStore
+from halluscope.benchmarks.throne import metric as throne
+from halluscope.judging.questions import QuestionSet
+from halluscope.judging.store import AnswerStore
+from halluscope.judging.voters.asking import ask
+from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.vocabularies import load
 
 CLASSES = ["dog", "cat", "cow"]

@@ -21,11 +21,13 @@ from datasets import Features, Image, Value, load_dataset
 from huggingface_hub import DatasetCard
 from PIL import Image as Pillow
 
-from halluscope.building import coco, command, fetch, images, output, parquet, presence
+from halluscope.benchmarks.throne import build as presence
+from halluscope.building import command, fetch, images, output, parquet
 from halluscope.building import spec as specs
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
-from halluscope.share import checkout, share
+from halluscope.paths import checkout, share
+from halluscope.reading import coco
 from tests import small_datasets
 
 ROOT = Path(__file__).parents[1]

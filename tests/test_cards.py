@@ -16,7 +16,7 @@ from halluscope.building import card as cards
 from halluscope.building import spec as specs
 from halluscope.errors import HubError
 from halluscope.hub import card, dataset, metric
-from halluscope.share import share
+from halluscope.paths import share
 from tests import small_datasets
 
 SECTIONS = ["Columns", "Counts", "Licence", "Sources", "Limits", "Citation"]

@@ -11,13 +11,13 @@ import evaluate
 import pytest
 
 from halluscope import cli
+from halluscope.benchmarks.chair import lemmas, synonyms
+from halluscope.benchmarks.chair import metric as chair
+from halluscope.benchmarks.chair.ground_truth import ground_truth
+from halluscope.benchmarks.chair.mentions import read
+from halluscope.benchmarks.chair.tokens import tokenise
 from halluscope.building import fetch
-from halluscope.building.ground_truth import ground_truth
-from halluscope.captions import lemmas, synonyms
-from halluscope.captions.mentions import read
-from halluscope.captions.tokens import tokenise
 from halluscope.errors import BuildError, MissingExtra
-from halluscope.metrics import chair
 from halluscope.vocabularies import load
 
 ROOT = Path(__file__).parents[1]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from halluscope import cli
-from halluscope.scoring.bootstrap import Bootstrap
-from halluscope.scoring.correlation import correlations
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.correlation import correlations
 from tests.test_presence import TABLE_1
 
 # THRONE, Table 2: class-wise F0.5 on Objects365, in the order of Table 1, in percent.

@@ -25,11 +25,11 @@ from pathlib import Path
 import pytest
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.judges.chat import resolve_chat
-from halluscope.judges.endpoint import EndpointJudge
-from halluscope.judges.local_chat import LocalChat
-from halluscope.store import AnswerStore
-from halluscope.verdicts import collect, one_of
+from halluscope.judging.graders.chat import resolve_chat
+from halluscope.judging.graders.endpoint import EndpointJudge
+from halluscope.judging.graders.local_chat import LocalChat
+from halluscope.judging.graders.verdicts import collect, one_of
+from halluscope.judging.store import AnswerStore
 from tests.scripted_server import Said, ScriptedServer, refuse, reply
 
 SECRET = "sk-proj-0123456789abcdefSECRET"

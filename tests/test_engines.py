@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
+from halluscope.benchmarks.throne import metric as throne
+from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.errors import JudgeUnavailable
-from halluscope.judges import weights
-from halluscope.judges.converted import ConvertedJudge
-from halluscope.judges.engine import Engine
-from halluscope.judges.seq2seq import Seq2SeqJudge
-from halluscope.metrics import throne
-from halluscope.questions import PAPER
-from halluscope.store import AnswerStore
+from halluscope.judging.models import weights
+from halluscope.judging.models.converted import ConvertedJudge
+from halluscope.judging.models.engine import Engine
+from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.store import AnswerStore
 from tests.test_language_models import COCO, HOSTILE, collect
 from tests.tiny_t5.descriptions import describe
 
@@ -139,7 +139,7 @@ def fleet(tiny_t5):
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("halluscope.judges.fleet.SHARE", 60)
+        patch.setattr("halluscope.judging.models.fleet.SHARE", 60)
         yield Engine(device="cpu", workers=2).judge(str(tiny_t5))
     ray.shutdown()
 

@@ -138,14 +138,14 @@ def test_the_demo(capsys):
 def test_a_real_table(capsys, upstream):
     labels = upstream / "chair" / "coco2014_chair_objects.json.gz"
     files = sorted(map(str, (upstream / "responses").glob("pope_instruction1_*.jsonl")))
-    words = ["--labels", str(labels), "--responses", *files, "--bootstrap", "200"]
+    words = ["--dataset", str(labels), "--responses", *files, "--bootstrap", "200"]
     assert cli.main(["score", "throne", *words, "--judges", "lexical", "--quiet"]) == 0
     assert cli.main(["score", "chair", *words, "--synonyms", str(upstream / "chair" / "synonyms.txt")]) == 0
     same("real.txt", capsys.readouterr().out)
 
 
 def test_kept_votes_are_found_again(tmp_path, tiny_t5, one_thread, monkeypatch):
-    from halluscope.judges.language_model import LanguageModelJudge
+    from halluscope.judging.models.language_model import LanguageModelJudge
 
     store = tmp_path / "kept.sqlite"
     with sqlite3.connect(store) as database:

@@ -15,19 +15,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from halluscope import cli, published
+from halluscope import cli
+from halluscope.benchmarks.hqh import contains as rules
+from halluscope.benchmarks.hqh import metric as hqh
+from halluscope.benchmarks.hqh import prompts
+from halluscope.benchmarks.hqh.contains import contains
+from halluscope.benchmarks.hqh.rows import LEVELS, read_all
 from halluscope.building.fetch import sha256_of
 from halluscope.building.spec import read as read_spec
 from halluscope.errors import BuildError, JudgingFailed
-from halluscope.judges import contains as rules
-from halluscope.judges import hqh_prompts as prompts
-from halluscope.judges.contains import contains
-from halluscope.metrics import hqh
-from halluscope.parallel import parallel_form
-from halluscope.records.free_questions import LEVELS, read_all
-from halluscope.share import share
-from halluscope.store import AnswerStore
-from halluscope.verdicts import fill
+from halluscope.judging.graders.verdicts import fill
+from halluscope.judging.store import AnswerStore
+from halluscope.paths import share
+from halluscope.reliability.parallel import parallel_form
+from halluscope.reporting import published
 from tests import small_datasets
 from tests.scripted_server import ScriptedServer, reply
 from tests.test_hallusionbench import FakeJudge

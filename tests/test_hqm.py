@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope import cli, published
-from halluscope.metrics import hqm
-from halluscope.scoring.correlation import by_chance
-from halluscope.scoring.validity import content_validity, wilson
+from halluscope import cli
+from halluscope.benchmarks.hqm import metric as hqm
+from halluscope.reporting import published
+from halluscope.stats.correlation import by_chance
+from halluscope.stats.wilson import content_validity, wilson
 
 ROOT = Path(__file__).parents[1]
 

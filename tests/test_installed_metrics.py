@@ -10,10 +10,11 @@ import pytest
 from evaluate import config
 
 from halluscope import __version__
+from halluscope.benchmarks.pope import metric as pope
+from halluscope.benchmarks.throne import metric as throne
 from halluscope.cli import main
 from halluscope.hub import installed, metric
-from halluscope.metrics import pope, throne
-from halluscope.share import share
+from halluscope.paths import share
 
 TEXTS, OBJECTS = ["A dog.", "No cat here."], [["dog"], ["cat"]]
 REPLIES, ANSWERS = ["Yes.", "no"], ["yes", "yes"]

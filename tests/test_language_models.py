@@ -6,13 +6,13 @@ import shutil
 import numpy as np
 import pytest
 
-from halluscope.answers import NO, OTHER, UNASKED, YES
+from halluscope.benchmarks.throne import metric as throne
+from halluscope.benchmarks.throne.prompts import PAPER, RELEASED
 from halluscope.errors import JudgeUnavailable
-from halluscope.judges import language_model, weights
-from halluscope.judges.causal import CausalJudge
-from halluscope.judges.seq2seq import Seq2SeqJudge
-from halluscope.metrics import throne
-from halluscope.questions import PAPER, RELEASED
+from halluscope.judging.models import language_model, weights
+from halluscope.judging.models.causal import CausalJudge
+from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.vocabularies import load
 from tests.tiny_t5.descriptions import describe
 

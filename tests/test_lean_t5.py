@@ -5,11 +5,12 @@ import pytest
 import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
-from halluscope.judges import weights
-from halluscope.judges.background import ahead
-from halluscope.judges.lean_t5 import LeanT5
-from halluscope.judges.seq2seq import Seq2SeqJudge
-from halluscope.questions import PAPER, RELEASED, Question
+from halluscope.benchmarks.throne.prompts import PAPER, RELEASED
+from halluscope.judging.models import weights
+from halluscope.judging.models.background import ahead
+from halluscope.judging.models.lean_t5 import LeanT5
+from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.questions import Question
 from halluscope.vocabularies import load
 from tests.test_language_models import HOSTILE, QUESTIONS
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halluscope import questions, vocabularies
-from halluscope.answers import NO, YES
-from halluscope.judges.lexical import TEXTS_A_BATCH, LexicalJudge
+from halluscope import vocabularies
+from halluscope.benchmarks.throne import prompts
+from halluscope.judging.voters.lexical import TEXTS_A_BATCH, LexicalJudge
+from halluscope.judging.votes import NO, YES
 from halluscope.vocabularies import Vocabulary
 
 COCO = vocabularies.load("coco")
@@ -259,7 +260,7 @@ def implied(text: str, judge: LexicalJudge = JUDGE) -> set[str]:
 
 def answers_of(judge: LexicalJudge, texts: list[str], order: np.ndarray | None = None) -> np.ndarray:
     """The answers as [texts, classes], asked in the given order of pairs."""
-    asked = questions.load("paper").about(COCO)[0]
+    asked = prompts.load("paper").about(COCO)[0]
     pairs = np.array([(i, j) for i in range(len(texts)) for j in range(len(asked))], dtype=np.int64)
     pairs = pairs if order is None else pairs[order]
     table = np.full((len(texts), len(asked)), -1, dtype=np.int8)
@@ -358,7 +359,7 @@ def test_an_answer_depends_on_its_text_alone():
 
 def test_answers_come_in_batches_and_to_any_part_of_the_pairs():
     texts = ["A dog."] * (2 * TEXTS_A_BATCH + 1)
-    asked = questions.load("paper").about(COCO)[0]
+    asked = prompts.load("paper").about(COCO)[0]
     dog = COCO.classes.index("dog")
     pairs = np.array([(i, dog) for i in range(len(texts))], dtype=np.int64)
     batches = list(JUDGE.answer(texts, asked, pairs))

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from datasets import load_dataset
+from halluscope.harness.benchmarks import BENCHMARKS
 
 from halluscope import __version__, cli
-from halluscope.metrics import throne
-from halluscope.tasks import settings, sources
-from halluscope.tasks.benchmarks import BENCHMARKS
-from halluscope.vlm import Vlm
+from halluscope.answering import sources
+from halluscope.answering.vlm import Vlm
+from halluscope.benchmarks.throne import metric as throne
+from halluscope.harness import settings
 from tests import harness_data, tiny_vlm
 
 TOKENS = 12
@@ -169,7 +170,7 @@ def test_lm_eval_asks_for_a_set_to_be_judged_once(
     from lm_eval.api.model import LM
     from lm_eval.tasks import TaskManager
 
-    from halluscope.share import PACKAGE
+    from halluscope.paths import PACKAGE
 
     class Says(LM):
         MULTIMODAL = True

@@ -13,13 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from halluscope import questions, vocabularies
-from halluscope.building import coco, fetch, objects365
+from halluscope import vocabularies
+from halluscope.benchmarks.throne import objects365, prompts
+from halluscope.benchmarks.throne.sampling import natural_k_shot
+from halluscope.building import fetch
 from halluscope.building import spec as specs
-from halluscope.building.sampling import natural_k_shot
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
-from halluscope.share import share
+from halluscope.paths import share
+from halluscope.reading import coco
 
 NAMES = vocabularies.load("objects365").classes
 BUILDER = runpy.run_path(str(share("builders", "throne_objects365.py")))
@@ -116,23 +118,23 @@ def test_the_vocabulary():
 
 def test_names_are_asked_in_lower_case():
     def ask(cls: str) -> str:
-        return questions.PAPER.about(vocabularies.load("objects365"))[0][NAMES.index(cls)].text
+        return prompts.PAPER.about(vocabularies.load("objects365"))[0][NAMES.index(cls)].text
 
     assert ask("Cabinet/shelf") == "Is there a cabinet/shelf in this image?"
     assert ask("SUV") == "Is there an suv in this image?"
     assert ask("Sneakers") == "Is there sneakers in this image?"
     own = vocabularies.load(["Cabinet/shelf", "TV"])
-    assert questions.PAPER.about(own)[0][0].text == "Is there a Cabinet/shelf in this image?"
+    assert prompts.PAPER.about(own)[0][0].text == "Is there a Cabinet/shelf in this image?"
 
 
 def test_a_class_of_coco_is_asked_as_there():
     mine, theirs = vocabularies.load("objects365"), vocabularies.load("coco")
     asked = {
         name: {question.object.lower(): question.text for question in question_set.about(mine)[0]}
-        for name, question_set in questions.QUESTION_SETS.items()
+        for name, question_set in prompts.SETS.items()
     }
     shared = 0
-    for name, question_set in questions.QUESTION_SETS.items():
+    for name, question_set in prompts.SETS.items():
         for question in question_set.about(theirs)[0]:
             shared += question.object in asked[name]
             assert asked[name].get(question.object, question.text) == question.text

@@ -11,16 +11,20 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from PIL import Image
 
-from halluscope import cli, replies, vocabularies
-from halluscope.answers import NO, OTHER, YES
-from halluscope.parallel import parallel_form
-from halluscope.parallel.negation import Refused, negate, opposite
-from halluscope.parallel.options import shuffle
-from halluscope.parallel.rephrasing import rephrase, table
-from halluscope.questions import POPE, QuestionSet
+from halluscope import cli, vocabularies
+from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
+from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.reliability.parallel import parallel_form
+from halluscope.reliability.parallel.negation import Refused, negate, opposite
+from halluscope.reliability.parallel.options import shuffle
+from halluscope.reliability.parallel.rephrasing import rephrase, table
+from halluscope.responses import parsers as replies
 
 COCO = vocabularies.load("coco")
-ASKED = [question.text for question in QuestionSet("pope", (POPE,), "{response}{question}").about(COCO)[0]]
+ASKED = [
+    question.text
+    for question in QuestionSet("pope", (OBJECT_QUESTION,), "{response}{question}").about(COCO)[0]
+]
 
 
 def polarity(question):

@@ -8,19 +8,20 @@ import sys
 import numpy as np
 import pytest
 
-from halluscope import cli, planning
-from halluscope.asking import ask
-from halluscope.judges import weights
-from halluscope.judges.causal import CausalJudge
-from halluscope.judges.engine import Engine
-from halluscope.judges.lexical import LexicalJudge
-from halluscope.judges.outlook import look
-from halluscope.judges.replay import ReplayJudge
-from halluscope.judges.seq2seq import Seq2SeqJudge
-from halluscope.judges.shapes import SHAPES, DecoderOnly, shape
-from halluscope.metrics import throne
-from halluscope.questions import PAPER
-from halluscope.store import AnswerStore, ReadOnlyStore
+from halluscope import cli
+from halluscope.benchmarks.throne import metric as throne
+from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging.cost import planning
+from halluscope.judging.cost.outlook import look
+from halluscope.judging.cost.shapes import SHAPES, DecoderOnly, shape
+from halluscope.judging.models import weights
+from halluscope.judging.models.causal import CausalJudge
+from halluscope.judging.models.engine import Engine
+from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.store import AnswerStore, ReadOnlyStore
+from halluscope.judging.voters.asking import ask
+from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.judging.voters.replay import ReplayJudge
 from halluscope.vocabularies import load
 from tests.tiny_t5.descriptions import describe
 

@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 from datasets import load_dataset
 
-from halluscope import cli, replies
-from halluscope.answers import NO, OTHER, YES
-from halluscope.building import coco
-from halluscope.building import pope as building
-from halluscope.building.coco import CocoTable
+from halluscope import cli
+from halluscope.benchmarks.pope import build as building
+from halluscope.benchmarks.pope import metric as pope
+from halluscope.benchmarks.pope.rows import SAMPLINGS, irregular, read_official
 from halluscope.errors import BuildError
-from halluscope.metrics import pope
-from halluscope.records.object_questions import SAMPLINGS, irregular, read_official
+from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.reading import coco
+from halluscope.reading.coco import CocoTable
+from halluscope.responses import parsers as replies
 from tests import small_datasets
 
 ROOT = Path(__file__).parents[1]

@@ -13,16 +13,18 @@ from datasets import Dataset, Image, Value, load_dataset
 from huggingface_hub import DatasetCard
 from PIL import Image as Pillow
 
-from halluscope import questions, vocabularies
-from halluscope.building import built, pope_c
+from halluscope import vocabularies
+from halluscope.benchmarks.pope import complete as pope_c
+from halluscope.benchmarks.pope.joined import Joined
+from halluscope.benchmarks.throne.build import Pictures
+from halluscope.benchmarks.throne.build import build as build_presence
+from halluscope.building import built
 from halluscope.building import spec as specs
-from halluscope.building.coco import CocoImage, CocoTable
 from halluscope.building.output import target
-from halluscope.building.presence import Pictures
-from halluscope.building.presence import build as build_presence
 from halluscope.errors import BuildError
-from halluscope.records.pope_c import Joined
-from halluscope.share import share
+from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
+from halluscope.paths import share
+from halluscope.reading.coco import CocoImage, CocoTable
 
 BUILDER = runpy.run_path(str(share("builders", "pope_c.py")))
 CLASSES = ("person", "dog", "skis", "orange")
@@ -140,7 +142,7 @@ def test_the_grid_in_several_parts(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_template_is_popes():
-    (about,) = questions.load([questions.POPE]).about(vocabularies.load("coco"))
+    (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabularies.load("coco"))
     assert about[4].text == "Is there an airplane in the image?"
 
 

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from halluscope.scoring import presence
-from halluscope.scoring.bootstrap import Bootstrap
-from halluscope.scoring.presence import Conventions, Hits
+from halluscope.benchmarks.throne import scoring as presence
+from halluscope.benchmarks.throne.scoring import Conventions, Hits
+from halluscope.stats.bootstrap import Bootstrap
 
 # THRONE, Table 1: P, R, F1, F0.5 over all cells, then by class, in percent.
 TABLE_1 = {

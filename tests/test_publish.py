@@ -13,12 +13,12 @@ import pytest
 from huggingface_hub import constants
 
 from halluscope import __version__
+from halluscope.benchmarks.throne import metric as throne
 from halluscope.building import spec as specs
 from halluscope.cli import main
 from halluscope.hub import dataset, metric
 from halluscope.hub.remote import Hub
-from halluscope.metrics import throne
-from halluscope.share import share
+from halluscope.paths import share
 from tests import small_datasets
 from tests.standin_hub import TOKEN, Answer, StandInHub
 

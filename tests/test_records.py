@@ -4,7 +4,7 @@ import json
 import datasets
 import pytest
 
-from halluscope.records.presence import match, read_labels, read_responses
+from halluscope.reading.presence import match, read_labels, read_responses
 
 
 def lines(path, *rows):

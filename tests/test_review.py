@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from halluscope import cli
-from halluscope.review import making
-from halluscope.review.sheet import MARKS, Sheet, guarded, read_sheet
-from halluscope.scoring.review import Stratum, error_rate
-from halluscope.scoring.validity import wilson
+from halluscope.reliability.review import making
+from halluscope.reliability.review.sheet import MARKS, Sheet, guarded, read_sheet
+from halluscope.stats.strata import Stratum, error_rate
+from halluscope.stats.wilson import wilson
 
 HOSTILE = [
     "</script><script>document.title = 'broken'</script>",

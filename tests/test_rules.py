@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from halluscope.judges import rules
-from halluscope.judges.hallusionbench_prompts import read_correctness, read_same
+from halluscope.benchmarks.hallusionbench.prompts import read_correctness, read_same
+from halluscope.judging.graders import rules
 
 BAR = "According to the chart, is the red bar taller than the blue bar?"
 

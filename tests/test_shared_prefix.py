@@ -7,9 +7,9 @@ import pytest
 import torch
 import transformers
 
-from halluscope.judges import causal, weights
-from halluscope.judges.causal import CausalJudge
-from halluscope.questions import PAPER
+from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging.models import causal, weights
+from halluscope.judging.models.causal import CausalJudge
 from halluscope.vocabularies import load
 
 QUESTIONS = PAPER.about(load("coco"))[0]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from halluscope import __version__
+from halluscope.benchmarks.throne import metric as throne
 from halluscope.hub import metric
-from halluscope.metrics import throne
-from halluscope.share import checkout, share
-from halluscope.space import JSON_LINES, LINES, Box, Page
+from halluscope.hub.space import JSON_LINES, LINES, Box, Page
+from halluscope.paths import checkout, share
 
 NAMES = metric.names()
 pytestmark = [

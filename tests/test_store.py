@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from halluscope.answers import NO, OTHER, UNASKED, YES
-from halluscope.asking import ask
+from halluscope.benchmarks.throne.prompts import PAPER, RELEASED
 from halluscope.errors import StoreError
-from halluscope.questions import PAPER, RELEASED
-from halluscope.store import AnswerStore
+from halluscope.judging.store import AnswerStore
+from halluscope.judging.voters.asking import ask
+from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.vocabularies import load
 
 VOCABULARY = load(["dog", "cat", "cow"])

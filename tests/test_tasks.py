@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 import yaml
 from datasets import Dataset, Image
+from halluscope.harness.benchmarks import BENCHMARKS
 from PIL import Image as Pillow
 
 from halluscope import cli
+from halluscope.answering import sources
 from halluscope.errors import JudgeUnavailable
-from halluscope.records import pictures, samples
-from halluscope.share import PACKAGE
-from halluscope.tasks import benchmarks, harness, settings, sources
-from halluscope.tasks.benchmarks import BENCHMARKS
+from halluscope.harness import benchmarks, settings
+from halluscope.harness import functions as harness
+from halluscope.paths import PACKAGE
+from halluscope.reading import pictures
+from halluscope.responses import samples
 from tests import harness_data
 
 HARNESSES = ("lm_eval", "lmms_eval")
@@ -72,7 +75,7 @@ def test_task_files_say_what_the_benchmarks_say(folder: str, name: str) -> None:
     assert task["generation_kwargs"]["do_sample"] is False and task["generation_kwargs"]["until"] == []
     assert tuple(metric["metric"] for metric in task["metric_list"]) == benchmark.figures
     functions = [task["process_results"], *(metric["aggregation"] for metric in task["metric_list"])]
-    assert set(functions) == {"halluscope.tasks.harness.answers", "halluscope.tasks.harness.score"}
+    assert set(functions) == {"halluscope.harness.functions.answers", "halluscope.harness.functions.score"}
     assert task["metadata"]["version"]
     if folder == "lm_eval":
         assert (task["task"], task["dataset_kwargs"]) == (name, {"task": name})

@@ -8,9 +8,9 @@ import evaluate
 import numpy as np
 import pytest
 
-from halluscope.judges.replay import ReplayJudge
-from halluscope.metrics import throne
-from halluscope.questions import PAPER
+from halluscope.benchmarks.throne import metric as throne
+from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging.voters.replay import ReplayJudge
 from halluscope.vocabularies import load
 
 ROOT = Path(__file__).parents[1]

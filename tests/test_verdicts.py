@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halluscope.errors import JudgingFailed, StoreError
-from halluscope.judges.endpoint import EndpointJudge
-from halluscope.store import AnswerStore
-from halluscope.verdicts import collect, fill, json_object, one_of
+from halluscope.judging.graders.endpoint import EndpointJudge
+from halluscope.judging.graders.verdicts import collect, fill, json_object, one_of
+from halluscope.judging.store import AnswerStore
 from tests.scripted_server import ScriptedServer, reply
 from tests.test_store import run as answer_votes
 

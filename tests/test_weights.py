@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.judges import weights
-from halluscope.judges.engine import Engine
-from halluscope.judges.resolve import resolve
+from halluscope.judging.models import weights
+from halluscope.judging.models.engine import Engine
+from halluscope.judging.voters.resolve import resolve
 from halluscope.vocabularies import load
 
 COCO = load("coco")
@@ -68,7 +68,7 @@ def test_code_that_comes_with_a_model_is_not_run(tiny_t5, tmp_path, monkeypatch)
     """transformers asks at the terminal unless it was told; a "y" that waits there must not run anything."""
     import io
 
-    from halluscope.judges.seq2seq import Seq2SeqJudge
+    from halluscope.judging.models.seq2seq import Seq2SeqJudge
 
     folder = tmp_path / "evil"
     shutil.copytree(tiny_t5, folder)

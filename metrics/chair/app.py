@@ -6,8 +6,8 @@ from tempfile import mkdtemp
 from typing import Any
 
 from halluscope import vocabularies
-from halluscope.metrics import chair
-from halluscope.space import Box, Choice, Page, names
+from halluscope.benchmarks.chair.metric import compute
+from halluscope.hub.space import Box, Choice, Page, names
 
 
 @cache
@@ -20,7 +20,7 @@ def _class_names() -> Path:
 
 def _score(predictions: list[str], references: list[list[str]], words: str, **options: Any) -> dict[str, Any]:
     own = {"synonyms": _class_names(), "allow_other_synonyms": True} if words == "names" else {}
-    return chair.compute(predictions, references, **own, **options)
+    return compute(predictions, references, **own, **options)
 
 
 page = Page(

@@ -2,8 +2,8 @@
 
 import json
 
-from halluscope.metrics import hallusionbench
-from halluscope.space import Box, Choice, Page
+from halluscope.benchmarks.hallusionbench.metric import compute
+from halluscope.hub.space import Box, Choice, Page
 
 # One control pair: the same question without an image, about an original image, and about an edited one.
 _ROWS = [
@@ -31,7 +31,7 @@ page = Page(
 Does a model look, or recite? Paste its answers and the rows of the dataset (as JSON lines, without images). Rules read
 yes, no and uncertain here; published scores were judged by GPT-4, which needs the package (`judge="openai:MODEL"`).
 """,
-    score=hallusionbench.compute,
+    score=compute,
     predictions=Box(
         "Answers, a question a line",
         "I cannot tell without seeing the chart.\nYes, there are more red bars.\nYes, there are more red bars.",

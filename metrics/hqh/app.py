@@ -2,8 +2,8 @@
 
 import json
 
-from halluscope.metrics import hqh
-from halluscope.space import Box, Page
+from halluscope.benchmarks.hqh.metric import compute
+from halluscope.hub.space import Box, Page
 
 _ROWS = [
     {"id": 0, "image_id": 1, "question": "How many dogs are on the lawn?", "answer": "two", "type": "count"},
@@ -23,7 +23,7 @@ What does a model get wrong when it answers freely? Paste its answers and the ro
 without images). Here a rule looks whether the right answer stands in the answer; it cannot see extra claims. Published
 scores were judged by GPT-4o, which needs the package (`judge="openai:MODEL"`).
 """,
-    score=hqh.compute,
+    score=compute,
     predictions=Box(
         "Answers, a question a line",
         "There are 2 dogs.\nThey play with a stick.",

@@ -2,22 +2,8 @@
 
 import datasets
 
-from halluscope.metrics import hqh, module
-from halluscope.records.free_questions import read
-
-_ABOUT = """
-HQH asks free-form questions about images. Each answer is judged in two steps: is its main answer right, and how many
-claims beside it contradict the image? Both become rates, over all questions, by type (existence, count, color, action,
-relation, comparison, environment, OCR) and by level (object, attribute, scene).
-"""
-
-_BIBTEX = """
-@article{yan2024measuring,
-  title={Measuring the Measurers: Quality Evaluation of Hallucination Benchmarks for Large Vision-Language Models},
-  author={Yan, Bei and Zhang, Jie and Yuan, Zheng and Shan, Shiguang and Chen, Xilin},
-  year={2024}
-}
-"""
+from halluscope.benchmarks.hqh.rows import read
+from halluscope.hub import module
 
 _ROW = {
     "id": datasets.Value("int64"),
@@ -36,10 +22,8 @@ def _row(row, where):
 
 
 class HQH(module.Module):
-    """See `halluscope.metrics.hqh.compute` for every option and result."""
+    """See `halluscope.benchmarks.hqh.metric.compute` for every option and result."""
 
-    about, bibtex = _ABOUT, _BIBTEX
-    links = ["https://github.com/HQHBench/HQHBench"]
+    benchmark = "hqh"
     row = {"predictions": datasets.Value("string"), "references": _ROW}
     read_row = staticmethod(_row)
-    score = staticmethod(hqh.compute)

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from halluscope.metrics import hqm
-from halluscope.space import Box, Choice, Page
+from halluscope.benchmarks.hqm.metric import compute
+from halluscope.hub.space import Box, Choice, Page
 
 
 def _score(predictions: list[float], references: list[float], **options: Any) -> dict[str, Any]:
-    return hqm.compute(predictions, references or None, **options)
+    return compute(predictions, references or None, **options)
 
 
 page = Page(

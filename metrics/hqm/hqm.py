@@ -2,30 +2,14 @@
 
 import datasets
 
-from halluscope.metrics import hqm, module
-
-_ABOUT = """
-HQM measures how far a hallucination benchmark can be believed, from the scores of several models: whether a second run
-(test-retest) or a parallel form gives the same scores, whether they agree with people's (criterion validity), and what
-share of the questions and answers people find right (content validity).
-"""
-
-_BIBTEX = """
-@misc{yan_measuring,
-  title={Measuring the Measurers: Quality Evaluation of Hallucination Benchmarks for Large Vision-Language Models},
-  author={Yan, Bei and Zhang, Jie and Yuan, Zheng and Shan, Shiguang and Chen, Xilin},
-  url={https://github.com/HQHBench/HQHBench}
-}
-"""
+from halluscope.hub import module
 
 
 class Hqm(module.Module):
-    """See `halluscope.metrics.hqm.compute` for every option and result."""
+    """See `halluscope.benchmarks.hqm.metric.compute` for every option and result."""
 
-    about, bibtex = _ABOUT, _BIBTEX
-    links = ["https://github.com/HQHBench/HQHBench"]
+    benchmark = "hqm"
     row = {"predictions": datasets.Value("float64"), "references": datasets.Value("float64")}
-    score = staticmethod(hqm.compute)
 
     def add(self, *, prediction=None, reference=None, **more):
         """Add a model's two scores."""

@@ -1,7 +1,7 @@
 """POPE's page, as its Space shows it: `python app.py`."""
 
-from halluscope.metrics import pope
-from halluscope.space import Box, Choice, Page
+from halluscope.benchmarks.pope.metric import compute
+from halluscope.hub.space import Box, Choice, Page
 
 page = Page(
     title="POPE",
@@ -10,7 +10,7 @@ Does a model say yes when it is asked for an object that is not in the picture? 
 "Is there a dog in the image?" and the right answers. Published numbers differ because replies are read by different
 rules: try them on the same replies.
 """,
-    score=pope.compute,
+    score=compute,
     predictions=Box(
         "Replies, a question a line",
         "Yes, there is a dog on the lawn.\nNo.\nI cannot tell from this picture.\nYes",

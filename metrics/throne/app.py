@@ -1,7 +1,7 @@
 """THRONE's page, as its Space shows it: `python app.py`."""
 
-from halluscope.metrics import throne
-from halluscope.space import Box, Choice, Page, names
+from halluscope.benchmarks.throne.metric import compute
+from halluscope.hub.space import Box, Choice, Page, names
 
 page = Page(
     title="THRONE",
@@ -10,7 +10,7 @@ Which objects does a free description of an image invent? Paste your model's ans
 and the classes that are in each image. Rules read the texts here; the paper's FLAN-T5 judges need the package
 (`pip install 'halluscope[judge]'`). The principal figure is `f0.5_cls`.
 """,
-    score=throne.compute,
+    score=compute,
     predictions=Box(
         "Descriptions, an image a line",
         "A brown dog catches a frisbee while a man watches from a bench.\n"

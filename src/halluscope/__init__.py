@@ -1,7 +1,100 @@
 """halluscope: hallucination benchmarks for large vision-language models (LVLMs).
 
-Nothing heavy is imported here: `halluscope.metrics.throne` scores with numpy alone, and the language model
-judges import torch and transformers when they are first asked.
+    >>> import halluscope
+    >>> "pope" in halluscope.list_benchmarks()
+    True
+
+Nothing heavy is imported here, nor by `import halluscope`: a benchmark is loaded when it is asked for, and language
+models import torch and transformers when they are first asked.
 """
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from halluscope.judging.graders.chat import ChatJudge
+    from halluscope.judging.voter import Judge
+    from halluscope.registry import Benchmark
+
 __version__ = "0.1.0"
+
+__all__ = ["__version__", "get_benchmark", "list_benchmarks", "load_judge", "score"]
+
+
+def list_benchmarks() -> list[str]:
+    """The names of all benchmarks, each of which is also the name of its metric."""
+    from halluscope import registry
+
+    return [benchmark.name for benchmark in registry.benchmarks()]
+
+
+def get_benchmark(name: str) -> "Benchmark":
+    """What is known of a benchmark: its datasets, options, scores and which way they are better, citation.
+
+    Args:
+        name: of the benchmark, or of one of its datasets, such as "throne" or "throne_coco".
+
+    Raises:
+        ValueError: if there is none; the message names the nearest.
+    """
+    from halluscope import registry
+
+    return registry.benchmark(name)
+
+
+def score(
+    name: str,
+    responses: str | Path | Sequence[Mapping[str, Any]],
+    dataset: str | Sequence[str],
+    **options: Any,
+) -> dict[str, Any]:
+    """Score what one LVLM said against a dataset.
+
+    Args:
+        name: of the benchmark, or of one of its datasets; that of a dataset chooses the options that go with it.
+        responses: a file (JSON lines, a JSON list, .gz too, or samples of lm-eval or lmms-eval), or rows with an id and
+            a text.
+        dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; several where a benchmark has
+            several files.
+        options: of the benchmark; `get_benchmark(name).help` tells which.
+
+    Returns:
+        The scores, fractions in [0, 1] unless their benchmark says otherwise, NaN where undefined; and "signature".
+
+    Raises:
+        ValueError: for an unknown name or option, or responses that do not belong to the dataset; before a judge is
+            asked.
+        FileNotFoundError: if a file does not exist.
+    """
+    from halluscope import scoring
+
+    return scoring.score(name, responses, dataset, **options)
+
+
+def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> "Judge | ChatJudge":
+    """Find a judge, so that it can be asked directly, or passed to several benchmarks. It is not loaded yet.
+
+    Args:
+        name: of a voter, which says yes or no about a text ("lexical", "replay:FILE", or a model: a Hub id, a folder, a
+            GGUF file); or of a grader behind an endpoint, which gives verdicts ("openai:MODEL@URL").
+        vocabulary: the classes that the lexical voter knows.
+
+    Raises:
+        JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
+        ValueError: for a name that stands for several judges; the message names them.
+    """
+    from halluscope import vocabularies
+    from halluscope.judging.graders.chat import ENDPOINT
+    from halluscope.judging.graders.resolve import resolve_chat
+    from halluscope.judging.models.engine import Engine
+    from halluscope.judging.voters.resolve import resolve
+
+    if name.startswith(ENDPOINT):
+        return resolve_chat(name)
+    found = resolve(name, vocabularies.load(vocabulary), Engine())
+    if len(found) > 1:
+        raise ValueError(
+            f"{name!r} stands for {len(found)} judges; load each: {', '.join(one.key for one in found)}."
+        )
+    return found[0]

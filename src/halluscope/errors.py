@@ -1,25 +1,33 @@
-"""The errors that are more than a `ValueError`'s message."""
+"""The errors that are more than a `ValueError`'s message; all of them are of one family."""
 
 
-class JudgeUnavailable(ValueError):
+class HalluscopeError(ValueError):
+    """Something that the user can mend; the message says what arrived, what was expected, and what to do."""
+
+
+class JudgeUnavailable(HalluscopeError):
     """A judge cannot be had: unknown, without weights, or not to be downloaded."""
 
 
 class MissingExtra(JudgeUnavailable, ImportError):
-    """A judge needs packages that are an extra of halluscope."""
+    """Something needs packages that are an extra of halluscope."""
 
 
-class JudgingFailed(ValueError):
+class JudgingFailed(HalluscopeError):
     """Too many prompts have no readable verdict."""
 
 
-class StoreError(ValueError):
-    """The store of answers cannot be read or written."""
+class StoreError(HalluscopeError):
+    """The store of votes and replies cannot be read or written."""
 
 
-class HubError(ValueError):
+class HubError(HalluscopeError):
     """Something is not fit to be published, or the Hub refuses it."""
 
 
-class BuildError(ValueError):
+class BuildError(HalluscopeError):
     """Something that a dataset is built from is not what it has to be."""
+
+
+class RegistryError(HalluscopeError):
+    """A benchmark's room or record lacks what the rest must know of it."""

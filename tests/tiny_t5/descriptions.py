@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 
 from halluscope import vocabularies
-from halluscope.questions import article
+from halluscope.judging.questions import article
 
 CLASSES = vocabularies.load("coco").classes
 

@@ -22,13 +22,14 @@ import transformers
 from transformers import T5Config, T5ForConditionalGeneration, T5Tokenizer
 
 from halluscope import vocabularies
-from halluscope.questions import QUESTION_SETS, Question
+from halluscope.benchmarks.throne.prompts import SETS
+from halluscope.judging.questions import Question
 from tests.tiny_t5 import descriptions
 from tests.tiny_t5.descriptions import CLASSES, MOST_IN_A_SENTENCE, MOST_SENTENCES, describe
 
 QUESTIONS = {
     (questions.name, template): {question.object: question for question in row}
-    for questions in QUESTION_SETS.values()
+    for questions in SETS.values()
     for template, row in zip(questions.templates, questions.about(vocabularies.load("coco")), strict=True)
 }
 """(question set, template) -> class -> question."""

@@ -10,7 +10,7 @@ from huggingface_hub import DatasetCard
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from halluscope.building.spec import Spec
-from halluscope.share import share
+from halluscope.paths import share
 
 
 def write(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features], file: Path) -> None:

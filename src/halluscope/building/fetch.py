@@ -14,10 +14,8 @@ import pooch
 
 from halluscope.building.spec import Source
 from halluscope.errors import BuildError
-from halluscope.share import cache_folder
-
-Readable = Path | zipfile.Path
-"""A file or a folder, on disk or inside a zip."""
+from halluscope.paths import cache_folder
+from halluscope.reading.files import Readable
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from PIL import Image
 from tqdm import tqdm
 
-from halluscope.building.fetch import Readable
 from halluscope.errors import BuildError
+from halluscope.reading.files import Readable
 
 
 def missing(names: Iterable[str], folder: Readable) -> list[str]:

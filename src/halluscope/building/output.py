@@ -14,15 +14,14 @@ from halluscope.building import card, parquet
 from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
-from halluscope.share import checkout
+from halluscope.reading.rows import FOLDER
 
 PARTS = {"README.md", "data", "spec.toml", "stats.json"}
 
 
 def home(name: str) -> Path:
-    """Where a dataset is built unless the user names a folder: datasets/<name> in a checkout, or ./<name>."""
-    root = checkout()
-    return root / "datasets" / name if root else Path(name)
+    """Where a dataset is built unless the user names a folder: datasets/<name> under the working directory."""
+    return Path(FOLDER, name)
 
 
 def target(name: str, out: Path | None = None, force: bool = False) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from halluscope.errors import BuildError
-from halluscope.share import share
+from halluscope.paths import share
 
 UNKNOWN = "unknown"
 

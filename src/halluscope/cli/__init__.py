@@ -1,35 +1,58 @@
-"""The command `halluscope`: build a dataset, score responses, show a demo. One module a command."""
+"""The command `halluscope`: one module per command, and nothing in it that knows a single benchmark."""
 
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
 
 from halluscope import __version__
-from halluscope.cli import (
-    answer,
-    build,
-    correlate,
-    demo,
-    install_metrics,
-    parallel,
-    plan,
-    publish,
-    reliability,
-    review,
-    score,
-    tasks,
-)
+from halluscope.options import nearest
 
 DONE, FAILED, INTERRUPTED = 0, 2, 130
+
+COMMANDS = {
+    "list": "what there is: benchmarks, datasets and where they are built, extras, kept votes",
+    "info": "a benchmark's card: options, scores and which way they are better, citation",
+    "build": "build a dataset: halluscope build NAME --help",
+    "answer": "ask a vision-language model a benchmark's questions",
+    "score": "score an LVLM's responses: halluscope score NAME --help",
+    "plan": "what scoring will take: questions, tokens, FLOP, time",
+    "correlate": "do two benchmarks rank the same models alike?",
+    "parallel": "put a benchmark's questions into other words",
+    "reliability": "does a benchmark give the same scores again?",
+    "review": "sheets on which people mark rows, and what they say",
+    "publish": "put datasets and metrics on the Hub",
+    "install-metrics": "let evaluate.load find the metrics by their bare names",
+    "tasks": "where lm-eval and lmms-eval find our tasks",
+    "demo": "score eight embedded descriptions with the lexical judge",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that names the nearest command or benchmark for a misspelt one."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message, and end with the status 2."""
+        if "invalid choice: '" in message:
+            word = message.partition("invalid choice: '")[2].partition("'")[0]
+            message += nearest(word, self._words())
+        super().error(message)
+
+    def _words(self) -> list[str]:
+        return [str(word) for action in self._actions for word in action.choices or ()]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; bad input ends in one line on standard error and the exit status 2."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments:
+        parser().print_help()
+        return DONE
     try:
-        if arguments[:1] == ["build"]:
-            return build.run(arguments[1:])
-        options = parser().parse_args(arguments)
+        if arguments[0] == "build":
+            return int(import_module("halluscope.cli.build").run(arguments[1:]))
+        options = parser(arguments[0]).parse_args(arguments)
         options.run(options)
     except (ValueError, OSError, ImportError) as error:
         print(f"halluscope: {error}", file=sys.stderr)
@@ -41,25 +64,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return DONE
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command's options."""
-    top = argparse.ArgumentParser(
-        prog="halluscope", description="Hallucination benchmarks for vision-language models."
-    )
+def parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The commands; only the one that is named gets its options, since these take time to load."""
+    top = Parser(prog="halluscope", description="Hallucination benchmarks for vision-language models.")
     top.add_argument("--version", action="version", version=f"halluscope {__version__}")
-    commands = top.add_subparsers(required=True, metavar="COMMAND")
-    commands.add_parser("build", help="build a dataset: halluscope build NAME --help", add_help=False)
-    answer.add(commands.add_parser("answer", help="ask a vision-language model a benchmark's questions"))
-    score.add(commands.add_parser("score", help="score an LVLM's responses: halluscope score NAME --help"))
-    plan.add(commands.add_parser("plan", help="what scoring will take: questions, tokens, FLOP, time"))
-    correlate.add(commands.add_parser("correlate", help="do two benchmarks rank the same models alike?"))
-    parallel.add(commands.add_parser("parallel", help="put a benchmark's questions into other words"))
-    reliability.add(commands.add_parser("reliability", help="does a benchmark give the same scores again?"))
-    review.add(commands.add_parser("review", help="sheets on which people mark rows, and what they say"))
-    publish.add(commands.add_parser("publish", help="put datasets and metrics on the Hub"))
-    install_metrics.add(
-        commands.add_parser("install-metrics", help="let evaluate.load find the metrics by their bare names")
-    )
-    tasks.add(commands.add_parser("tasks", help="where lm-eval and lmms-eval find our tasks"))
-    demo.add(commands.add_parser("demo", help="score eight embedded descriptions with the lexical judge"))
+    commands = top.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    for name, about in COMMANDS.items():
+        sub = commands.add_parser(name, help=about, add_help=name != "build")
+        if name == command:
+            import_module(f"halluscope.cli.{name.replace('-', '_')}").add(sub)
     return top

@@ -29,9 +29,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Answer; the dataset, the options and the file are checked before the model is loaded."""
-    from halluscope.answering import answer
-    from halluscope.tasks.sources import open_source
-    from halluscope.vlm import Vlm
+    from halluscope.answering.answer import answer
+    from halluscope.answering.sources import open_source
+    from halluscope.answering.vlm import Vlm
 
     source = open_source(options.dataset, options.images, keep=options.batch_size)
     added = answer(

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from halluscope.records.results import read_results, scores
-from halluscope.report import finite
-from halluscope.scoring.bootstrap import Bootstrap
-from halluscope.scoring.correlation import by_chance, correlations, undefined
+from halluscope.reporting.results import read_results, scores
+from halluscope.reporting.tables import finite
 from halluscope.signature import signature
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.correlation import by_chance, correlations, undefined
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -1,36 +1,19 @@
-"""`halluscope demo`: the main job on embedded descriptions."""
+"""`halluscope demo [NAME]`: the main job on what a benchmark's room embeds."""
 
 import argparse
-import json
-from importlib import resources
 
-from halluscope import report
-from halluscope.metrics import throne
+from halluscope import registry
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """There are no options."""
+    """Add the benchmarks that have a demo."""
+    known = [
+        benchmark.name for benchmark in registry.benchmarks() if (benchmark.folder / "demo.py").is_file()
+    ]
     parser.set_defaults(run=run)
+    parser.add_argument("name", nargs="?", choices=known, default=known[0], help="(default: %(default)s)")
 
 
-def run(_: argparse.Namespace) -> None:
-    """Score the embedded descriptions, and say what was found wrong in each."""
-    lines = resources.files("halluscope").joinpath("demo.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    result = throne.compute(
-        [row["response"] for row in rows],
-        [row["objects"] for row in rows],
-        judges="lexical",
-        bootstrap=1000,
-        per_image=True,
-    )
-    print("THRONE on eight descriptions, in percent\n")
-    print(report.throne_table([("demo", result)]))
-    print()
-    for row, seen in zip(rows, result["per_image"], strict=True):
-        said = ", ".join(
-            f"{kind} {', '.join(seen[kind])}" for kind in ("hallucinated", "missed") if seen[kind]
-        )
-        print(f"image {row['image_id']}: {said or 'nothing wrong'}")
-    print()
-    print("\n".join(report.remarks(result)))
+def run(options: argparse.Namespace) -> None:
+    """Show it."""
+    print(registry.benchmark(options.name).module("demo").show())

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from halluscope.parallel import ParallelForm, parallel_form
-from halluscope.records.rows import picture_columns, read_rows, without_pictures
+from halluscope.reading.rows import picture_columns, read_rows, without_pictures
+from halluscope.reliability.parallel import ParallelForm, parallel_form
 
 LINES = ".jsonl"
 

@@ -1,55 +1,60 @@
-"""`halluscope plan throne`: what scoring with the same options will take, before it is done."""
+"""`halluscope plan NAME`: what scoring with the same options will take, before it is done."""
 
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from tabulate import tabulate
 
-from halluscope import planning
-from halluscope.cli import common, score_throne
-from halluscope.planning import Load, Plan
-from halluscope.records.presence import read_labels
+from halluscope import registry, scoring
+from halluscope.cli import common
+from halluscope.judging.cost.planning import Load, Plan
+from halluscope.judging.voters.poll import Voting
+from halluscope.options import taken
+from halluscope.registry import Benchmark
 
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 """Of time, in seconds."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the benchmarks."""
-    names = parser.add_subparsers(required=True, metavar="NAME")
-    throne = names.add_parser(
-        "throne",
-        help="object hallucination in free-form descriptions",
-        description="What `halluscope score throne` will take. All of its options may be given; those that only choose "
-        "among conventions or shape what is printed do not matter here.",
+    """Add the benchmarks whose judges can be planned."""
+    common.add_benchmarks(parser, lambda one: bool(one.judges and one.judges.kind == "votes"), _add, run)
+
+
+def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    parser.description = (
+        f"What `halluscope score {benchmark.name}` will take. All of its options may be given; those that only choose "
+        "among conventions or shape what is printed do not matter here."
     )
-    score_throne.add(throne)
-    throne.add_argument(
+    common.add_responses(parser, benchmark)
+    common.add_options(parser, benchmark)
+    common.add_intervals(parser)
+    common.add_format(parser)
+    parser.add_argument(
         "--calibrate",
         type=float,
         nargs="?",
         const=10.0,
         default=0.0,
         metavar="SECONDS",
-        help="ask each judge for about so long (10), to say how long the rest takes; the answers are kept in the store",
+        help="ask each judge for about so long (10), to say how long the rest takes; the votes are kept in the store",
     )
-    throne.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(given: argparse.Namespace) -> None:
     """Plan the files of responses one after the other, as they are scored."""
-    matched = common.read(options, read_labels(options.labels))
-    running = common.running(options)
-    running.pop("progress")
-    plan = planning.throne(
-        [(responses.texts, objects) for responses, objects in matched],
-        **score_throne.judging(options),
-        **running,
-        calibrate=options.calibrate,
-    )
-    print(_json(plan) if options.json else _text(plan, options.style))
+    benchmark = registry.benchmark(given.name)
+    options = common.options_of(given, benchmark)
+    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, getattr(given, "limit", None))
+    sets = [(one.matched.texts, one.inputs["references"]) for one in ready]
+    function = benchmark.module("metric").plan
+    judging = {
+        name: value for name, value in options.items() if name in {field.name for field in fields(Voting)}
+    }
+    plan = function(sets, **taken(function, options), **judging, calibrate=given.calibrate)
+    print(_json(plan) if given.format == common.JSON else _text(plan, given.format))
 
 
 def duration(seconds: float) -> str:

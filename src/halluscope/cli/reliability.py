@@ -12,21 +12,14 @@ from typing import Any
 
 from tabulate import tabulate
 
-from halluscope import published
+from halluscope import registry
 from halluscope.cli import common
-from halluscope.metrics import hqm
-from halluscope.records.results import Result, read_results, score, scores
-from halluscope.report import finite
-from halluscope.review.sheet import read_sheet
-
-PRINCIPAL = {
-    "pope": "accuracy",
-    "throne": "f0.5_cls",
-    "chair": "chair_i",
-    "hallusionbench": "aAcc",
-    "hqh": "overall_hal",
-}
-"""The figure by which models are compared, by the benchmark that a signature names; HQM's Table I names its metric."""
+from halluscope.registry import LOWER
+from halluscope.reliability import indicators
+from halluscope.reliability.review.sheet import read_sheet
+from halluscope.reporting import published
+from halluscope.reporting.results import Result, read_results, score, scores
+from halluscope.reporting.tables import finite
 
 COLUMNS = {
     "test_retest": "test-retest",
@@ -37,9 +30,6 @@ COLUMNS = {
 OPTIONS = {"test_retest": "--retest", "parallel_forms": "--parallel", "criterion": "--criterion"}
 AGREE, DISAGREE = "agree", "disagree"
 """What `halluscope review read --json` gives a model: the share of its rows with which people agree, or do not."""
-
-LOWER_IS_BETTER = ("chair_", "main_hal", "extra_hal", "overall_hal")
-"""How the figures begin that are the lower the better a model is: people's `DISAGREE` is compared with them."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -52,25 +42,24 @@ def add(parser: argparse.ArgumentParser) -> None:
     option("--criterion", type=Path, metavar="FILE", help="the models' scores by people (review read --json)")
     option("--content", type=Path, metavar="SHEET", help="a marked review sheet of questions and answers")
     option(
-        "--by", metavar="FIGURE", help="the figure that is compared (default: the benchmark's principal one)"
+        "--by", metavar="SCORE", help="the score that is compared (default: the benchmark's principal one)"
     )
     option(
         "--criterion-by",
-        metavar="FIGURE",
-        help=f"the figure in --criterion (default: {AGREE}; {DISAGREE} for figures of which lower is better)",
+        metavar="SCORE",
+        help=f"the score in --criterion (default: {AGREE}; {DISAGREE} for scores of which lower is better)",
     )
-    option("--compare", action="store_true", help="among the paper's results (Table I)")
-    common.add_output(parser)
+    option("--published", action="store_true", help="among the paper's results (Table I)")
+    common.add_intervals(parser)
+    common.add_format(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Read all files, correlate, and print."""
     first = read_results(options.first)
     benchmark = _benchmark(first)
-    by = options.by or PRINCIPAL.get(benchmark)
-    if by is None:
-        raise ValueError(f"No principal figure of {benchmark!r:.80} is known; name one with --by.")
-    human = options.criterion_by or (DISAGREE if by.startswith(LOWER_IS_BETTER) else AGREE)
+    by = options.by or _principal(benchmark)
+    human = options.criterion_by or (DISAGREE if _is_lower_better(benchmark, by) else AGREE)
     others = {
         name: (read_results(path), figure)
         for name, path, figure in (
@@ -88,18 +77,32 @@ def run(options: argparse.Namespace) -> None:
     }
     if options.content:
         sheet = read_sheet(options.content)
-        found["content"] = hqm.content(sheet.valid(), sheet.strata())
-    if options.json:
+        found["content"] = indicators.content(sheet.valid(), sheet.strata())
+    if options.format == common.JSON:
         print(json.dumps(finite({"benchmark": benchmark, "by": by, **found}), indent=2))
         return
     parallel = others.get("parallel_forms", ({}, by))[0]
     parts = [
         _overview(benchmark, by, found, options),
-        _coefficients(found, options.style),
-        _forms(first, parallel, by, options.style),
+        _coefficients(found, options.format),
+        _forms(first, parallel, by, options.format),
         "\n".join(_remarks(found)),
     ]
     print("\n\n".join(filter(None, parts)))
+
+
+def _principal(name: str) -> str:
+    known = {benchmark.name: benchmark.principal for benchmark in registry.benchmarks()}
+    if name not in known:
+        raise ValueError(f"No principal score of {name!r:.80} is known; name one with --by.")
+    return known[name]
+
+
+def _is_lower_better(name: str, score: str) -> bool:
+    try:
+        return registry.benchmark(name).direction(score) == LOWER
+    except (KeyError, ValueError):
+        return False
 
 
 def _benchmark(results: Mapping[str, Result]) -> str:
@@ -126,7 +129,7 @@ def _indicator(
             f"{OPTIONS[name]} has no result of {missing[0]!r}; expected the same "
             f"{len(first)} models in both: {', '.join(first)}."
         )
-    result = hqm.compute(
+    result = indicators.compute(
         scores(first, list(first), by),
         scores(second, list(first), figure, "--criterion-by" if name == "criterion" else "--by"),
         indicator=name,
@@ -158,16 +161,16 @@ def _overview(benchmark: str, by: str, found: Mapping[str, Any], options: argpar
     """HQM's Table I: one row a benchmark."""
     values = {name: result.get("pearson", result.get("content")) for name, result in found.items()}
     rows = [[f"{benchmark} [{by}]", *(_number(values.get(name)) for name in COLUMNS)]]
-    for name, figures in published.load("hqm").results if options.compare else ():
+    for name, figures in published.load("hqm").results if options.published else ():
         rows.append([name, *(_number(figures.get(column), 4) for column in COLUMNS)])
-    return _table(rows, ["benchmark", *COLUMNS.values()], options.style)
+    return _table(rows, ["benchmark", *COLUMNS.values()], options.format)
 
 
 def _coefficients(found: Mapping[str, Any], style: str) -> str:
     """Each figure with its interval."""
     rows = []
     for name in COLUMNS:
-        if name in found and name in hqm.CORRELATED:
+        if name in found and name in indicators.CORRELATED:
             result = found[name]
             for coefficient, (low, high) in result["interval"].items():
                 rows.append([COLUMNS[name], coefficient, *map(_number, (result[coefficient], low, high))])
@@ -204,7 +207,7 @@ def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str,
 def _remarks(found: Mapping[str, Any]) -> list[str]:
     lines = []
     for name, result in found.items():
-        if name in hqm.CORRELATED:
+        if name in indicators.CORRELATED:
             lines.append(
                 f"{COLUMNS[name]}: "
                 + (

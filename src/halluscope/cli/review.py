@@ -8,11 +8,11 @@ from typing import Any
 
 from tabulate import tabulate
 
-from halluscope.metrics import hqm
-from halluscope.report import finite, percent
-from halluscope.review.sheet import MARKS, Sheet, read_sheet
-from halluscope.scoring.review import Stratum, error_rate, share
+from halluscope.reliability import indicators
+from halluscope.reliability.review.sheet import MARKS, Sheet, read_sheet
+from halluscope.reporting.tables import finite, percent
 from halluscope.signature import signature
+from halluscope.stats.strata import Stratum, error_rate, share
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -64,8 +64,8 @@ def _add_read(parser: argparse.ArgumentParser) -> None:
 
 def make(options: argparse.Namespace) -> None:
     """Draw and write."""
-    from halluscope.records.rows import read_rows
-    from halluscope.review import making
+    from halluscope.reading.rows import read_rows
+    from halluscope.reliability.review import making
 
     drawn = making.draw(
         read_rows(options.rows),
@@ -121,7 +121,7 @@ def _overall(sheet: Sheet, strata: Mapping[str, Stratum]) -> dict[str, Any]:
     ones = sheet.ones()
     found: Mapping[str, Any]
     if sheet.marks == MARKS["valid"]:
-        found = hqm.content(ones, strata)
+        found = indicators.content(ones, strata)
         name, value, line = "content validity", found["content"], found["signature"]
     else:
         found = share(ones, strata)

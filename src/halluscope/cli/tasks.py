@@ -1,20 +1,22 @@
 """`halluscope tasks HARNESS`: where a harness finds our tasks."""
 
 import argparse
+from pathlib import Path
 
-from halluscope.share import PACKAGE
-
-HARNESSES = {"lm-eval": "lm_eval", "lmms-eval": "lmms_eval"}
+from halluscope.harness import tasks
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.set_defaults(run=run)
     parser.add_argument(
-        "harness", choices=list(HARNESSES), help='for --include_path "$(halluscope tasks lm-eval)"'
+        "harness", choices=tasks.HARNESSES, help='for --include_path "$(halluscope tasks lm-eval)"'
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="where to write them (default: the user's cache)"
     )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the folder."""
-    print(PACKAGE / "tasks" / HARNESSES[options.harness])
+    """Write the task files, and print their folder."""
+    print(tasks.write(options.harness, options.out))

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets import Features
 
+from halluscope import registry
 from halluscope.building import built, output
 from halluscope.building import card as cards
 from halluscope.building import spec as specs
@@ -17,7 +18,6 @@ from halluscope.building.spec import Spec
 from halluscope.errors import HubError
 from halluscope.hub import card
 from halluscope.hub.publication import CARD, Content, Publication
-from halluscope.share import share
 
 FACTS, SPEC, DATA = "stats.json", "spec.toml", "data"
 
@@ -26,8 +26,8 @@ UNLICENSED = "unknown"
 
 
 def names() -> list[str]:
-    """The datasets of this project, by their folders."""
-    return sorted(file.parent.name for file in share("datasets").glob(f"*/{SPEC}"))
+    """The datasets of this project."""
+    return sorted(dataset.name for dataset in registry.datasets())
 
 
 def unlicensed() -> dict[str, str]:
@@ -59,9 +59,9 @@ def read(name: str, organization: str, folder: Path | None = None, subset: bool 
             "use it."
         )
     folder = folder or output.home(name)
-    again = f"Build it again: {_build(name, spec)} --force."
+    again = f"Build it again: {_build(name)} --force."
     if not (folder / FACTS).is_file() or not (folder / DATA).is_dir():
-        raise HubError(f"{name} was not built in {folder}. Build it first: {_build(name, spec)}.")
+        raise HubError(f"{name} was not built in {folder}. Build it first: {_build(name)}.")
     stats = built.read_stats(folder / FACTS)
     if stats.get("name") != name:
         raise HubError(f"{folder} holds {stats.get('name')!r:.80}, expected {name!r}.")
@@ -98,15 +98,9 @@ def read(name: str, organization: str, folder: Path | None = None, subset: bool 
     )
 
 
-def _build(name: str, spec: Spec) -> str:
-    """The command that builds it; one that is made of another has that one's name in its builder's option."""
-    builders = {script.stem for script in share("builders").glob("*.py")}
-    known = (
-        name
-        if name in builders
-        else next(stem for stem in sorted(builders, reverse=True) if name.startswith(stem))
-    )
-    return f"halluscope build {known}" + (f" --from datasets/{spec.built_from}" if known != name else "")
+def _build(name: str) -> str:
+    """The command that builds it."""
+    return f"halluscope build {name}"
 
 
 def _version(name: str, text: str) -> str | None:
@@ -141,11 +135,11 @@ def _check_images(spec: Spec, features: Mapping[str, Features]) -> None:
 def _without_images(spec: Spec) -> list[str]:
     """The commands that build a copy without images into a folder DIR."""
     if spec.built_from is None:
-        return [f"{_build(spec.name, spec)} --no-images --out DIR/{spec.name}"]
-    source, made = spec.built_from, _build(spec.name, spec).partition(" --from ")[0]
+        return [f"{_build(spec.name)} --no-images --out DIR/{spec.name}"]
+    source = spec.built_from
     return [
         *_without_images(specs.load(source)),
-        f"{made} --from DIR/{source} --out DIR/{spec.name}",
+        f"{_build(spec.name)} --source DIR/{source} --out DIR/{spec.name}",
     ]
 
 

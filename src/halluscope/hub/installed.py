@@ -16,7 +16,7 @@ from pathlib import Path
 
 from halluscope import __version__
 from halluscope.hub.metric import module, names
-from halluscope.share import share
+from halluscope.paths import share
 
 NOTE = "halluscope.json"
 """Tells our copies from those that `evaluate` made."""

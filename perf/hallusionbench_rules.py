@@ -1,0 +1,99 @@
+"""How the judge `rules` reads a real model's free-text answers to HallusionBench.
+
+    python perf/hallusionbench_rules.py UPSTREAM
+
+UPSTREAM is a folder with hallusionbench/HallusionBench.json and HallusionBench_result_sample.json, from
+tianyi-lab/HallusionBench. The sample answers part of the questions and names another right answer and visual for some:
+each answer is joined to the question of today with its text, category, subcategory, set and figure.
+"""
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from halluscope.benchmarks.hallusionbench import metric as hallusionbench
+from halluscope.benchmarks.hallusionbench.rows import VisualQuestion, read_all
+from halluscope.judging.graders import rules
+from halluscope.reporting.tables import percent
+
+JOINED_BY = ("category", "subcategory", "set_id", "figure_id", "question")
+
+
+def main() -> None:
+    """Join, read, and print what was right and what could not be read."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("upstream", type=Path)
+    parser.add_argument("--show", action="store_true", help="print the answers that could not be read")
+    options = parser.parse_args()
+    folder = options.upstream / "hallusionbench"
+    rows = json.loads((folder / "HallusionBench.json").read_text(encoding="utf-8"))
+    answers = json.loads((folder / "HallusionBench_result_sample.json").read_text(encoding="utf-8"))
+    today = {_key(row): row for row in rows}
+    joined = [
+        (today[_key(answer)], answer["model_prediction"]) for answer in answers if _key(answer) in today
+    ]
+    print(f"{len(answers)} answers, {len(joined)} joined to a question of today\n")
+    questions = read_all([row for row, _ in joined])
+    report([(question, text) for question, (_, text) in zip(questions, joined, strict=True)], options.show)
+    score(joined)
+
+
+def score(answered: list[tuple[dict[str, Any], str]]) -> None:
+    """The metric's main figures on the joined questions."""
+    result = hallusionbench.compute([text for _, text in answered], [row for row, _ in answered])
+    names = ("aAcc", "qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "unread")
+    print("\n" + ", ".join(f"{name} {percent(result[name])} %" for name in names))
+
+
+def report(answered: list[tuple[VisualQuestion, str]], show: bool) -> None:
+    """Tables by rule and by role."""
+    readings = [(question, text, rules.read(text, question.question)) for question, text in answered]
+    by_rule = Counter((reading.rule, reading.answer) for _, _, reading in readings)
+    right: Counter[tuple[str, str | None]] = Counter(
+        (reading.rule, reading.answer)
+        for question, _, reading in readings
+        if reading.answer == (rules.YES if question.yes else rules.NO)
+    )
+    table = [[rule, answer or "-", n, right[rule, answer]] for (rule, answer), n in by_rule.most_common()]
+    print(tabulate(table, ["rule", "read as", "answers", "right"]))
+    print()
+    print(tabulate([_row(role, readings) for role in (None, "no_visual", "original", "edited")], _HEADER))
+    if show:
+        print()
+        for question, text, reading in readings:
+            if reading.answer is None:
+                print(f"- {question.question}\n  {text.strip()[:300]!r}")
+
+
+_HEADER = [
+    "asked about",
+    "answers",
+    "correct",
+    "incorrect",
+    "uncertain",
+    "unread",
+    "accuracy of those read, %",
+]
+
+
+def _row(role: str | None, readings: list[tuple[VisualQuestion, str, rules.Reading]]) -> list[Any]:
+    about = [(question, reading.answer) for question, _, reading in readings if role in (None, question.role)]
+    right = sum(answer == (rules.YES if question.yes else rules.NO) for question, answer in about)
+    counts = Counter(answer for _, answer in about)
+    wrong = counts[rules.YES] + counts[rules.NO] - right
+    accuracy = percent(right / (right + wrong)) if right + wrong else "-"
+    return [role or "all", len(about), right, wrong, counts[rules.UNCERTAIN], counts[None], accuracy]
+
+
+def _key(row: dict[str, str]) -> tuple[str, ...]:
+    return tuple(row[field].strip() for field in JOINED_BY)
+
+
+if __name__ == "__main__":
+    main()

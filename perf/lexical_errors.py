@@ -1,0 +1,79 @@
+"""How often the lexical judge is wrong, against labels that a reader gave before seeing its rules.
+
+`lexical_labels.jsonl` names, for 100 real descriptions by five LVLMs, the COCO classes that each text implies to be
+in the image, and those where one cannot tell, which are left out. One reader (a language model that read each text
+twice, with no access to the rules or their word table) made it; the texts are not in this repository.
+
+    python perf/lexical_errors.py FOLDER      # FOLDER holds the response files that the labels name
+"""
+
+import argparse
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.vocabularies import load
+
+LABELS = Path(__file__).with_name("lexical_labels.jsonl")
+COCO = load("coco")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print precision and recall of the judge's yes, with plain word matching beside it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--show", action="store_true", help="name each error")
+    options = parser.parse_args(argv)
+    rows = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
+    print("\n".join(measure(rows, options.folder, options.show)))
+
+
+def measure(rows: list[dict[str, Any]], folder: Path, show: bool = False) -> list[str]:
+    """Lines that say how often each way of reading is right."""
+    judge = LexicalJudge(COCO)
+    counts: dict[str, Counter[str]] = {"rules": Counter(), "words alone": Counter()}
+    errors = []
+    for row in rows:
+        mentions = judge.mentions(_text(row, folder))
+        said = {
+            "rules": {mention.object for mention in mentions if mention.implied},
+            "words alone": {mention.object for mention in mentions},
+        }
+        for way, found in said.items():
+            found = found - set(row["unsure"])
+            counts[way] += Counter(
+                true=len(found & set(row["objects"])), said=len(found), implied=len(row["objects"])
+            )
+        wrong = (said["rules"] ^ set(row["objects"])) - set(row["unsure"])
+        errors += [f"  {row['file']}, line {row['line']}: {name}" for name in sorted(wrong)]
+    lines = [
+        f"The lexical judge on {len(rows)} descriptions with {counts['rules']['implied']} implied objects:"
+    ]
+    for way, count in counts.items():
+        precision, recall = count["true"] / count["said"], count["true"] / count["implied"]
+        lines.append(
+            f"- {way}: {count['said'] - count['true']} false yes, {count['implied'] - count['true']} false no; "
+            f"precision {100 * precision:.1f} %, recall {100 * recall:.1f} %"
+        )
+    return lines + (errors if show else [])
+
+
+def _text(row: dict[str, Any], folder: Path) -> str:
+    with (folder / row["file"]).open(encoding="utf-8") as file:
+        line = next(line for number, line in enumerate(file, 1) if number == row["line"])
+    text = str(json.loads(line)["caption"])
+    if hashlib.sha256(text.encode()).hexdigest() != row["text_sha256"]:
+        raise SystemExit(
+            f"{row['file']}, line {row['line']} is not the text that was labelled (another sha256)."
+        )
+    return text
+
+
+if __name__ == "__main__":
+    main()

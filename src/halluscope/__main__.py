@@ -1,0 +1,7 @@
+"""`python -m halluscope`."""
+
+import sys
+
+from halluscope.cli import main
+
+sys.exit(main())

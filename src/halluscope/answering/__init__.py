@@ -1,0 +1,1 @@
+"""A vision-language model answers the questions of a benchmark, and goes on where it stopped."""

@@ -1,0 +1,149 @@
+"""A benchmark's rows and their images, from a built folder or the Hub: what is asked, and what it is about."""
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from PIL.Image import Image
+
+from halluscope import registry
+from halluscope.building.output import home
+from halluscope.reading import pictures
+from halluscope.reading.pictures import Find
+from halluscope.reading.rows import Row, read_rows
+from halluscope.reading.rows import Source as Written
+from halluscope.registry import Benchmark, Dataset
+
+DATASETS = "HALLUSCOPE_DATASETS"
+"""The variable that says where datasets lie: a folder that holds them by name, or an organisation of the Hub."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an LVLM is asked, in order.
+
+    Attributes:
+        benchmark: whose rows these are.
+        dataset: which of its datasets.
+        name: how the dataset is called; never a path.
+        rows: a `datasets.Dataset` without images.
+        find: the images, by `key`.
+        key: the column that names a row's image; null where it has none.
+    """
+
+    benchmark: Benchmark
+    dataset: Dataset
+    name: str
+    rows: Any
+    find: Find
+    key: str
+
+    def image(self, row: Row) -> Image | None:
+        """A row's image, or None for a question without one. Rows with the same image share it."""
+        return None if row[self.key] is None else self.find(row[self.key])
+
+    def digest(self, prompt: str | None = None) -> str:
+        """8 hexadecimal digits that tell these questions, in this order, from others."""
+        digest = hashlib.sha256()
+        for row in self.rows:
+            digest.update(f"{self.dataset.identity(row)}\0{self.benchmark.asked(row, prompt)}\0".encode())
+        return digest.hexdigest()[:8]
+
+    def only(self, wanted: Callable[[Row], bool]) -> "Source":
+        """With the rows alone that are wanted."""
+        kept = [place for place, row in enumerate(self.rows) if wanted(row)]
+        return replace(self, rows=self.rows.select(kept))
+
+
+def where(name: str) -> str:
+    """Where the dataset of this name is looked for, unless the user says.
+
+    Raises:
+        ValueError: if it was not built and `DATASETS` is not set.
+    """
+    if given := os.environ.get(DATASETS):
+        return f"{given}/{name}"
+    if (home(name) / "data").is_dir():
+        return str(home(name))
+    raise ValueError(
+        f"The dataset {name} is not in {home(name)}. Build it (halluscope build {name}), or say where it is: "
+        f"{DATASETS} names the folder that holds {name}, or an organisation of the Hub."
+    )
+
+
+def open_source(
+    source: str, images: str | None = None, dataset: Dataset | None = None, keep: int | None = None
+) -> Source:
+    """Open a dataset.
+
+    Args:
+        source: a folder or a Hub id; "name:config" picks a config, "name@split" a split.
+        images: the folder that holds the image files, if the dataset was built without them.
+        dataset: which one it must be; by default its columns tell.
+        keep: how many images stay open; None for all.
+
+    Raises:
+        ValueError: if it cannot be loaded, is of another benchmark, or an image is missing.
+    """
+    from datasets import get_dataset_config_names
+
+    named = Written.of(source)
+    try:
+        configs = get_dataset_config_names(named.name)
+    except Exception:  # whatever it is, `read_rows` says it better
+        configs = []
+    known = [dataset] if dataset else registry.datasets()
+    config = named.config or next((one.config for one in known if one.config in configs), None)
+    rows = _rows(replace(named, config=config))
+    columns = rows.column_names
+    benchmark, found = (registry.benchmark(dataset.name), dataset) if dataset else registry.of(columns)
+    if missing := {*found.id, *found.columns} - {*columns}:
+        raise ValueError(
+            f"The dataset {source} has no column {' or '.join(sorted(missing))}: not {found.name}."
+        )
+    beside = found.images in configs and found.images != ""
+    stored = _rows(replace(named, config=found.images)) if beside else rows
+    name = Path(named.name).resolve().name if Path(named.name).is_dir() else named.name
+    name = f"{name}:{config}" if config else name
+    if "image" in columns:
+        rows = rows.remove_columns("image")
+    find, key = _find(rows, stored, images, found, name, keep)
+    return Source(benchmark, found, name, rows, find, key)
+
+
+def _rows(source: Written) -> Any:
+    config = f":{source.config}" if source.config else ""
+    split = f"@{source.split}" if source.split else ""
+    rows = read_rows(f"{source.name}{config}{split}")
+    if isinstance(rows, list):
+        raise ValueError(
+            f"{source.name} is a file of JSON; expected a dataset: a folder or an id of the Hub."
+        )
+    return rows
+
+
+def _find(
+    rows: Any, stored: Any, folder: str | None, dataset: Dataset, name: str, keep: int | None
+) -> tuple[Find, str]:
+    """Who finds images, and by what."""
+    key = dataset.image_key
+    wanted = set(rows.unique(key)) - {None}
+    if folder is None:
+        if "image" not in stored.column_names:
+            raise ValueError(
+                f"{name} was built without images; build it with them, or name the folder that holds them (images)."
+            )
+        return pictures.of_table(stored, key, wanted, name, keep), key
+    named = dataset.file in stored.column_names
+    file = dict(zip(stored[key], stored[dataset.file], strict=True)) if named else _by_stem(folder)
+    inside = pictures.of_folder(Path(folder), {file.get(value, str(value)) for value in wanted}, keep)
+    return lambda value: inside(file[value]), key
+
+
+def _by_stem(folder: str) -> Mapping[Any, str]:
+    """Files that are called after a number: "17.jpg" is the image 17."""
+    files = (file.name for file in Path(folder).iterdir()) if Path(folder).is_dir() else ()
+    return {int(name.partition(".")[0]): name for name in files if name.partition(".")[0].isdecimal()}

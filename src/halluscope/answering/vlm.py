@@ -1,0 +1,160 @@
+"""A vision-language model of transformers that answers prompts about images, by greedy decoding."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from PIL.Image import Image
+
+from halluscope.errors import MissingExtra
+from halluscope.judging.models import weights
+
+SEVERAL_GPUS = "auto"
+"""The device that spreads a model over all GPUs (needs accelerate)."""
+
+
+class Vlm:
+    """An image-text-to-text model and its processor. Code that comes with a model is never run.
+
+    Args:
+        model: a folder, or a Hub id: "org/name" or "org/name@revision".
+        device: "cuda", "cuda:1", "cpu", "auto" for all GPUs; by default a GPU if there is one. On CUDA it computes
+            in bfloat16 where the card can, elsewhere in float32.
+
+    Attributes:
+        key: the model's name and revision, never a path; and the precision.
+        chat: 8 hexadecimal digits of the chat template's sha256; "no" without one.
+
+    Raises:
+        ValueError: if there is no such model or device, or transformers cannot load it as one for images.
+        MissingExtra: without torch and transformers.
+    """
+
+    def __init__(self, model: str, device: str | None = None) -> None:
+        try:
+            import torch
+            from transformers import AutoModelForImageTextToText, AutoProcessor
+        except ImportError as error:
+            raise MissingExtra(
+                f"Answering needs torch and transformers ({error}): pip install 'halluscope[judge]'."
+            ) from error
+        self._torch = torch
+        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        on_gpu = device == SEVERAL_GPUS or _device(torch, device).type == "cuda"
+        half = on_gpu and torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+        spread = {"device_map": SEVERAL_GPUS} if device == SEVERAL_GPUS else {}
+        name, _, revision = (model, "", "") if Path(model).is_dir() else model.partition("@")
+        if not Path(name).is_dir() and (name.startswith((".", "/", "~")) or name.count("/") != 1):
+            raise ValueError(
+                f"There is no model {model!r}: neither a folder, nor an id of the Hub (org/name)."
+            )
+        place: dict[str, Any] = {"trust_remote_code": False} | ({"revision": revision} if revision else {})
+        try:
+            self._processor = AutoProcessor.from_pretrained(name, **place)
+            loaded = AutoModelForImageTextToText.from_pretrained(
+                name, dtype=torch.bfloat16 if half else torch.float32, **place, **spread
+            )
+        except Exception as error:  # transformers, safetensors, torch and the Hub each raise their own
+            raise ValueError(
+                f"The model {model!r} cannot be loaded ({type(error).__name__}: {str(error)[:300]}). Expected a folder "
+                "or a Hub id of a model of images and text, which AutoModelForImageTextToText loads; code that comes "
+                "with a model is never run."
+            ) from error
+        self._model = (loaded if spread else loaded.to(device)).eval()
+        self._tokenizer = getattr(self._processor, "tokenizer", self._processor)
+        self._tokenizer.padding_side = "left"  # a reply begins where its prompt ends
+        if self._tokenizer.pad_token is None:
+            self._tokenizer.pad_token = self._tokenizer.eos_token
+        owners = (self._processor, self._tokenizer)
+        self._chat: Any = next((one for one in owners if getattr(one, "chat_template", None)), None)
+        self._in_parts = self._chat is self._processor or self._reads_parts()
+        template = None if self._chat is None else json.dumps(self._chat.chat_template, sort_keys=True)
+        self.chat = hashlib.sha256(template.encode()).hexdigest()[:8] if template else "no"
+        self.key = f"{_key(name, self._model.config)}:{str(self._model.dtype).removeprefix('torch.')}"
+
+    def reply(self, prompts: Sequence[str], images: Sequence[Image] | None, max_new_tokens: int) -> list[str]:
+        """Reply to prompts, each about its image, or each about none.
+
+        Args:
+            prompts: in plain words; the model's chat template is put around them, if it has one.
+            images: one a prompt; None for prompts without an image.
+            max_new_tokens: how long a reply may be.
+
+        Returns:
+            The replies, without the spaces around them.
+
+        Raises:
+            ValueError: if the prompts do not fit into memory together.
+        """
+        texts = [self._turn(prompt, images is not None) for prompt in prompts]
+        begun = self._tokenizer.bos_token is not None and texts[0].startswith(self._tokenizer.bos_token)
+        given = self._processor(
+            text=texts,
+            images=None if images is None else [[image] for image in images],
+            padding=True,
+            return_tensors="pt",
+            **({"add_special_tokens": False} if begun else {}),
+        ).to(self._model.device, self._model.dtype)
+        try:
+            with self._torch.inference_mode():
+                ids = self._model.generate(
+                    **given,
+                    max_new_tokens=max_new_tokens,
+                    do_sample=False,
+                    num_beams=1,
+                    pad_token_id=self._tokenizer.pad_token_id,
+                )
+        except self._torch.OutOfMemoryError as error:
+            raise ValueError(f"{len(prompts)} prompts at a time do not fit into memory: {error}") from error
+        asked = given["input_ids"]
+        if ids.shape[1] >= asked.shape[1] and bool((ids[:, : asked.shape[1]] == asked).all()):
+            ids = ids[:, asked.shape[1] :]  # some models give only the reply
+        said: list[str] = self._tokenizer.batch_decode(ids, skip_special_tokens=True)
+        return [text.strip() for text in said]
+
+    def _turn(self, prompt: str, with_image: bool) -> str:
+        """A prompt as the processor gets it."""
+        mark = getattr(self._processor, "image_token", None)
+        plain = f"{mark}\n{prompt}" if with_image and isinstance(mark, str) else prompt
+        if self._chat is None:
+            return plain
+        parts = [*([{"type": "image"}] if with_image else []), {"type": "text", "text": prompt}]
+        return self._rendered(parts if self._in_parts else plain)
+
+    def _rendered(self, content: str | list[dict[str, str]]) -> str:
+        """The user's turn in the chat template."""
+        turn = [{"role": "user", "content": content}]
+        return str(self._chat.apply_chat_template(turn, add_generation_prompt=True, tokenize=False))
+
+    def _reads_parts(self) -> bool:
+        """Whether the tokenizer's chat template takes images as parts of a turn: most know only text."""
+        mark = getattr(self._processor, "image_token", None)
+        try:
+            text = self._rendered([{"type": "image"}, {"type": "text", "text": "?"}])
+        except Exception:  # there is no template, or jinja's errors and Python's
+            return False
+        return "'type'" not in text and (not isinstance(mark, str) or mark in text)
+
+
+def _device(torch: Any, device: str) -> Any:
+    """A device that is there."""
+    try:
+        found = torch.device(device)
+    except RuntimeError as error:
+        raise ValueError(
+            f"There is no device {device!r:.80}; expected cuda, cuda:1, ..., cpu, or auto for all GPUs."
+        ) from error
+    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
+        raise ValueError(
+            f"There is no device {device!r:.80}: torch finds {torch.cuda.device_count()} GPUs here."
+        )
+    return found
+
+
+def _key(name: str, config: Any) -> str:
+    """Which model this is: the folder's name and a digest of its files, or the Hub's id and commit."""
+    if Path(name).is_dir():
+        return weights.find(name).key
+    return f"{name}@{str(getattr(config, '_commit_hash', None) or 'unknown')[:12]}"

@@ -1,0 +1,80 @@
+"""Which objects a caption mentions: CHAIR's reading of a text, word by word.
+
+Tokens become dictionary forms; double words become one ("hot dog", "passenger train"), so that no part of them counts
+by itself; "seat" is dropped beside "toilet"; each word that is left is looked up in the synonym list. Nothing is
+understood: "no dog" and "dog food" mention a dog as well.
+
+Source: Rohrbach et al., "Object Hallucination in Image Captioning" (EMNLP 2018), section 3.1, and the output of the
+published script.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from halluscope.benchmarks.chair.lemmas import lemmatise
+from halluscope.benchmarks.chair.tokens import tokenise
+
+
+@dataclass(frozen=True)
+class Caption:
+    """A caption as CHAIR reads it.
+
+    Attributes:
+        words: the dictionary forms, double words as one, marks too.
+        mentions: (word, class) for each word that stands for a class, in their order; a class may come often.
+    """
+
+    words: tuple[str, ...]
+    mentions: tuple[tuple[str, str], ...]
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """The classes that are mentioned, as often as they are."""
+        return tuple(name for _, name in self.mentions)
+
+
+def read(text: str, class_of: Mapping[str, str]) -> Caption:
+    """Read one caption.
+
+    Args:
+        text: any text; an empty one mentions nothing.
+        class_of: word or double word -> class, as a synonym list has it.
+
+    Raises:
+        MissingExtra: without lemminflect.
+
+    >>> read("Two baby elephants and a hot dog.", {"baby": "person", "elephant": "elephant", "dog": "dog"}).mentions
+    (('elephant', 'elephant'),)
+    """
+    words = _without_seat_of_toilet(_join(lemmatise(tokenise(text))))
+    return Caption(tuple(words), tuple((word, class_of[word]) for word in words if word in class_of))
+
+
+def _join(words: Sequence[str]) -> list[str]:
+    """Put double words together, from the left."""
+    joined: list[str] = []
+    place = 0
+    while place < len(words):
+        double = _double_words().get(tuple(words[place : place + 2]))
+        joined.append(double or words[place])
+        place += 2 if double else 1
+    return joined
+
+
+def _without_seat_of_toilet(words: list[str]) -> list[str]:
+    """A toilet's seat is no chair, and in a text with a toilet every seat is taken for it."""
+    return [word for word in words if word != "seat"] if "toilet" in words else words
+
+
+@cache
+def _double_words() -> dict[tuple[str, ...], str]:
+    """Two words -> the word that is read in their place."""
+    file = resources.files(__package__).joinpath("double_words.toml")
+    table = tomllib.loads(file.read_text(encoding="utf-8"))
+    joined = {words: words for words in table["joined"]}
+    for modified in table["modified"].values():
+        joined |= {f"{by} {word}": word for by in modified["by"] for word in modified["words"]}
+    return {tuple(words.split()): word for words, word in (joined | table["read_as"]).items()}

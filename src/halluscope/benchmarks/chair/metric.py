@@ -1,0 +1,103 @@
+"""CHAIR: object hallucination in image captions (Rohrbach et al., EMNLP 2018).
+
+Each caption is read word by word against a synonym list of COCO's 80 classes; a mention of a class that is not in the
+image is hallucinated. No model is asked.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from halluscope import vocabularies
+from halluscope.benchmarks.chair import lemmas, mentions, scoring
+from halluscope.benchmarks.chair import synonyms as synonym_lists
+from halluscope.benchmarks.chair.mentions import Caption
+from halluscope.benchmarks.chair.scoring import Counts, Row
+from halluscope.inputs import check_texts
+from halluscope.signature import signature
+from halluscope.stats.bootstrap import Bootstrap
+
+
+def compute(
+    predictions: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    synonyms: str | Path | None = None,
+    allow_other_synonyms: bool = False,
+    bootstrap: int = 0,
+    seed: int = 0,
+    level: float = 0.95,
+    image_ids: Sequence[Any] | None = None,
+    per_image: bool = False,
+) -> dict[str, Any]:
+    """Score captions or descriptions of images.
+
+    Args:
+        predictions: the LVLM's raw texts, one an image; an empty text mentions nothing.
+        references: the COCO classes in each image; CHAIR takes them from annotations and captions together
+            (`halluscope.benchmarks.chair.ground_truth`).
+        synonyms: the official synonym list's file; by default it is fetched once and kept in the user's cache.
+        allow_other_synonyms: accept a list with another checksum; the signature says so.
+        bootstrap: how many resamples of the captions an interval is made of; 0 for none.
+        seed: of the bootstrap.
+        level: of the interval, in (0, 1).
+        image_ids: when they are given, an id that comes twice is an error.
+        per_image: also give, for each caption, what was mentioned, hallucinated and missed.
+
+    Returns:
+        `chair_i`, the share of the mentions that are hallucinated; `chair_s`, the share of the captions with such a
+        mention; `recall`, the share of the images' classes that are mentioned: fractions in [0, 1], lower is better
+        but for recall, NaN where undefined; `mean_words`, the captions' length as CHAIR counts it (marks too);
+        `images`; `signature`; and `interval`, `per_image` when asked for.
+
+    Raises:
+        ValueError: for any bad input, and for a synonym list that is not the official one.
+        FileNotFoundError: if `synonyms` does not exist.
+        MissingExtra: without lemminflect (pip install 'halluscope[chair]').
+    """
+    check_texts(predictions, references, image_ids)
+    vocabularies.load("coco").presence(references)
+    resampling = Bootstrap(bootstrap, seed, level)
+    listed = synonym_lists.load(synonyms, allow_other_synonyms)
+    captions = [mentions.read(text, listed.class_of) for text in predictions]
+    present = [frozenset(names) for names in references]
+    counts = Counts.of([_count(*row) for row in zip(captions, present, strict=True)])
+    result: dict[str, Any] = {name: float(value[0]) for name, value in scoring.score(counts).items()}
+    result |= {
+        "images": len(captions),
+        "signature": signature(
+            "chair",
+            vocabulary="coco",
+            images=len(captions),
+            synonyms=listed.name,
+            lemmas=lemmas.version(),
+            interval=resampling,
+        ),
+    }
+    if bootstrap:
+        result["interval"] = resampling.intervals(
+            len(captions), lambda weights: scoring.score(counts, weights)
+        )
+    if per_image:
+        result["per_image"] = [_details(*row) for row in zip(captions, present, strict=True)]
+    return result
+
+
+def _count(caption: Caption, present: frozenset[str]) -> Row:
+    return Row(
+        mentions=len(caption.mentions),
+        hallucinated=sum(name not in present for name in caption.objects),
+        found=len(present.intersection(caption.objects)),
+        present=len(present),
+        words=len(caption.words),
+    )
+
+
+def _details(caption: Caption, present: frozenset[str]) -> dict[str, Any]:
+    """What a caption mentions, as [word, class]; what of it is not in the image; and the classes it leaves out."""
+    said = [list(mention) for mention in caption.mentions]
+    return {
+        "mentions": said,
+        "hallucinated": [[word, name] for word, name in said if name not in present],
+        "missed": sorted(present - set(caption.objects)),
+    }

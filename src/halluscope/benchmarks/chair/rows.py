@@ -1,0 +1,47 @@
+"""CHAIR's rows: an image and the objects in it, from a presence dataset, or from annotations and captions together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from halluscope.benchmarks.chair import synonyms as synonym_lists
+from halluscope.benchmarks.chair.ground_truth import ground_truth
+from halluscope.reading import presence
+from halluscope.reading.presence import ImageObjects, read_all
+
+__all__ = ["ImageObjects", "inputs", "load", "read_all"]
+
+
+def load(
+    sources: Sequence[str],
+    *,
+    captions: str | None = None,
+    synonyms: str | None = None,
+    allow_other_synonyms: bool = False,
+) -> list[ImageObjects]:
+    """Read the objects of images.
+
+    Args:
+        sources: presence datasets, or COCO's instances_*.json with `captions`.
+        captions: COCO's captions_*.json, about the same images: an object counts as present if either names it.
+        synonyms: the synonym list's file, which says what the words of captions stand for.
+        allow_other_synonyms: accept a list with another checksum.
+
+    Raises:
+        ValueError: for a file or dataset of another form.
+        FileNotFoundError: if a file does not exist.
+    """
+    if captions is None:
+        return presence.load(sources)
+    if len(sources) != 1:
+        raise ValueError(f"captions go with one file of instances; there are {len(sources)} datasets.")
+    listed = synonym_lists.load(synonyms, allow_other_synonyms)
+    found = ground_truth(sources[0], captions, listed)
+    return [ImageObjects(image_id, names) for image_id, names in found.items()]
+
+
+def inputs(images: Sequence[ImageObjects]) -> dict[str, Any]:
+    """What the metric takes of the rows."""
+    return {
+        "references": [image.objects for image in images],
+        "image_ids": [image.image_id for image in images],
+    }

@@ -1,0 +1,72 @@
+"""HallusionBench: language hallucination and visual illusion, told apart by control pairs (Guan et al., CVPR 2024)."""
+
+from halluscope.judging.graders import grading
+from halluscope.options import Option
+from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Judges
+
+BENCHMARK = Benchmark(
+    name="hallusionbench",
+    title="HallusionBench",
+    about="control pairs of yes/no questions",
+    description="""
+HallusionBench asks yes/no questions about original and edited images, and the same ones without an image. Judged
+answers become accuracies of questions, control pairs and figures, a yes/no bias, a consistency test, and a diagnosis:
+does the model fail because it follows what it knows (language hallucination), or because it sees wrongly (visual
+illusion)?
+""",
+    principal="aAcc",
+    scores={
+        **dict.fromkeys(("aAcc", "qAcc", "fAcc", "easy_aAcc", "hard_aAcc"), HIGHER),
+        "pct_diff": None,
+        "fp_ratio": None,
+        "correct": HIGHER,
+        "inconsistent": LOWER,
+        "wrong": LOWER,
+        "language_hallucination": None,
+        "visual_illusion": None,
+        "mixed": None,
+        "unread": LOWER,
+    },
+    others={
+        "uncertain": None,
+        "overall": HIGHER,
+        **dict.fromkeys(("questions", "pairs", "figures", "sets")),
+    },
+    citation="""
+@inproceedings{guan2024hallusionbench,
+  title={{HallusionBench}: An Advanced Diagnostic Suite for Entangled Language Hallucination
+         and Visual Illusion in Large Vision-Language Models},
+  author={Guan, Tianrui and Liu, Fuxiao and Wu, Xiyang and Xian, Ruiqi and Li, Zongxia and Liu, Xiaoyu and Wang, Xijun
+          and Chen, Lichang and Huang, Furong and Yacoob, Yaser and Manocha, Dinesh and Zhou, Tianyi},
+  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition (CVPR)},
+  pages={14375--14385},
+  year={2024}
+}
+""",
+    links=("https://arxiv.org/abs/2310.14566", "https://github.com/tianyi-lab/HallusionBench"),
+    licence="Questions and images: BSD-3-Clause.",
+    datasets=(
+        Dataset(
+            "hallusionbench",
+            id=("category", "subcategory", "set_id", "figure_id", "question_id"),
+            columns=("visual_input", "question", "gt_answer", "figure"),
+            image_key="figure",
+            file="filename",
+            harness={"protocol": "lmms-eval"},
+        ),
+    ),
+    target="gt_answer",
+    judges=Judges("verdicts", default="rules", rules=("rules", "vlmevalkit")),
+    options=(
+        *grading.OPTIONS,
+        Option(
+            "protocol",
+            "whose way to count (default: official)",
+            choices=("official", "lmms-eval", "vlmevalkit"),
+        ),
+        Option(
+            "bias", "a yes is read from answers, or inferred from verdicts", choices=("answers", "official")
+        ),
+    ),
+    given=("correctness", "same"),
+)

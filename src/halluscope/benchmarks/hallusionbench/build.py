@@ -1,0 +1,203 @@
+"""Builds hallusionbench: 1,129 yes/no questions in control pairs about original, edited and no images.
+
+A row holds a question, its right answer, its image, and the keys of its pair and figure.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from datasets import Features, Image, Value
+from tqdm import tqdm
+
+from halluscope.benchmarks.hallusionbench.rows import DEPENDENT, ROLES, SUPPLEMENT, VisualQuestion, read_all
+from halluscope.building import images, output
+from halluscope.building.command import Builder
+from halluscope.building.fetch import fetch
+from halluscope.building.parquet import Table
+from halluscope.building.spec import Spec, load
+from halluscope.errors import BuildError
+from halluscope.reading.files import Readable
+
+Row = tuple[VisualQuestion, Mapping[str, Any]]
+"""A question, and upstream's row of it."""
+
+
+def read(file: Readable) -> list[Row]:
+    """Read HallusionBench.json, in its order.
+
+    Raises:
+        BuildError: for a file of another form, a broken row, or a question that comes twice.
+    """
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BuildError(f"{file} is not JSON, or is cut off: {error}.") from error
+    if not isinstance(rows, list) or not rows:
+        raise BuildError(
+            f"{file} holds {str(rows)[:80]!r}; expected a list of questions: HallusionBench.json."
+        )
+    try:
+        questions = read_all(rows, str(file))
+    except ValueError as error:
+        raise BuildError(str(error)) from error
+    for question in questions:
+        if not question.question:
+            raise BuildError(f"{file}: the question {question.id} has no text.")
+    return list(zip(questions, rows, strict=True))
+
+
+def counts(rows: Sequence[Row]) -> dict[str, Any]:
+    """What stats.json says of the rows: Figure 2 of the paper."""
+    questions = [question for question, _ in rows]
+    category = Counter(question.category for question in questions)
+    role = Counter(question.role for question in questions)
+    cell = Counter((question.group, question.role) for question in questions)
+    return {
+        "questions": len(questions),
+        "visual_dependent": category[DEPENDENT],
+        "visual_supplement": category[SUPPLEMENT],
+        **{name: role[name] for name in ROLES},
+        "pairs": len({question.pair for question in questions}),
+        "figures": len({question.figure for question in questions} - {None}),
+        "answers_yes": sum(question.yes for question in questions),
+        "questions_per_subcategory": {
+            group: {name: cell[group, name] for name in ROLES}
+            for group in sorted({question.group for question in questions})
+        },
+    }
+
+
+def check_images(rows: Sequence[Row], folder: Readable, only_present: bool = False) -> None:
+    """Decode the image of every figure; with `only_present` one may be missing, but not all of them.
+
+    Raises:
+        BuildError: for an image that is missing or cannot be decoded.
+    """
+    names = sorted({name for question, _ in rows if (name := file_name(question))})
+    # Only the whole path tells 0_0.png of one subcategory from that of another.
+    absent = [name for name in names if not (folder / name).is_file()]
+    if absent and (not only_present or len(absent) == len(names)):
+        raise BuildError(
+            f"{len(absent):,} of the {len(names):,} images are not in {folder}: {', '.join(absent[:5])}. "
+            "Name the folder hallusion_bench, which holds VD and VS, or its zip."
+        )
+    images.check([name for name in names if name not in absent], folder)
+
+
+def file_name(question: VisualQuestion) -> str | None:
+    """The image's file in the folder hallusion_bench, such as "VD/ocr/3_1.png"."""
+    return None if question.figure is None else f"{question.figure}.png"
+
+
+def table(rows: Sequence[Row], split: str, folder: Readable | None) -> Table:
+    """The rows to write, with images when there is a folder to read them from."""
+    columns = {
+        "category": Value("string"),
+        "subcategory": Value("string"),
+        "visual_input": Value("int64"),
+        "set_id": Value("int64"),
+        "figure_id": Value("int64"),
+        "question_id": Value("int64"),
+        "question": Value("string"),
+        "gt_answer": Value("string"),
+        "gt_answer_details": Value("string"),
+        "sample_note": Value("string"),
+        "filename": Value("string"),
+        "image": Image(),
+        "pair": Value("string"),
+        "figure": Value("string"),
+        "role": Value("string"),
+    }
+    if folder is None:
+        del columns["image"]
+    return Table(Features(columns), _rows(rows, folder), split)
+
+
+def _rows(rows: Sequence[Row], folder: Readable | None) -> Iterator[dict[str, Any]]:
+    for question, upstream in tqdm(rows, desc="writing", unit="question", disable=None):
+        name = file_name(question)
+        row = {
+            "category": question.category,
+            "subcategory": question.subcategory,
+            "visual_input": question.visual_input,
+            "set_id": question.set_id,
+            "figure_id": question.figure_id,
+            "question_id": question.question_id,
+            "question": question.question,
+            "gt_answer": "yes" if question.yes else "no",
+            "gt_answer_details": question.details,
+            "sample_note": upstream.get("sample_note"),
+            "filename": name,
+            "pair": question.pair,
+            "figure": question.figure,
+            "role": question.role,
+        }
+        if folder is not None:
+            there = name is not None and (folder / name).is_file()
+            row["image"] = {"bytes": images.read(str(name), folder), "path": name} if there else None
+        yield row
+
+
+def build(
+    source: Path | None = None,
+    images: Path | None = None,
+    out: Path | None = None,
+    *,
+    with_images: bool = True,
+    only_images_present: bool = False,
+    subset: bool = False,
+    force: bool = False,
+    cache: Path | None = None,
+    spec: Spec | None = None,
+) -> Path:
+    """Build the dataset. Everything is checked before anything is written.
+
+    Args:
+        source: HallusionBench.json, or a folder that holds it (default: download).
+        images: the folder hallusion_bench, a folder that holds it, or its zip (default: no column `image`).
+        out: the folder to build (default: datasets/hallusionbench).
+        with_images: False leaves the column `image` out.
+        only_images_present: `image` is null where the file is not there.
+        subset: accept files and counts that are not the published ones.
+        force: replace an existing build.
+        cache: the folder that keeps downloads (default: the user's cache).
+        spec: the dataset's facts (default: datasets/hallusionbench/spec.toml).
+
+    Returns:
+        The dataset's folder.
+
+    Raises:
+        BuildError: when a source is missing, broken or not the published one; when `out` is taken.
+    """
+    spec = spec or load("hallusionbench")
+    out = output.target(spec.name, out, force)
+    sources = {"questions": fetch(spec.sources["questions"], "--source", source, cache, subset)}
+    rows = read(sources["questions"].path)
+    numbers = counts(rows)
+    complete = spec.matches(numbers, subset)
+    folder = None
+    if with_images and images is not None:
+        sources["images"] = fetch(spec.sources["images"], "--images", images, cache, subset)
+        folder = sources["images"].path
+        check_images(rows, folder, only_images_present)
+    return output.write(spec, [table(rows, spec.split, folder)], numbers, sources, complete, out)
+
+
+BUILDER = Builder(
+    name="hallusionbench",
+    about="""Builds hallusionbench: 1,129 yes/no questions in control pairs about original, edited and no images.
+
+    halluscope build hallusionbench --images hallusion_bench.zip    # downloads the questions, 0.4 MB
+    halluscope build hallusionbench --source HallusionBench.json --images hallusion_bench
+    halluscope build hallusionbench --no-images
+
+The authors' README links to hallusion_bench.zip on Google Drive; get it there. Without --images the column `image` is
+left out.
+""",
+    source="HallusionBench.json, or a folder that holds it (default: download)",
+    images="the folder hallusion_bench, or its zip (default: no column `image`)",
+    build=build,
+)

@@ -1,0 +1,446 @@
+"""HallusionBench: language hallucination and visual illusion, told apart by control pairs (Guan et al., CVPR 2024).
+
+Each answer is judged correct, incorrect or uncertain; where the diagnosis needs it, also whether it agrees with the
+answer to the control question, the same question about the original image or about none. Verdicts become scores of
+questions, pairs and figures.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from halluscope import options
+from halluscope.benchmarks.hallusionbench import prompts, scoring
+from halluscope.benchmarks.hallusionbench.rows import (
+    OFFICIAL,
+    Counting,
+    VisualQuestion,
+    describe,
+    known_protocol,
+    read_all,
+    wanted,
+)
+from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, INCORRECT, UNCERTAIN, Layout
+from halluscope.inputs import check_texts, warn_of_a_part
+from halluscope.judging.graders import rules
+from halluscope.judging.graders.grading import GIVEN, Grading
+from halluscope.judging.votes import NO, YES
+from halluscope.responses import parsers
+from halluscope.signature import signature
+from halluscope.stats import tallies as tallying
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.tallies import Ints, Tally
+
+RULES = "rules"
+"""The judge unless another is named: it reads yes, no and uncertain by rules."""
+
+UNREAD = -1
+HEADLINE = ("aAcc", "qAcc", "fAcc")
+
+
+BIAS = ("answers", "official")
+
+
+def compute(
+    predictions: Sequence[str],
+    references: Sequence[Any],
+    *,
+    correctness: ArrayLike | str | None = None,
+    same: ArrayLike | str | None = None,
+    protocol: str = OFFICIAL,
+    bias: str | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+    level: float = 0.95,
+    per_question: bool = False,
+    **judging: Any,
+) -> dict[str, Any]:
+    """Score an LVLM's answers to HallusionBench's questions.
+
+    Args:
+        predictions: the LVLM's raw texts, one a question.
+        references: the dataset's rows without images, in the same order; upstream's own rows serve as well.
+        correctness: 0 incorrect, 1 correct, 2 uncertain, one a row; when given, nothing judges it.
+        same: 1 if the answer agrees with the control question's, else 0, one a row; when given, nothing judges it.
+        protocol: "official" (all questions), "lmms-eval" or "vlmevalkit" (only those with a visual).
+        bias: what counts as a yes in `pct_diff` and `fp_ratio`: "answers" is equations 6 and 7 over the answers that
+            could be read; "official" infers it from the verdicts, as the authors' script does. By default "answers"
+            where rules judge correctness, else "official".
+        bootstrap: how many resamples of the sets an interval is made of; 0 for none. Questions of a set depend on
+            each other.
+        seed: of the bootstrap.
+        level: of the interval, in (0, 1).
+        per_question: also give, for each question, its verdicts and what the answer failed of (first repeat).
+        judging: who gives verdicts, and how it is asked: judge ("rules", the default, or "vlmevalkit", that harness'
+            way to read yes and no without its judge, need no model), repeats (section 4.1: three; the scores are
+            means), max_failed, max_tokens, device, store, progress; see `halluscope.judging.graders.grading.Grading`.
+
+    Returns:
+        `aAcc` (equation 3), `qAcc` (5), `fAcc` (4), `easy_aAcc` and `hard_aAcc` (the share of pairs all of whose
+        questions about no or an original image, or about an edited one, are right), `correct`, `inconsistent` and
+        `wrong` (shares of the figures, section 4.3.2), `language_hallucination`, `visual_illusion` and `mixed` (shares
+        of the failed answers, Figure 3), and `aAcc/<category>/<subcategory>`, fractions in [0, 1]; `pct_diff`
+        (equation 6) in [-1, 1]; `fp_ratio` (equation 7) in [0, 1].
+        A share of nothing is NaN: of a perfect model the `fp_ratio` and the diagnosis; without the questions that have
+        no visual ("lmms-eval", "vlmevalkit") the diagnosis. With "vlmevalkit" also `overall`.
+        `unread`, the share of answers or verdicts that could not be read (they count as uncertain), and `uncertain`,
+        the share of the others that are uncertain, None for given verdicts; `questions`, `pairs`, `figures`, `sets`;
+        `signature`; `interval` with a bootstrap, and with repeats `spread`, each figure's least and greatest value.
+
+    Raises:
+        ValueError: for any bad input, before a model is asked.
+    """
+    check_texts(predictions, references)
+    questions = read_all(references)
+    resampling = Bootstrap(bootstrap, seed, level)
+    grading = options.build(Grading, judging, "hallusionbench", judge=RULES)
+    counting = known_protocol(protocol)
+    given = _codes(correctness, "correctness", (0, 1, 2), len(questions))
+    agreed = _codes(same, "same", (0, 1), len(questions))
+    kept = _counted(questions, protocol)
+    questions, predictions = [questions[row] for row in kept], [predictions[row] for row in kept]
+    given, agreed = (None if codes is None else codes[kept] for codes in (given, agreed))
+    layout = Layout.of(questions)
+    if not counting.visual_only:
+        _check_controls(questions, layout)
+    warn_of_a_part(len(questions), counting.questions)
+    bias = bias or ("answers" if given is None and grading.named(READERS) else "official")
+    if bias not in BIAS:
+        raise ValueError(f"bias is {bias!r:.80}; expected {' or '.join(map(repr, BIAS))}.")
+    needs_judge = given is None or (agreed is None and not counting.visual_only)
+    if needs_judge and not grading.named(READERS):
+        _check_worded(questions)
+    judge = _judge_of(grading) if needs_judge else None
+    if not needs_judge:
+        grading.check_once("the verdicts are given and nothing is judged")
+    verdicts = _judge(judge, questions, predictions, layout, given, agreed, not counting.visual_only)
+    reader = READERS[grading.judge if grading.named(READERS) else RULES]
+    tallies = _tallies(layout, verdicts, reader if bias == "answers" else None, questions, predictions)
+
+    result: dict[str, Any] = tallying.figures(tallies)
+    if counting.mean:
+        result["overall"] = float(np.mean([result[name] for name in HEADLINE]))
+    judge_key = judge.key if judge else GIVEN
+    result |= {
+        "unread": verdicts.unread,
+        "uncertain": verdicts.uncertain,
+        "questions": len(questions),
+        "pairs": len(np.unique(layout.pair)),
+        "figures": len(np.unique(layout.figure[~layout.no_visual])),
+        "sets": layout.sets,
+        "signature": signature(
+            "hallusionbench",
+            protocol=protocol,
+            questions=len(questions),
+            correctness=judge_key if given is None else GIVEN,
+            same=_same_key(counting, agreed, judge_key),
+            repeats=len(tallies),
+            bias=["answers", reader.key] if bias == "answers" else bias,
+            interval=resampling,
+        ),
+    }
+    if bootstrap:
+        result["interval"] = resampling.intervals(layout.sets, partial(tallying.score, tallies))
+    if len(tallies) > 1:
+        result["spread"] = tallying.spread(tallies)
+    if per_question:
+        result["per_question"] = _of_each_question(questions, layout, verdicts)
+    return result
+
+
+def chance(references: Sequence[Any], protocol: str = OFFICIAL) -> dict[str, float]:
+    """The expected scores of a model that tosses a coin for yes or no.
+
+    Table 2's "Random Chance" is one such run, as GPT-4 judged it.
+    """
+    questions = read_all(references)
+    return scoring.chance(Layout.of([questions[row] for row in _counted(questions, protocol)]))
+
+
+# Who judges.
+
+
+@dataclass(frozen=True)
+class _Verdicts:
+    """Verdicts [repeats, rows], unread ones made uncertain or different, and shares of what was judged."""
+
+    correctness: Ints
+    same: Ints | None
+    unread: float | None
+    uncertain: float | None
+
+
+class _Judging(Protocol):
+    """Gives verdicts [repeats, rows], `UNREAD` where there is none."""
+
+    @property
+    def key(self) -> Any:
+        """What stands in a signature."""
+
+    def correctness(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> Ints:
+        """0, 1 or 2."""
+
+    def same(
+        self, questions: Sequence[VisualQuestion], controls: Sequence[str], texts: Sequence[str]
+    ) -> Ints:
+        """1 if the answers to a question about two figures agree, else 0."""
+
+
+class _Reader:
+    """Reads yes, no or uncertain, and compares that with what is right."""
+
+    def __init__(self, key: str, read: Callable[[str, str], str | None]) -> None:
+        self._key, self._read = key, read
+
+    @property
+    def key(self) -> str:
+        """Names its rules and their version."""
+        return self._key
+
+    def read(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> list[str | None]:
+        return [self._read(text, question.question) for question, text in zip(questions, texts, strict=True)]
+
+    def correctness(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> Ints:
+        codes = {None: UNREAD, rules.UNCERTAIN: UNCERTAIN}
+        answers = zip(questions, self.read(questions, texts), strict=True)
+        return np.array(
+            [[codes.get(answer, int(question.yes == (answer == rules.YES))) for question, answer in answers]]
+        )
+
+    def same(
+        self, questions: Sequence[VisualQuestion], controls: Sequence[str], texts: Sequence[str]
+    ) -> Ints:
+        pairs = zip(self.read(questions, controls), self.read(questions, texts), strict=True)
+        return np.array([[UNREAD if None in pair else int(pair[0] == pair[1]) for pair in pairs]])
+
+
+def _read_vlmevalkit(text: str, _: str) -> str | None:
+    return {YES: rules.YES, NO: rules.NO}.get(parsers.vlmevalkit(text))
+
+
+READERS = {
+    RULES: _Reader(rules.KEY, lambda text, question: rules.read(text, question).answer),
+    "vlmevalkit": _Reader("vlmevalkit", _read_vlmevalkit),
+}
+
+
+class _LanguageModel:
+    """Asks a language model, with the prompts of `hallusionbench_prompts`."""
+
+    def __init__(self, grading: Grading) -> None:
+        self._grading = grading
+
+    @property
+    def key(self) -> list[str]:
+        """The judge's, which its first reply may change, and the prompts'."""
+        return [self._grading.chat.key, prompts.KEY]
+
+    def correctness(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> Ints:
+        asked = [
+            {
+                "question": question.question,
+                "reference": question.details or _word(question.yes),
+                "answer": text,
+            }
+            for question, text in zip(questions, texts, strict=True)
+        ]
+        codes = {"incorrect": INCORRECT, "correct": CORRECT, "unclear": UNCERTAIN}
+        return _coded(self._grading.verdicts(prompts.CORRECTNESS, asked, prompts.read_correctness), codes)
+
+    def same(
+        self, questions: Sequence[VisualQuestion], controls: Sequence[str], texts: Sequence[str]
+    ) -> Ints:
+        asked = [
+            {"question": question.question, "control": control, "answer": text}
+            for question, control, text in zip(questions, controls, texts, strict=True)
+        ]
+        return _coded(
+            self._grading.verdicts(prompts.SAME, asked, prompts.read_same), {"same": 1, "different": 0}
+        )
+
+
+def _coded(words: Sequence[Sequence[str | None]], codes: Mapping[str, int]) -> Ints:
+    return np.array([[UNREAD if word is None else codes[word] for word in row] for row in words])
+
+
+def _judge_of(grading: Grading) -> _Judging:
+    """Who judges; a language model is looked for now, before any answer is read."""
+    if grading.named(READERS):
+        grading.check_once(f"{grading.judge!r} gives the same verdicts each time")
+        return READERS[grading.judge]
+    grading.prepare()
+    return _LanguageModel(grading)
+
+
+def _judge(
+    judging: _Judging | None,
+    questions: Sequence[VisualQuestion],
+    texts: Sequence[str],
+    layout: Layout,
+    given: Ints | None,
+    agreed: Ints | None,
+    diagnosed: bool,
+) -> _Verdicts:
+    """Judge what is not given; whether answers agree only where the diagnosis needs it, if there is one."""
+    judged = given[np.newaxis] if given is not None else _of(judging).correctness(questions, texts)
+    replied = judged.ravel() if given is None else np.array([], dtype=np.int64)
+    correctness = np.where(judged == UNREAD, UNCERTAIN, judged)
+    same = None
+    if diagnosed and agreed is not None:
+        same = np.broadcast_to(agreed, correctness.shape)
+    elif diagnosed:
+        same, asked = _agreement(_of(judging), questions, texts, layout, correctness)
+        correctness = np.broadcast_to(correctness, same.shape)
+        replied = np.concatenate([replied, asked])
+    return _Verdicts(
+        correctness,
+        same,
+        unread=None if judging is None else float((replied == UNREAD).sum() / max(1, len(replied))),
+        uncertain=None if given is not None else float((judged == UNCERTAIN).mean()),
+    )
+
+
+def _agreement(
+    judging: _Judging,
+    questions: Sequence[VisualQuestion],
+    texts: Sequence[str],
+    layout: Layout,
+    correctness: Ints,
+) -> tuple[Ints, Ints]:
+    """Whether answers agree with their controls' [repeats, rows], 0 where that moves nothing; and what was asked."""
+    needed = np.array([scoring.needs_same(layout, row) for row in correctness])
+    rows = np.flatnonzero(needed.any(axis=0)).tolist()
+    if not rows:
+        return np.zeros_like(correctness), np.array([], dtype=np.int64)
+    controls = [texts[int(layout.control[row])] for row in rows]
+    found = judging.same([questions[row] for row in rows], controls, [texts[row] for row in rows])
+    same = np.zeros((max(len(correctness), len(found)), len(questions)), dtype=np.int64)
+    same[:, rows] = found == 1
+    return same, found[np.broadcast_to(needed[:, rows], found.shape)]
+
+
+def _of(judging: _Judging | None) -> _Judging:
+    assert judging is not None, "compute makes one unless all verdicts are given"
+    return judging
+
+
+# What comes of it.
+
+
+def _tallies(
+    layout: Layout,
+    verdicts: _Verdicts,
+    reader: _Reader | None,
+    questions: Sequence[VisualQuestion],
+    texts: Sequence[str],
+) -> list[Tally]:
+    """A tally a repeat; a reader tells yes from no where the verdicts shall not."""
+    said = None if reader is None else reader.read(questions, texts)
+    yes = None if said is None else np.array([answer == rules.YES for answer in said])
+    read = None if said is None else np.array([answer is not None for answer in said])
+    return [
+        scoring.tally(
+            layout,
+            correctness,
+            None if verdicts.same is None else verdicts.same[repeat] == 1,
+            scoring.said_yes_officially(layout, correctness) if yes is None else yes,
+            read,
+        )
+        for repeat, correctness in enumerate(verdicts.correctness)
+    ]
+
+
+def _of_each_question(
+    questions: Sequence[VisualQuestion], layout: Layout, verdicts: _Verdicts
+) -> list[dict[str, Any]]:
+    correctness = verdicts.correctness[0]
+    same = None if verdicts.same is None else verdicts.same[0] == 1
+    right = scoring.right(layout, correctness)
+    failure = [0] * len(questions) if same is None else scoring.diagnose(layout, correctness, same)
+    return [
+        {
+            "question": describe(question.id),
+            "correctness": int(correctness[row]),
+            "right": bool(right[row]),
+            "failure": FAILURES[failure[row]] or None,
+        }
+        for row, question in enumerate(questions)
+    ]
+
+
+# What is checked.
+
+
+def _counted(questions: Sequence[VisualQuestion], protocol: str) -> list[int]:
+    """The rows that a protocol counts."""
+    kept = [row for row, one in enumerate(questions) if wanted(one, protocol=protocol)]
+    if not kept:
+        raise ValueError(f"No question has a visual; the protocol {protocol!r} counts no other.")
+    return kept
+
+
+def _codes(values: Any, name: str, allowed: tuple[int, ...], rows: int) -> Ints | None:
+    """Given verdicts as numbers; digits may be text, in a list or in one string."""
+    if values is None:
+        return None
+    try:
+        listed = list(values)
+    except TypeError as error:
+        raise ValueError(
+            f"{name} is {values!r:.80}; expected a list, one of {', '.join(map(str, allowed))} a row."
+        ) from error
+    if len(listed) != rows:
+        raise ValueError(
+            f"There are {len(listed)} values of {name} and {rows} questions; expected one of each a row."
+        )
+    known: dict[Any, int] = {key: code for code in allowed for key in (code, str(code))}
+    codes = []
+    for row, value in enumerate(listed):
+        plain = _number(value)
+        if not isinstance(plain, int | float | str) or plain not in known:
+            raise ValueError(f"{name}[{row}] is {value!r:.80}; expected {', '.join(map(str, allowed))}.")
+        codes.append(known[plain])
+    return np.array(codes, dtype=np.int64)
+
+
+def _number(value: Any) -> Any:
+    """A plain number of an array's or a tensor's element; anything else as it is."""
+    try:
+        return value.item()
+    except (AttributeError, RuntimeError, TypeError, ValueError):
+        return value
+
+
+def _check_worded(questions: Sequence[VisualQuestion]) -> None:
+    """Check that a language model can be told what was asked."""
+    without = [row for row, question in enumerate(questions) if not question.question.strip()]
+    if without:
+        raise ValueError(
+            f"{describe(questions[without[0]].id)} has no text in 'question', as {len(without)} of the rows; a "
+            "language model is asked with it. Pass the dataset's whole rows, or judge by 'rules'."
+        )
+
+
+def _check_controls(questions: Sequence[VisualQuestion], layout: Layout) -> None:
+    missing = np.flatnonzero(layout.control == scoring.NO_CONTROL)
+    if len(missing):
+        question = questions[missing[0]]
+        raise ValueError(
+            f"references[{missing[0]}] is the question {describe(question.id)}, but its control question (figure 0) is "
+            f"not there, as for {len(missing)} rows in all; expected whole control pairs. Score all rows of the "
+            "dataset, or leave out the questions without a visual by protocol='lmms-eval' or 'vlmevalkit'."
+        )
+
+
+def _same_key(counting: Counting, agreed: Ints | None, judge_key: Any) -> Any:
+    if counting.visual_only:
+        return "no"
+    return judge_key if agreed is None else GIVEN
+
+
+def _word(yes: bool) -> str:
+    return "Yes." if yes else "No."

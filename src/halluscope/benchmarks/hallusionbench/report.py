@@ -1,0 +1,83 @@
+"""HallusionBench's results as text: Tables 2 and 3, each group of questions, and what a reader has to know."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from halluscope.benchmarks.hallusionbench import metric
+from halluscope.benchmarks.hallusionbench.rows import OFFICIAL
+from halluscope.reporting.tables import Named, group_table, interval, percent, ranked, table
+
+ACCURACY = {"qAcc": "qAcc", "fAcc": "fAcc", "easy_aAcc": "easy", "hard_aAcc": "hard", "aAcc": "aAcc"}
+"""The columns of Table 2, and how they are headed here."""
+
+ANALYSIS = {
+    "pct_diff": "pct. diff",
+    "fp_ratio": "FP ratio",
+    "correct": "correct",
+    "inconsistent": "inconsistent",
+    "wrong": "wrong",
+    "language_hallucination": "language",
+    "visual_illusion": "visual",
+    "mixed": "mixed",
+}
+"""The columns of Table 3, and how they are headed here."""
+
+PLAIN = ("pct_diff", "fp_ratio")
+"""What the paper does not print in percent."""
+
+
+def report(
+    results: Named,
+    shown: Named,
+    style: str,
+    *,
+    rows: Sequence[Any],
+    source: str = "",
+    protocol: str = OFFICIAL,
+    **_: Any,
+) -> str:
+    """Tables like the paper's, best aAcc first, and what a reader of the numbers has to know.
+
+    Args:
+        results: of the responses that were scored.
+        shown: the same, and published ones if they were asked for.
+        style: of the tables.
+        rows: the questions that were answered; they tell what a coin would score.
+        source: of what is published; "" if nothing is shown.
+        protocol: whose way to count.
+    """
+    chance = ("random chance, expected", metric.chance(rows, protocol))
+    best = ranked([*shown, chance], "aAcc")
+    lines = [
+        table(best, ACCURACY, style, "answers"),
+        "",
+        table(best, ANALYSIS, style, "answers", PLAIN),
+        "",
+        group_table(results, "aAcc", style),
+    ]
+    if source:
+        lines += [
+            "",
+            f"With square brackets: as published, of all 1,129 questions, and who judged. {source}.",
+        ]
+    for name, result in results:
+        lines += [f"\n{name}", *(f"  {line}" for line in remarks(result))]
+    return "\n".join(lines)
+
+
+def remarks(result: Mapping[str, Any]) -> list[str]:
+    """What a reader of the numbers has to know: what could not be read, intervals, and the signature."""
+    lines = [f"{result['questions']:,} questions, {result['pairs']:,} pairs, {result['figures']:,} figures"]
+    if "overall" in result:
+        lines.append(f"mean of aAcc, qAcc and fAcc: {percent(result['overall'])} %")
+    if result["unread"]:
+        lines.append(f"could not be read: {percent(result['unread'])} % (counted as uncertain)")
+    if result["uncertain"]:
+        lines.append(f"uncertain: {percent(result['uncertain'])} % (right where there is no image)")
+    for key, text in (("interval", "interval over sets"), ("spread", "least and greatest of the repeats")):
+        if key in result:
+            shown = (
+                f"{name} {interval(ends)}" for name, ends in result[key].items() if name in metric.HEADLINE
+            )
+            lines.append(f"{text}: {', '.join(shown)}")
+    return [*lines, f"signature: {result['signature']}"]

@@ -1,0 +1,250 @@
+"""HallusionBench's questions: what each is about, and which of them belong together (section 3.2, equation 1).
+
+A control pair is one question about several figures: about the original image and edited ones, or, for a visual
+supplement (VS), also without any image. Its control question is the one with figure_id 0. Keys hold category and
+subcategory: `ocr` is in both categories.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from halluscope.reading.rows import columns_of, read_rows
+
+NO_VISUAL, ORIGINAL, EDITED = 0, 1, 2
+ROLES = ("no_visual", "original", "edited")
+"""What a question is asked about, by its `visual_input`."""
+
+DEPENDENT, SUPPLEMENT = "VD", "VS"
+ID = ("category", "subcategory", "set_id", "figure_id", "question_id")
+Id = tuple[str, str, int, int, int]
+
+_ANSWERS = {"yes": True, "no": False, "1": True, "0": False}
+
+
+@dataclass(frozen=True)
+class VisualQuestion:
+    """A question of HallusionBench.
+
+    Attributes:
+        category: "VD" (visual dependent) or "VS" (visual supplement).
+        subcategory: such as "chart".
+        set_id: what figures and questions of one root share; unique in its subcategory.
+        figure_id: 0 for the control.
+        question_id: of the question in its set.
+        visual_input: 0 no visual, 1 original image, 2 edited image.
+        yes: whether yes is right.
+        question: its text.
+        details: the right answer in words.
+    """
+
+    category: str
+    subcategory: str
+    set_id: int
+    figure_id: int
+    question_id: int
+    visual_input: int
+    yes: bool
+    question: str = ""
+    details: str = ""
+
+    @property
+    def id(self) -> Id:
+        """What finds it."""
+        return self.category, self.subcategory, self.set_id, self.figure_id, self.question_id
+
+    @property
+    def group(self) -> str:
+        """Its category and subcategory, such as "VD/ocr"."""
+        return f"{self.category}/{self.subcategory}"
+
+    @property
+    def set(self) -> str:
+        """Its set, such as "VD/ocr/3"; questions of a set depend on each other."""
+        return f"{self.group}/{self.set_id}"
+
+    @property
+    def pair(self) -> str:
+        """Its control pair, such as "VD/ocr/3/q1"."""
+        return f"{self.set}/q{self.question_id}"
+
+    @property
+    def figure(self) -> str | None:
+        """Its figure, such as "VD/ocr/3_1"; None without a visual."""
+        return None if self.visual_input == NO_VISUAL else f"{self.set}_{self.figure_id}"
+
+    @property
+    def role(self) -> str:
+        """What it is asked about: no_visual, original or edited."""
+        return ROLES[self.visual_input]
+
+    @property
+    def row(self) -> dict[str, str | int]:
+        """The dataset's row of it, as far as the metric needs it."""
+        return {
+            **dict(zip(ID, self.id, strict=True)),
+            "visual_input": self.visual_input,
+            "question": self.question,
+            "gt_answer": "yes" if self.yes else "no",
+            "gt_answer_details": self.details,
+        }
+
+
+COLUMNS = (*ID, "visual_input", "question", "gt_answer", "gt_answer_details")
+"""The dataset's columns, as far as the metric needs them."""
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How a harness counts.
+
+    Attributes:
+        visual_only: questions without a visual are left out: 951 of the 1,129.
+        mean: the mean of aAcc, qAcc and fAcc is given too, as `overall`.
+    """
+
+    visual_only: bool = False
+    mean: bool = False
+
+    @property
+    def questions(self) -> int:
+        """How many of the benchmark's questions are counted."""
+        return 951 if self.visual_only else 1129
+
+
+OFFICIAL = "official"
+PROTOCOLS = {
+    OFFICIAL: Counting(),
+    "lmms-eval": Counting(visual_only=True),
+    "vlmevalkit": Counting(visual_only=True, mean=True),
+}
+
+
+def load(sources: Sequence[str]) -> list[VisualQuestion]:
+    """Read the dataset: built folders, Hub ids, or HallusionBench.json.
+
+    Raises:
+        ValueError: for a file or dataset of another form, or a question that comes twice.
+        FileNotFoundError: if a file does not exist.
+    """
+    rows = [row for source in sources for row in _rows(source)]
+    return read_all(rows, ", ".join(sources))
+
+
+def wanted(question: VisualQuestion, *, protocol: str = OFFICIAL) -> bool:
+    """Whether a protocol counts a question."""
+    return not known_protocol(protocol).visual_only or question.visual_input != NO_VISUAL
+
+
+def known_protocol(protocol: Any) -> Counting:
+    """How a protocol counts.
+
+    Raises:
+        ValueError: for an unknown one.
+    """
+    if not isinstance(protocol, str) or protocol not in PROTOCOLS:
+        raise ValueError(f"protocol is {protocol!r:.80}; expected {' or '.join(map(repr, PROTOCOLS))}.")
+    return PROTOCOLS[protocol]
+
+
+def inputs(questions: Sequence[VisualQuestion]) -> dict[str, Any]:
+    """What the metric takes of the dataset's rows."""
+    return {"references": questions}
+
+
+def read_all(rows: Iterable[Any], where: str = "references") -> list[VisualQuestion]:
+    """Read rows of the dataset, or of upstream's HallusionBench.json.
+
+    Raises:
+        ValueError: for a row that is none, or a question that comes twice.
+    """
+    questions = [read(row, f"{where}[{number}]") for number, row in enumerate(rows)]
+    first: dict[Id, int] = {}
+    for number, question in enumerate(questions):
+        if first.setdefault(question.id, number) != number:
+            raise ValueError(
+                f"{where}[{number}] is the question {describe(question.id)}, as is "
+                f"{where}[{first[question.id]}]; expected each question once. Remove one of them."
+            )
+    return questions
+
+
+def read(row: Any, where: str) -> VisualQuestion:
+    """Read a row; numbers may be text, as upstream has them. A question that was read before stays as it is.
+
+    Raises:
+        ValueError: for a missing field, a value out of range, or a visual that contradicts the row's place.
+    """
+    if isinstance(row, VisualQuestion):
+        return row
+    category, subcategory, set_id, figure_id, question_id = read_id(row, where)
+    visual = _number(row, "visual_input", where)
+    answer = str(row.get("gt_answer")).strip().lower()
+    if visual not in (NO_VISUAL, ORIGINAL, EDITED):
+        raise ValueError(f"{where}: visual_input is {visual}; expected 0 (none), 1 (original) or 2 (edited).")
+    if answer not in _ANSWERS:
+        raise ValueError(f"{where}: gt_answer is {row.get('gt_answer')!r:.80}; expected 'yes' or 'no'.")
+    if (visual == NO_VISUAL) != (category == SUPPLEMENT and figure_id == 0):
+        raise ValueError(
+            f"{where}: visual_input is {visual} in {category} with figure_id {figure_id}; expected 0 for a VS row "
+            "with figure_id 0 and for no other."
+        )
+    texts = {"question": row.get("question"), "details": row.get("gt_answer_details")}
+    return VisualQuestion(
+        category,
+        subcategory,
+        set_id,
+        figure_id,
+        question_id,
+        visual,
+        _ANSWERS[answer],
+        **{name: text for name, text in texts.items() if isinstance(text, str)},
+    )
+
+
+def read_id(row: Any, where: str) -> Id:
+    """What finds the question that a row is about.
+
+    Raises:
+        ValueError: for a missing field, an unknown category, or an id that is no whole number of at least 0.
+    """
+    if not isinstance(row, Mapping):
+        raise ValueError(f"{where} is {row!r:.80}; expected a row of the dataset hallusionbench.")
+    if missing := [field for field in ID if row.get(field) is None]:
+        raise ValueError(
+            f"{where} has no {', '.join(missing)}; expected a row of the dataset hallusionbench."
+        )
+    category, subcategory = row["category"], row["subcategory"]
+    if category not in (DEPENDENT, SUPPLEMENT):
+        raise ValueError(f"{where}: category is {category!r:.80}; expected 'VD' or 'VS'.")
+    if not isinstance(subcategory, str) or not subcategory.isidentifier():
+        raise ValueError(f"{where}: subcategory is {subcategory!r:.80}; expected a word such as 'chart'.")
+    return (
+        category,
+        subcategory,
+        _number(row, "set_id", where),
+        _number(row, "figure_id", where),
+        _number(row, "question_id", where),
+    )
+
+
+def describe(identity: Id) -> str:
+    """A question's id for people.
+
+    >>> describe(("VD", "ocr", 3, 1, 0))
+    'VD/ocr set 3 figure 1 question 0'
+    """
+    category, subcategory, set_id, figure_id, question_id = identity
+    return f"{category}/{subcategory} set {set_id} figure {figure_id} question {question_id}"
+
+
+def _rows(source: str) -> Iterable[Any]:
+    return columns_of(read_rows(source), COLUMNS, source, ID, "the dataset hallusionbench")  # type: ignore[no-any-return]
+
+
+def _number(row: Mapping[str, Any], field: str, where: str) -> int:
+    value = row.get(field)
+    text = str(value)
+    if isinstance(value, bool) or not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{where}: {field} is {value!r:.80}; expected a whole number of at least 0.")
+    return int(text)

@@ -1,0 +1,231 @@
+"""HallusionBench's scores: counts a set first, then ratios, then resampled sets.
+
+Every figure is a part over a whole, each a sum over sets of questions. Sources: HallusionBench, equations 2 to 7,
+sections 4.3.2 and 4.3.4, Figure 3; where the paper leaves something open, what the authors' script counts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from halluscope.benchmarks.hallusionbench.rows import EDITED, NO_VISUAL, SUPPLEMENT, VisualQuestion
+from halluscope.stats.tallies import Bools, Ints, Tally, numbers
+
+INCORRECT, CORRECT, UNCERTAIN = 0, 1, 2
+"""Verdicts on an answer (section 4.1)."""
+
+NO_FAILURE, LANGUAGE, VISION, MIXED = 0, 1, 2, 3
+FAILURES = ("", "language_hallucination", "visual_illusion", "mixed")
+"""What an answer failed of, by its code (Figure 3)."""
+
+NO_CONTROL = -1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which rows belong together; arrays [rows].
+
+    Attributes:
+        yes: whether yes is right.
+        no_visual: asked without an image.
+        edited: asked about an edited image.
+        supplement: of the category VS.
+        pair: its control pair's number.
+        figure: its figure's number; rows without a visual share one that is not counted.
+        set: its set's number.
+        group: the number of its category and subcategory.
+        control: the row of its pair's control question (its own for a control), or `NO_CONTROL`.
+        groups: the names of category and subcategory, such as "VD/ocr".
+    """
+
+    yes: Bools
+    no_visual: Bools
+    edited: Bools
+    supplement: Bools
+    pair: Ints
+    figure: Ints
+    set: Ints
+    group: Ints
+    control: Ints
+    groups: list[str]
+
+    @classmethod
+    def of(cls, questions: Sequence[VisualQuestion]) -> "Layout":
+        """The layout of questions, in their order."""
+        controls = {question.pair: row for row, question in enumerate(questions) if question.figure_id == 0}
+        visual = np.array([question.visual_input for question in questions])
+        groups = list(dict.fromkeys(question.group for question in questions))
+        return cls(
+            yes=np.array([question.yes for question in questions]),
+            no_visual=visual == NO_VISUAL,
+            edited=visual == EDITED,
+            supplement=np.array([question.category == SUPPLEMENT for question in questions]),
+            pair=numbers([question.pair for question in questions]),
+            figure=numbers([question.figure or "" for question in questions]),
+            set=numbers([question.set for question in questions]),
+            group=np.array([groups.index(question.group) for question in questions]),
+            control=np.array([controls.get(question.pair, NO_CONTROL) for question in questions]),
+            groups=groups,
+        )
+
+    @property
+    def sets(self) -> int:
+        """How many sets there are: what an interval resamples."""
+        return int(self.set.max()) + 1
+
+    @property
+    def is_control(self) -> Bools:
+        """Whether a row is a control question."""
+        return np.equal(self.control, np.arange(len(self.control)))
+
+
+def right(layout: Layout, correctness: Ints) -> Bools:
+    """Equation 2: correct, or uncertain where there is no visual: nobody has to know without one."""
+    good: Bools = (correctness == CORRECT) | (layout.no_visual & (correctness == UNCERTAIN))
+    return good
+
+
+def needs_same(layout: Layout, correctness: Ints) -> Bools:
+    """The rows whose diagnosis depends on whether the answer agrees with the control question's."""
+    wrong = correctness == INCORRECT
+    control = correctness[layout.control]
+    dependent = ~layout.supplement & (control == CORRECT)
+    supplement = layout.supplement & ((control == INCORRECT) | (layout.edited & (control == CORRECT)))
+    needed: Bools = wrong & ~layout.is_control & (dependent | supplement)
+    return needed
+
+
+def diagnose(layout: Layout, correctness: Ints, same: Bools) -> Ints:
+    """What each answer failed of: a code of `FAILURES` (Figure 3).
+
+    - Without a visual, a wrong answer is language hallucination.
+    - An edited image answered as the original was, which was right: mixed in VD; language hallucination in VS,
+      where the original is the question without a visual (the paper's third principle says so of both; the
+      authors' script counts VD as mixed, and so do its figures).
+    - VS with a visual, where the control was wrong already: language hallucination if the answer is the same,
+      mixed if it is another wrong one or uncertain.
+    - Every other failure is visual illusion.
+    """
+    wrong, uncertain = correctness == INCORRECT, correctness == UNCERTAIN
+    kept = needs_same(layout, correctness) & same
+    control_wrong = layout.supplement & ~layout.is_control & (correctness[layout.control] == INCORRECT)
+    language = (layout.no_visual & wrong) | (layout.supplement & kept)
+    mixed = (~layout.supplement & kept) | (control_wrong & (uncertain | (wrong & ~same)))
+    failed = ~right(layout, correctness)
+    failure = np.select([~failed, language, mixed], [NO_FAILURE, LANGUAGE, MIXED], VISION)
+    return failure.astype(np.int64)
+
+
+def said_yes_officially(layout: Layout, correctness: Ints) -> Bools:
+    """What the authors' script takes for a yes: right where yes is right, or not right where no is right."""
+    return np.equal(right(layout, correctness), layout.yes)
+
+
+def tally(
+    layout: Layout, correctness: Ints, same: Bools | None, said_yes: Bools, read: Bools | None = None
+) -> Tally:
+    """Count a model's answers, by set.
+
+    Args:
+        layout: which rows belong together.
+        correctness: 0, 1 or 2 a row.
+        same: whether the answer agrees with the control question's; None leaves the diagnosis undefined.
+        said_yes: whether the answer was yes.
+        read: the rows whose answer is known; the others are left out of the yes/no bias.
+    """
+    good = right(layout, correctness)
+    read = np.ones(len(good), dtype=bool) if read is None else read
+    visual = ~layout.no_visual
+    rows = _Rows(layout.set)
+    pairs, figures = _Groups(layout.pair, layout.set), _Groups(layout.figure, layout.set)
+    counts = {
+        "aAcc": rows.share(good),
+        "qAcc": pairs.all(good),
+        "fAcc": figures.all(good, visual),
+        "easy_aAcc": pairs.all(good, ~layout.edited),
+        "hard_aAcc": pairs.all(good, layout.edited),
+        "pct_diff": (rows.count(said_yes & read) - rows.count(layout.yes & read), rows.count(read)),
+        "fp_ratio": rows.share(said_yes, ~good & read),
+        "correct": figures.all(good, visual),
+        "inconsistent": figures.some(good, visual),
+        "wrong": figures.all(~good, visual),
+    }
+    failure = diagnose(layout, correctness, same) if same is not None else np.zeros_like(correctness)
+    whole = ~good if same is not None else np.zeros_like(good)
+    for code in (LANGUAGE, VISION, MIXED):
+        counts[FAILURES[code]] = rows.share(failure == code, whole)
+    for number, name in enumerate(layout.groups):
+        counts[f"aAcc/{name}"] = rows.share(good, layout.group == number)
+    return counts
+
+
+def chance(layout: Layout) -> dict[str, float]:
+    """The expected figures of a model that says yes or no by the toss of a coin; its diagnosis is left undefined."""
+    visual = ~layout.no_visual
+    half = {
+        "qAcc": _mean_half(layout.pair),
+        "fAcc": _mean_half(layout.figure[visual]),
+        "easy_aAcc": _mean_half(layout.pair[~layout.edited]),
+        "hard_aAcc": _mean_half(layout.pair[layout.edited]),
+    }
+    yes = float(layout.yes.mean())
+    return {
+        "aAcc": 0.5,
+        **half,
+        "pct_diff": 0.5 - yes,
+        "fp_ratio": 1 - yes,
+        "correct": half["fAcc"],
+        "inconsistent": 1 - 2 * half["fAcc"],
+        "wrong": half["fAcc"],
+        **dict.fromkeys(FAILURES[1:], np.nan),
+        **{f"aAcc/{name}": 0.5 for name in layout.groups},
+    }
+
+
+class _Rows:
+    """Counts of rows by set."""
+
+    def __init__(self, sets: Ints) -> None:
+        self._sets, self._number = sets, int(sets.max()) + 1
+
+    def count(self, rows: Bools) -> Ints:
+        return np.bincount(self._sets[rows], minlength=self._number)
+
+    def share(self, part: Bools, whole: Bools | None = None) -> tuple[Ints, Ints]:
+        whole = np.ones_like(part) if whole is None else whole
+        return self.count(part & whole), self.count(whole)
+
+
+class _Groups:
+    """Counts of groups of rows (pairs, figures) by set; a group lies in one set."""
+
+    def __init__(self, groups: Ints, sets: Ints) -> None:
+        self._groups, self._number = groups, int(groups.max()) + 1
+        self._rows = _Rows(sets[np.unique(groups, return_index=True)[1]])
+        self._sets = int(sets.max()) + 1
+
+    def all(self, good: Bools, among: Bools | None = None) -> tuple[Ints, Ints]:
+        """The groups all of whose rows among these are good, and the groups that have one."""
+        total, hits = self._totals(good, among)
+        return self._by_set((hits == total) & (total > 0)), self._by_set(total > 0)
+
+    def some(self, good: Bools, among: Bools | None = None) -> tuple[Ints, Ints]:
+        """The groups some but not all of whose rows are good, and the groups that have a row."""
+        total, hits = self._totals(good, among)
+        return self._by_set((hits > 0) & (hits < total)), self._by_set(total > 0)
+
+    def _totals(self, good: Bools, among: Bools | None) -> tuple[Ints, Ints]:
+        among = np.ones_like(good) if among is None else among
+        total = np.bincount(self._groups[among], minlength=self._number)
+        return total, np.bincount(self._groups[among & good], minlength=self._number)
+
+    def _by_set(self, groups: Bools) -> Ints:
+        counts = self._rows.count(groups)
+        return np.pad(counts, (0, self._sets - len(counts)))
+
+
+def _mean_half(groups: Ints) -> float:
+    """The mean over groups of one half to the power of their size: the chance that all its rows are right."""
+    sizes = np.unique(groups, return_counts=True)[1]
+    return float(np.mean(0.5**sizes)) if len(sizes) else float("nan")

@@ -1,0 +1,49 @@
+"""HQH: hallucination in free-form answers, in the main answer and beside it (Yan et al., Measuring the Measurers)."""
+
+from halluscope.judging.graders import grading
+from halluscope.options import Option
+from halluscope.registry import LOWER, Benchmark, Dataset, Judges
+
+BENCHMARK = Benchmark(
+    name="hqh",
+    title="HQH",
+    about="free-form questions: the main answer and claims beside it",
+    description="""
+HQH asks free-form questions about images. Each answer is judged in two steps: is its main answer right, and how many
+claims beside it contradict the image? Both become rates, over all questions, by type (existence, count, color, action,
+relation, comparison, environment, OCR) and by level (object, attribute, scene).
+""",
+    principal="overall_hal",
+    scores=dict.fromkeys(
+        (
+            *("main_hal", "main_hal/object", "main_hal/attribute", "main_hal/scene"),
+            *("extra_hal", "overall_hal", "unjudged"),
+        ),
+        LOWER,
+    ),
+    others={"questions": None, "images": None},
+    citation="""
+@article{yan2024measuring,
+  title={Measuring the Measurers: Quality Evaluation of Hallucination Benchmarks for Large Vision-Language Models},
+  author={Yan, Bei and Zhang, Jie and Yuan, Zheng and Shan, Shiguang and Chen, Xilin},
+  year={2024}
+}
+""",
+    links=("https://github.com/HQHBench/HQHBench",),
+    licence="The questions' repository states no licence: build the dataset where you use it, and ask the authors "
+    "before you pass it on.",
+    datasets=(Dataset("hqh", id=("id",), columns=("image_id", "question", "answer", "type", "level")),),
+    judges=Judges("verdicts", default="reference-only", rules=("reference-only",)),
+    options=(
+        *grading.OPTIONS,
+        Option(
+            "judgements",
+            "a file for each of --responses, with id, correct and extra_claims; nothing else judges",
+            many=True,
+            metavar="FILE",
+            each=True,
+        ),
+    ),
+    given=("judgements",),
+    items="per_question",
+)

@@ -1,0 +1,229 @@
+"""Builds hqh: 4,000 free-form questions of eight types about images of Visual Genome.
+
+A row holds a question, its short answer, its image, and what is known of the image.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from datasets import Features, Image, Value
+from tqdm import tqdm
+
+from halluscope.benchmarks.hqh.rows import LEVELS, FreeQuestion, read_all
+from halluscope.building import images, output
+from halluscope.building.command import Builder
+from halluscope.building.fetch import fetch
+from halluscope.building.parquet import Table
+from halluscope.building.spec import Spec, load
+from halluscope.errors import BuildError
+from halluscope.reading.files import Readable, json_rows, parse, read_text
+
+ImageData = Mapping[int, tuple[str, str]]
+"""Image id -> caption, and the annotated regions as text."""
+
+
+def read(file: Readable) -> list[FreeQuestion]:
+    """Read HQH.json, in its order.
+
+    Raises:
+        BuildError: for a file of another form, a broken row, an unknown type, or an id that comes twice.
+    """
+    rows = [row for _, row in json_rows(file)]
+    if not rows:
+        raise BuildError(f"{file} holds nothing; expected a list of questions: HQH.json.")
+    try:
+        return read_all(rows, str(file))
+    except ValueError as error:
+        raise BuildError(str(error)) from error
+
+
+def read_image_data(file: Readable) -> ImageData:
+    """Read image_data.json: of each image id its caption and its image_information.
+
+    Raises:
+        BuildError: for a file of another form; the message names the image id.
+    """
+    content = parse(read_text(file), str(file))
+    if not isinstance(content, dict):
+        raise BuildError(
+            f"{file} holds {str(content)[:80]!r}; expected image id -> caption and image_information: "
+            "image_data.json."
+        )
+    return dict(_known(key, entry, str(file)) for key, entry in content.items())
+
+
+def _known(key: str, entry: Any, file: str) -> tuple[int, tuple[str, str]]:
+    if not (key.isascii() and key.isdigit()):
+        raise BuildError(f"{file} has an entry {key!r:.80}; expected an image id, a number.")
+    for name in ("caption", "image_information"):
+        if not isinstance(entry, dict) or not isinstance(entry.get(name), str):
+            raise BuildError(f"{file}: the image id {key} has no text as {name}; expected one.")
+    return int(key), (entry["caption"], entry["image_information"])
+
+
+def describe(questions: Sequence[FreeQuestion], known: ImageData) -> list[FreeQuestion]:
+    """The questions with what is known of their images.
+
+    Raises:
+        BuildError: for an image that nothing is known of, with its id.
+    """
+    missing = sorted({question.image_id for question in questions} - known.keys())
+    if missing:
+        shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+        raise BuildError(
+            f"--image-data has no entry of {len(missing):,} of the questions' images: image id {shown}. Get the "
+            "image_data.json that belongs to these questions, or leave --image-data out."
+        )
+    told = {image_id: [text.strip() or None for text in texts] for image_id, texts in known.items()}
+    return [
+        replace(question, caption=caption, details=details)
+        for question in questions
+        for caption, details in [told[question.image_id]]
+    ]
+
+
+def counts(questions: Sequence[FreeQuestion]) -> dict[str, Any]:
+    """What stats.json says of the rows."""
+    of_type = Counter(question.type for question in questions)
+    asked = Counter((question.image_id, question.question) for question in questions)
+    return {
+        "questions": len(questions),
+        **{name: of_type[name] for name in LEVELS},
+        "images": len({question.image_id for question in questions}),
+        "asked_more_than_once": sum(count > 1 for count in asked.values()),
+        "with_caption": sum(question.caption is not None for question in questions),
+        "with_details": sum(question.details is not None for question in questions),
+        "questions_per_level": Counter(question.level for question in questions),
+    }
+
+
+def check_images(questions: Sequence[FreeQuestion], folder: Readable, only_present: bool = False) -> None:
+    """Decode the image of every question.
+
+    Args:
+        questions: whose images are wanted.
+        folder: where they lie.
+        only_present: an image may be missing, but not all of them.
+
+    Raises:
+        BuildError: for an image that is missing or cannot be decoded.
+    """
+    names = sorted({file_name(question) for question in questions})
+    absent = set(images.missing(names, folder)) if only_present else set()
+    images.check(
+        [name for name in names if name not in absent] or names,
+        folder,
+        "Name the folder that holds them all, or pass --only-images-present.",
+    )
+
+
+def file_name(question: FreeQuestion) -> str:
+    """The image's file, in Visual Genome and in the authors' folder of images."""
+    return f"{question.image_id}.jpg"
+
+
+def table(questions: Sequence[FreeQuestion], split: str, folder: Readable | None) -> Table:
+    """The rows to write, with images when there is a folder to read them from."""
+    columns = {
+        "id": Value("int64"),
+        "image_id": Value("int64"),
+        "image": Image(),
+        "question": Value("string"),
+        "answer": Value("string"),
+        "type": Value("string"),
+        "level": Value("string"),
+        "caption": Value("string"),
+        "details": Value("string"),
+    }
+    if folder is None:
+        del columns["image"]
+    return Table(Features(columns), _rows(questions, folder), split)
+
+
+def _rows(questions: Sequence[FreeQuestion], folder: Readable | None) -> Iterator[dict[str, Any]]:
+    for question in tqdm(questions, desc="writing", unit="question", disable=None):
+        row: dict[str, Any] = dict(question.row)
+        if folder is not None:
+            name = file_name(question)
+            there = not images.missing([name], folder)
+            row["image"] = {"bytes": images.read(name, folder), "path": name} if there else None
+        yield row
+
+
+def build(
+    source: Path | None = None,
+    images: Path | None = None,
+    out: Path | None = None,
+    *,
+    image_data: Path | None = None,
+    with_images: bool = True,
+    only_images_present: bool = False,
+    subset: bool = False,
+    force: bool = False,
+    cache: Path | None = None,
+    spec: Spec | None = None,
+) -> Path:
+    """Build the dataset. Everything is checked before anything is written.
+
+    Args:
+        source: HQH.json, or a folder that holds it (default: download).
+        images: the folder of the images, one that holds it, or a zip (default: no column `image`).
+        out: the folder to build (default: datasets/hqh).
+        image_data: image_data.json, or a folder that holds it (default: no captions and details).
+        with_images: False leaves the column `image` out.
+        only_images_present: `image` is null where the file is not there.
+        subset: accept files and counts that are not the published ones.
+        force: replace an existing build.
+        cache: the folder that keeps downloads (default: the user's cache).
+        spec: the dataset's facts (default: datasets/hqh/spec.toml).
+
+    Returns:
+        The dataset's folder.
+
+    Raises:
+        BuildError: when a source is missing, broken or not the published one; for an unknown type; when `image_data`
+            lacks an image; when `out` is taken.
+    """
+    spec = spec or load("hqh")
+    out = output.target(spec.name, out, force)
+    sources = {"questions": fetch(spec.sources["questions"], "--source", source, cache, subset)}
+    rows = read(sources["questions"].path)
+    if image_data is not None:
+        sources["image_data"] = fetch(spec.sources["image_data"], "--image-data", image_data, cache, subset)
+        rows = describe(rows, read_image_data(sources["image_data"].path))
+    numbers = counts(rows)
+    complete = spec.matches(numbers, subset)
+    folder = None
+    if with_images and images is not None:
+        sources["images"] = fetch(spec.sources["images"], "--images", images, cache, subset)
+        folder = sources["images"].path
+        check_images(rows, folder, only_images_present)
+    return output.write(spec, [table(rows, spec.split, folder)], numbers, sources, complete, out)
+
+
+def _add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--image-data", type=Path, help="image_data.json: captions and details, which a judge is told"
+    )
+
+
+BUILDER = Builder(
+    name="hqh",
+    about="""Builds hqh: 4,000 free-form questions of eight types about images of Visual Genome.
+
+    halluscope build hqh                                            # downloads the questions, 0.8 MB; no images
+    halluscope build hqh --images images --image-data image_data.json
+    halluscope build hqh --source HQH.json
+
+The authors' repository links to the images and holds image_data.json; they are also Visual Genome's, in one folder as
+IMAGE_ID.jpg. Without --images the column `image` is left out; without --image-data `caption` and `details` are null.
+""",
+    source="HQH.json, or a folder that holds it (default: download)",
+    images="the folder of the images, IMAGE_ID.jpg, or a zip of it (default: no column `image`)",
+    build=build,
+    add=_add,
+)

@@ -1,0 +1,186 @@
+"""Does an answer contain the short right answer? Rules only; no model is asked.
+
+What a model thinks aloud, in <think> ... </think>, is not read. The rules:
+
+- A right answer that is yes or no is compared with the yes or no that `judges.rules` reads.
+- A right answer that is only a number, to "How many ...?", is compared with the answer's first number. A range ("4-5")
+  is none. The "one" of "the first one", "one of them" and "one is", and the number of a list's item, are left out where
+  another number stands there.
+- None, nobody, and 0 to "How many ...?": something is denied ("no dogs", "none", "don't see any"), and no other number
+  stands in the answer.
+- Of any other, every word that carries meaning and does not stand in the question must stand in the answer: a whole
+  word, less its ending, in any order. If none is left, every word.
+- Not read of an answer: a sentence that repeats the question; what follows "than", "compared to" and "unlike"; what
+  follows "whether" and "I cannot tell if".
+- A word right after "no", "not" or "without" is another word than without it: "not red" and "not very red" do not
+  contain red, "No, it is red" and "not only red" do. No denial goes beyond a comma or a stop.
+- Numbers are digits: "Two." is 2, "twenty-one" 21. Colours have one spelling (gray is grey), and so has the time of day
+  (daytime and daylight are day).
+
+Limits: that is less than a judgement. A claim beside the right answer is not seen, nor the same meaning in other words.
+Of two things that an answer compares, both count as said unless "than" or its like stands between them. "One of the
+three is red" says three.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+
+from halluscope.judging.graders import rules
+
+KEY = "contains-2"
+"""Stands in a signature; the number goes up when a rule changes."""
+
+
+@lru_cache(maxsize=10_000)
+def contains(answer: str, truth: str, question: str = "") -> bool | None:
+    """Whether an answer contains the right answer.
+
+    Args:
+        answer: a model's raw text.
+        truth: the right answer, short.
+        question: what was asked. Its words prove nothing, and it says whether a number is a count; without it, a number
+            is one.
+
+    Returns:
+        None where the right answer is yes or no and the answer could be read as neither, and where the right answer
+        has no word.
+
+    >>> contains("I can see two gray cats.", "2."), contains("A gray cat.", "Grey."), contains("It isn't red.", "Red.")
+    (True, True, False)
+    >>> contains("The sky and the sea.", "Yes.") is None
+    True
+    """
+    right, asked, said = _plain(truth), _plain(question), _plain(answer)
+    wanted = _words(right)
+    if wanted in (["yes"], ["no"]):
+        reading = rules.read(answer, question).answer
+        return None if reading is None else [reading] == wanted
+    if not wanted:
+        return None
+    said = _asserted(said, asked, right)
+    meaning = _meaning(right)
+    meaning = meaning - _meaning(asked) or meaning
+    counted = not question or _COUNTS.search(asked) is not None
+    if wanted in (["none"], ["nobody"]) or (counted and meaning == {"0"}):
+        return set(_numbers(said)) <= {"0"} and bool(_NOTHING.search(said))
+    if counted and len(meaning) == 1 and _NUMBER.fullmatch(next(iter(meaning))):
+        return _numbers(said)[:1] == [*meaning]
+    return meaning <= _meaning(said) if meaning else set(wanted) <= set(_words(said))
+
+
+def _list(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
+_DENIES = frozenset(_list("no not without never neither nor"))
+_DEGREES = frozenset(_list("very so too really quite particularly entirely completely exactly especially"))
+_EMPTY = frozenset(
+    _list(
+        "a an the this that these those there here it its he she they his her their some any just only about is are "
+        "was were be been being has have had do does did of in on at to for from with by as during and or s"
+    )
+)
+_UNITS = _list(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = _list("twenty thirty forty fifty sixty seventy eighty ninety")
+_NUMBERS = {
+    **{name: number for number, name in enumerate(_UNITS)},
+    **{name: 10 * number for number, name in enumerate(_TENS, 2)},
+    "single": 1,
+    "hundred": 100,
+}
+_SPELLINGS = {
+    "gray": "grey",
+    "golden": "gold",
+    "blond": "blonde",
+    "daytime": "day",
+    "daylight": "day",
+    "nighttime": "night",
+}
+
+_WORD = re.compile(r"\d+(?:[.,:]\d+)+|[^\W_]+")
+_CHANGES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
+    (re.compile(r"(?<=\d),(?=\d{3}\b)"), ""),
+    (re.compile(r"n't\b|(?<=\bcan)not\b"), " not"),
+    (re.compile(r"\bnot (?:only|just|merely)\b"), " "),
+    (re.compile(r"\bnot a single\b"), "no"),
+    (re.compile(r"\bno one\b"), "nobody"),
+    (re.compile(r"\b(?:the|this|that) ones?\b"), " "),
+    (re.compile(r"\b(day|night)[ -]time\b"), r"\1"),
+    (
+        re.compile(rf"\b({'|'.join(_TENS)})[ -]({'|'.join(_UNITS[1:10])})\b"),
+        lambda found: str(_NUMBERS[found[1]] + _NUMBERS[found[2]]),
+    ),
+    (
+        re.compile(rf"\b({'|'.join(_UNITS[1:10])}) hundred\b"),
+        lambda found: str(100 * _NUMBERS[found[1]]),
+    ),
+    (re.compile(rf"\b(?:{'|'.join(_NUMBERS)})\b"), lambda found: str(_NUMBERS[found[0]])),
+]
+
+_PAUSE = re.compile(r"[.,;:!?]+(?=[\s\"')]|$)")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_COMPARED = re.compile(
+    r"\b(?:than|compared (?:to|with)|unlike)\b[^.,;:!?\n]*?(?=[.,;:!?\n]|\b(?:is|are|was|were|and|but)\b|$)"
+)
+_DOUBTED = re.compile(r"\b(?:whether|(?:tell|know|sure|certain|clear|say|determine|see) if)\b[^.,;:!?\n]*")
+
+_COUNTS = re.compile(r"\bhow many?\b|\bnumbers? of\b")  # upstream asks "How man kites ...?" too
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_COUNTED = re.compile(rf"\b\d+to\d+\b|(?<![\w.,:])(?<!\bnot )(?:{_NUMBER.pattern})(?!\w)")
+_RANGE = re.compile(r"\b\d+ ?(?:-|\u2013|to|or) ?\d+\b|\bbetween \d+ and \d+\b")
+_PRONOUN = re.compile(
+    r"\b(?:first|second|third|last|other|another|each|every|which) 1\b"
+    r"|(?m:^[ ]*\d+[.)](?=\s\S))|\b1(?= (?:of|is|was|has|can|could|might|may|who|which|that)\b)"
+)
+_NOTHING = re.compile(
+    r"\b(?:0|none|nobody|nothing)\b|\bno (?!idea|doubt|way|clear|information)\w|^\W*no\W*$"
+    r"|\bnot (?:\w+ ){0,3}any\b|\bthere (?:is|are|was|were) not\b"
+)
+
+
+def _plain(text: str) -> str:
+    """A text lowercased, its numbers in digits, each denial a word."""
+    plain = unicodedata.normalize("NFKC", rules.spoken(text)[: rules.LONGEST]).casefold()
+    plain = plain.replace("\u2019", "'")
+    for pattern, by in _CHANGES:
+        plain = pattern.sub(by, plain)
+    return plain
+
+
+def _asserted(said: str, asked: str, right: str) -> str:
+    """What an answer says of its own: less the question, what something is compared with, and what is left open."""
+    question = _words(asked)
+    sentences = [part for part in _SENTENCE.split(said) if not question or _words(part) != question]
+    kept = _DOUBTED.sub(" ", "\n".join(sentences))
+    return kept if _COMPARED.search(right) else _COMPARED.sub(" ", kept)
+
+
+def _words(plain: str) -> list[str]:
+    """The words, in one spelling."""
+    return [_SPELLINGS.get(word, word) for word in _WORD.findall(plain)]
+
+
+def _numbers(plain: str) -> list[str]:
+    """The numbers, in their order; "1to2" is any range. A pronoun, or a list's number, only if there is no other."""
+    ranged = _RANGE.sub("1to2", plain)
+    found = _COUNTED.findall(_PRONOUN.sub(" ", ranged))
+    return found or _COUNTED.findall(ranged)
+
+
+def _meaning(plain: str) -> set[str]:
+    """The words that carry meaning, less their endings; marked where one before, in the same clause, denies them."""
+    found = set()
+    for clause in _PAUSE.split(plain):
+        kept = [word for word in _words(clause) if word not in _EMPTY]
+        before = ""
+        for word in kept:
+            if word not in _DENIES:
+                found.add(f"not {rules.stem(word)}" if before in _DENIES else rules.stem(word))
+            if not (word in _DEGREES and before in _DENIES):
+                before = word
+    return found

@@ -1,0 +1,281 @@
+"""HQH: hallucination in free-form answers, in the main answer and beside it (Yan et al., Measuring the Measurers).
+
+Each answer is judged in two steps (section IV.B): is its main answer right, and how many claims beside it contradict
+the image? Equation 5 makes rates of that, over all questions, by type and by level.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from halluscope import options
+from halluscope.benchmarks.hqh import contains, prompts, scoring
+from halluscope.benchmarks.hqh.prompts import Verdict
+from halluscope.benchmarks.hqh.rows import LEVELS, FreeQuestion, read_all
+from halluscope.benchmarks.hqh.scoring import UNJUDGED
+from halluscope.inputs import check_texts, warn_of_a_part
+from halluscope.judging.graders.grading import GIVEN, Grading
+from halluscope.judging.graders.verdicts import json_object
+from halluscope.signature import signature
+from halluscope.stats import tallies as tallying
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.tallies import Bools, Ints, Tally, numbers
+
+REFERENCE_ONLY = "reference-only"
+"""The judge that asks no model, and only looks whether the right answer stands in the answer."""
+
+TYPES = {name: name for name in LEVELS} | {"attribute": "color"}
+"""How the types are called in a result: "attribute" is a level there, and the type of that name asks for colours."""
+
+COUNTS = {
+    "main_hal": ("judged", "wrong"),
+    "extra_hal": ("searched", "extra_claims"),
+    "overall_hal": ("judged_in_full", "hallucinated"),
+}
+"""Of how many answers a figure is, and what is counted of them."""
+
+QUESTIONS = 4000
+MOST_CLAIMS = 1_000_000
+"""More claims beside one answer are a mistake of whoever counted them."""
+
+MAX_TOKENS = 512
+"""A judge quotes the claims that it counts."""
+
+
+def compute(
+    predictions: Sequence[str],
+    references: Sequence[Mapping[str, Any]],
+    *,
+    judgements: Sequence[Mapping[str, Any] | None] | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+    level: float = 0.95,
+    per_question: bool = False,
+    **judging: Any,
+) -> dict[str, Any]:
+    """Score an LVLM's answers to HQH's questions.
+
+    Args:
+        predictions: the LVLM's raw texts, one a question.
+        references: the dataset's rows without images, in the same order; upstream's own rows serve as well. A judge
+            is told their `caption` and `details` where they are there, and never sees an image (section IV.B).
+        judgements: {"correct": bool, "extra_claims": int}, one a row, or None for an answer that nobody could judge
+            (extra_claims may be None too, where nobody looked for them); when given, nothing judges it.
+        bootstrap: how many resamples of the images an interval is made of; 0 for none. Questions about an image depend
+            on each other.
+        seed: of the bootstrap.
+        level: of the interval, in (0, 1).
+        per_question: also give, for each question, what was judged (first repeat).
+        judging: who gives verdicts, and how it is asked: judge ("reference-only", the default, asks no model: does the
+            answer contain the right one? It cannot see extra claims), repeats (the scores are means), max_failed,
+            max_tokens (512: a judge quotes the claims that it counts), device, store, progress; see
+            `halluscope.judging.graders.grading.Grading`.
+
+    Returns:
+        Equation 5: `main_hal`, the share of wrong main answers, in [0, 1]; `extra_hal`, the mean number of claims
+        beside it that contradict the image, 0 or more; `overall_hal`, the share of answers with either, in [0, 1], of
+        those for which both are known: where that is not the same for all, it may be below `main_hal`.
+        Lower is better. The same for each type and level, such as `main_hal/count` and `main_hal/object`;
+        `main_hal/attribute` is the level (colours and actions), its type of that name is `main_hal/color`. With
+        "reference-only" `extra_hal` and `overall_hal` are NaN.
+        `unjudged`, the share of answers without a judgement: they count in no figure, neither as right nor as wrong;
+        a share of nothing is NaN. `questions`, `images`; `counts`, for "all", each type and each level what the
+        figures are made of, summed over the repeats: of how many main answers that were `judged` how many were `wrong`,
+        in how many answers that were `searched` how many `extra_claims` there are, of how many that were
+        `judged_in_full` how many were `hallucinated` in either way (None where nobody looked);
+        `signature`; `interval` with a bootstrap, `spread` with repeats (each figure's least and greatest value), and
+        `per_question` when asked for.
+
+    Raises:
+        ValueError: for any bad input, before a model is asked.
+        JudgingFailed: if more than `max_failed` of the replies cannot be read.
+    """
+    check_texts(predictions, references)
+    questions = read_all(references)
+    resampling = Bootstrap(bootstrap, seed, level)
+    grading = options.build(Grading, judging, "hqh", judge=REFERENCE_ONLY, max_tokens=MAX_TOKENS)
+    warn_of_a_part(len(questions), QUESTIONS)
+    if judgements is not None:
+        grading.check_once("the judgements are given and nothing is judged")
+        judged = _given(judgements, len(questions))
+    elif grading.named((REFERENCE_ONLY,)):
+        grading.check_once(f"{REFERENCE_ONLY!r} gives the same judgements each time")
+        judged = _contained(questions, predictions)
+    else:
+        judged = _asked(grading, questions, predictions)
+    image = numbers([question.image_id for question in questions])
+    groups = _groups(questions)
+    tallies = [
+        scoring.tally(correct, extra, image, groups)
+        for correct, extra in zip(judged.correct, judged.extra, strict=True)
+    ]
+    result: dict[str, Any] = tallying.figures(tallies) | {
+        "unjudged": float((judged.correct == UNJUDGED).mean()),
+        "questions": len(questions),
+        "images": int(image.max()) + 1,
+        "counts": {group or "all": _counts(tallies, group) for group in ("", *groups)},
+        "signature": signature(
+            "hqh",
+            questions=f"{len(questions)}-{_digest(questions)}",
+            judge=judged.key,
+            image_data=_image_data(questions) if judged.told else "no",
+            repeats=len(tallies),
+            interval=resampling,
+        ),
+    }
+    if bootstrap:
+        result["interval"] = resampling.intervals(int(image.max()) + 1, partial(tallying.score, tallies))
+    if len(tallies) > 1:
+        result["spread"] = tallying.spread(tallies)
+    if per_question:
+        result["per_question"] = _of_each_question(questions, judged)
+    return result
+
+
+# Who judges.
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Judgements [repeats, questions], `UNJUDGED` where there is none.
+
+    Attributes:
+        correct: 1 if the main answer is right, else 0.
+        extra: how many claims beside it contradict the image.
+        key: who judged, as it stands in a signature.
+        told: whether captions and details were used.
+        evidence: the extra claims as the judge quotes them, of the first repeat.
+    """
+
+    correct: Ints
+    extra: Ints
+    key: Any
+    told: bool = False
+    evidence: Sequence[tuple[str, ...] | None] | None = None
+
+
+def _contained(questions: Sequence[FreeQuestion], texts: Sequence[str]) -> _Judged:
+    found = [
+        contains.contains(text, question.answer, question.question)
+        for question, text in zip(questions, texts, strict=True)
+    ]
+    correct = np.array([[UNJUDGED if right is None else int(right) for right in found]])
+    return _Judged(correct, np.full_like(correct, UNJUDGED), [REFERENCE_ONLY, contains.KEY])
+
+
+def _asked(grading: Grading, questions: Sequence[FreeQuestion], texts: Sequence[str]) -> _Judged:
+    grading.prepare()
+    fields = [
+        {
+            "question": question.question,
+            "reference": question.answer,
+            "caption": question.caption or "",
+            "details": question.details or "",
+            "answer": text,
+        }
+        for question, text in zip(questions, texts, strict=True)
+    ]
+    verdicts = grading.verdicts(prompts.PROMPT, fields, _read)
+    return _Judged(
+        np.array([[UNJUDGED if one is None else int(one.correct) for one in row] for row in verdicts]),
+        np.array([[UNJUDGED if one is None else len(one.evidence) for one in row] for row in verdicts]),
+        [grading.chat.key, prompts.KEY],
+        told=True,
+        evidence=[None if one is None else one.evidence for one in verdicts[0]],
+    )
+
+
+def _read(reply: str) -> Verdict | None:
+    said = json_object(reply)
+    return None if said is None else prompts.read(said)
+
+
+def _given(judgements: Any, rows: int) -> _Judged:
+    if isinstance(judgements, str | bytes | Mapping) or not hasattr(judgements, "__len__"):
+        raise ValueError(f"judgements is {judgements!r:.80}; expected a list, one a row.")
+    if len(judgements) != rows:
+        raise ValueError(f"There are {len(judgements)} judgements and {rows} questions; expected one a row.")
+    pairs = [_pair(judgement, row) for row, judgement in enumerate(judgements)]
+    correct, extra = np.array(pairs, dtype=np.int64).T
+    return _Judged(correct[np.newaxis], extra[np.newaxis], GIVEN)
+
+
+def _pair(judgement: Any, row: int) -> tuple[int, int]:
+    """A judgement as two numbers. Null stands for what nobody judged or counted."""
+    if judgement is None:
+        return UNJUDGED, UNJUDGED
+    if not isinstance(judgement, Mapping) or not {"correct", "extra_claims"} <= judgement.keys():
+        raise ValueError(
+            f"judgements[{row}] is {judgement!r:.120}; expected 'correct' and 'extra_claims', or null for an answer "
+            "that nobody could judge."
+        )
+    correct, extra = judgement["correct"], judgement["extra_claims"]
+    if not isinstance(correct, bool | np.bool_ | None):
+        raise ValueError(
+            f"judgements[{row}]: correct is {correct!r:.80}; expected true or false, or null if nobody could judge it."
+        )
+    known = isinstance(extra, int | np.integer | None) and not isinstance(extra, bool)
+    if not known or not 0 <= (extra or 0) <= MOST_CLAIMS:
+        raise ValueError(
+            f"judgements[{row}]: extra_claims is {extra!r:.80}; expected their number, 0 to {MOST_CLAIMS:,}, or null "
+            "if nobody looked for them."
+        )
+    return UNJUDGED if correct is None else int(correct), UNJUDGED if extra is None else int(extra)
+
+
+# What comes of it.
+
+
+def _groups(questions: Sequence[FreeQuestion]) -> dict[str, Bools]:
+    """Which questions are of each type and level that is there."""
+    types = np.array([TYPES[question.type] for question in questions])
+    levels = np.array([question.level for question in questions])
+    return {
+        **{name: types == name for name in TYPES.values() if name in types},
+        **{name: levels == name for name in dict.fromkeys(LEVELS.values()) if name in levels},
+    }
+
+
+def _counts(tallies: Sequence[Tally], group: str) -> dict[str, int | None]:
+    """How many were judged of a group, or of all, and what was found; None where nobody looked."""
+    totals: dict[str, int | None] = {}
+    for figure, (of, name) in COUNTS.items():
+        counted = [tally[f"{figure}/{group}" if group else figure] for tally in tallies]
+        part, whole = (sum(int(counts[place].sum()) for counts in counted) for place in (0, 1))
+        totals[of] = whole
+        totals[name] = part if whole else None
+    return totals
+
+
+def _digest(questions: Sequence[FreeQuestion]) -> str:
+    """Tells questions from others, such as from their parallel form, in whatever order they stand."""
+    asked = sorted((one.id, one.image_id, one.question, one.answer, one.type) for one in questions)
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]
+
+
+def _image_data(questions: Sequence[FreeQuestion]) -> str:
+    """Whether a judge is told of the images what upstream knows of them."""
+    told = [question.caption is not None or question.details is not None for question in questions]
+    return "all" if all(told) else "part" if any(told) else "none"
+
+
+def _of_each_question(questions: Sequence[FreeQuestion], judged: _Judged) -> list[dict[str, Any]]:
+    """The first repeat; None where nobody judged, or nobody looked for extra claims."""
+    rows = []
+    for row, question in enumerate(questions):
+        correct, extra = int(judged.correct[0, row]), int(judged.extra[0, row])
+        rows.append(
+            {
+                "id": question.id,
+                "type": question.type,
+                "correct": None if correct == UNJUDGED else bool(correct),
+                "extra_claims": None if extra == UNJUDGED else extra,
+                **({} if judged.evidence is None else {"evidence": list(judged.evidence[row] or ())}),
+            }
+        )
+    return rows

@@ -1,0 +1,65 @@
+"""HQH's results as text: Table IV, each type and level, and what a reader has to know."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from halluscope.reporting.tables import Named, below, group_table, percent, ranked, table
+
+COLUMNS = {
+    "main_hal/object": "object",
+    "main_hal/attribute": "attribute",
+    "main_hal/scene": "scene",
+    "main_hal": "main",
+    "extra_hal": "extra, number",
+    "overall_hal": "overall",
+}
+"""The columns of Table IV, and how they are headed here."""
+
+PLAIN = ("extra_hal",)
+"""What is a number of claims."""
+
+
+def report(results: Named, shown: Named, style: str, *, source: str = "", **_: Any) -> str:
+    """Tables like the paper's, the least hallucination first, and what a reader of the numbers has to know.
+
+    Args:
+        results: of the responses that were scored.
+        shown: the same, and published ones if they were asked for.
+        style: of the tables.
+        source: of what is published; "" if nothing is shown.
+    """
+    by = "main_hal" if any(math.isnan(result["overall_hal"]) for _, result in shown) else "overall_hal"
+    lines = [
+        table(ranked(shown, by, higher=False), COLUMNS, style, plain=PLAIN),
+        "",
+        group_table(results, "main_hal", style),
+    ]
+    if source:
+        lines += [
+            "",
+            f"With square brackets: as published, of all 4,000 questions, and who judged. {source}.",
+        ]
+    return "\n".join([*lines, below({name: _remarks(result) for name, result in results})])
+
+
+def _remarks(result: Mapping[str, Any]) -> list[str]:
+    lines = [f"{result['questions']:,} questions about {result['images']:,} images"]
+    counts = result["counts"]["all"]
+    if counts["judged"] and counts["extra_claims"] is None:
+        lines.append("claims beside the main answer were not looked for: no extra and overall rate")
+    elif counts["judged_in_full"] < counts["judged"]:
+        lines.append(
+            f"overall is of the {counts['judged_in_full']:,} of {counts['judged']:,} answers beside which claims were "
+            "looked for; it may be below main"
+        )
+    if result["unjudged"]:
+        lines.append(f"not judged: {percent(result['unjudged'])} % of the answers (they count in no figure)")
+    for key, text in (("interval", "interval over images"), ("spread", "least and greatest of the repeats")):
+        if key in result:
+            low, high = result[key]["main_hal"]
+            shown = [f"main {percent(low)} to {percent(high)}"]
+            low, high = result[key]["overall_hal"]
+            shown += [f"overall {percent(low)} to {percent(high)}"] * (not math.isnan(low))
+            lines.append(f"{text}: {', '.join(shown)}")
+    return [*lines, f"signature: {result['signature']}"]

@@ -1,0 +1,193 @@
+"""HQH's questions: free-form ones of eight types in three levels (section IV.A), and the files that hold them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+from halluscope.reading.files import json_rows
+from halluscope.reading.rows import columns_of, read_rows
+
+LEVELS = {
+    "existence": "object",
+    "count": "object",
+    "attribute": "attribute",
+    "action": "attribute",
+    "relation": "scene",
+    "comparison": "scene",
+    "environment": "scene",
+    "OCR": "scene",
+}
+"""The types, as upstream writes them ("attribute" asks for colours), and the level of each (section IV.A)."""
+
+_UPSTREAM = {"question": "instruction", "answer": "ground_truth"}
+"""What HQH.json calls our columns."""
+
+
+@dataclass(frozen=True)
+class FreeQuestion:
+    """A question of HQH.
+
+    Attributes:
+        id: unique.
+        image_id: Visual Genome's.
+        question: as it is put to the LVLM.
+        answer: the short right answer.
+        type: one of `LEVELS`.
+        caption: a sentence about the image; None where it is not known.
+        details: the annotated regions of the image, one a line; None where they are not known.
+    """
+
+    id: int
+    image_id: int
+    question: str
+    answer: str
+    type: str
+    caption: str | None = None
+    details: str | None = None
+
+    @property
+    def level(self) -> str:
+        """What its type is about: "object", "attribute" or "scene"."""
+        return LEVELS[self.type]
+
+    @property
+    def row(self) -> dict[str, int | str | None]:
+        """The dataset's row of it, without the image."""
+        return {
+            "id": self.id,
+            "image_id": self.image_id,
+            "question": self.question,
+            "answer": self.answer,
+            "type": self.type,
+            "level": self.level,
+            "caption": self.caption,
+            "details": self.details,
+        }
+
+
+def load(sources: Sequence[str]) -> list[FreeQuestion]:
+    """Read the dataset: built folders, Hub ids, or HQH.json.
+
+    Raises:
+        ValueError: for a file or dataset of another form, or an id that comes twice.
+        FileNotFoundError: if a file does not exist.
+    """
+    rows = [row for source in sources for row in _rows(source)]
+    return read_all(rows, ", ".join(sources))
+
+
+def inputs(
+    questions: Sequence[FreeQuestion], *, judgements: Any = None, responses: str = ""
+) -> dict[str, Any]:
+    """What the metric takes of the dataset's rows.
+
+    Args:
+        questions: the rows.
+        judgements: a file of judgements, or what the metric takes.
+        responses: the name of the responses that were judged.
+
+    Raises:
+        ValueError: as `read_judgements`.
+    """
+    if isinstance(judgements, str | Path):
+        judgements = read_judgements(Path(judgements), responses, questions)
+    return {"references": questions} | ({} if judgements is None else {"judgements": judgements})
+
+
+def read_all(rows: Iterable[Any], where: str = "references") -> list[FreeQuestion]:
+    """Read rows of the dataset, or of HQH.json.
+
+    Raises:
+        ValueError: for a row that is none, or an id that comes twice.
+    """
+    places = ((row, f"{where}[{number}]") for number, row in enumerate(rows))
+    return _each_once((read(row, place), place) for row, place in places)
+
+
+def read(row: Any, where: str) -> FreeQuestion:
+    """Read a row. A question that was read before stays as it is.
+
+    Raises:
+        ValueError: for a missing field, one of another kind, or an unknown type.
+    """
+    if isinstance(row, FreeQuestion):
+        return row
+    if not isinstance(row, Mapping):
+        raise ValueError(f"{where} is {row!r:.80}; expected a row of the dataset hqh, or of HQH.json.")
+    names = _UPSTREAM if "instruction" in row else {}
+    fields: dict[str, Any] = {
+        name: row.get(names.get(name, name)) for name in FreeQuestion.__dataclass_fields__
+    }
+    for name in ("id", "image_id"):
+        if isinstance(fields[name], bool) or not isinstance(fields[name], Integral):
+            raise ValueError(f"{where}: {name} is {fields[name]!r:.80}; expected a whole number.")
+        fields[name] = int(fields[name])
+    for name in ("question", "answer"):
+        if not isinstance(fields[name], str) or not fields[name].strip():
+            raise ValueError(f"{where}: {names.get(name, name)} is {fields[name]!r:.80}; expected a text.")
+    for name in ("caption", "details"):
+        if not isinstance(fields[name], str | None):
+            raise ValueError(f"{where}: {name} is {fields[name]!r:.80}; expected a text, or null.")
+        fields[name] = fields[name] or None
+    if not isinstance(fields["type"], str) or fields["type"] not in LEVELS:
+        raise ValueError(
+            f"{where}: type is {fields['type']!r:.80}; expected one of HQH's types: {', '.join(LEVELS)}."
+        )
+    return FreeQuestion(**fields)
+
+
+def _rows(source: str) -> Iterable[Any]:
+    known = tuple(FreeQuestion.__dataclass_fields__)
+    return columns_of(read_rows(source), known, source, known[:5], "the dataset hqh")  # type: ignore[no-any-return]
+
+
+def _each_once(located: Iterable[tuple[FreeQuestion, str]]) -> list[FreeQuestion]:
+    first: dict[int, str] = {}
+    questions = []
+    for question, where in located:
+        if first.setdefault(question.id, where) != where:
+            raise ValueError(
+                f"{where} has the id {question.id}, as {first[question.id]} has; expected each question once. Remove "
+                "one of them."
+            )
+        questions.append(question)
+    return questions
+
+
+def read_judgements(file: Path, name: str, questions: Sequence[FreeQuestion]) -> list[Mapping[str, Any]]:
+    """Read judgements, JSON lines or a JSON list with `id`, in the order of the questions.
+
+    Args:
+        file: the judgements.
+        name: of the responses that were judged; rows that name others in `responses` are left out.
+        questions: what was asked.
+
+    Raises:
+        ValueError: for a row that is none, an id that comes twice or is no question's, or a question without one.
+        FileNotFoundError: if there is no such file.
+    """
+    found: dict[int, Mapping[str, Any]] = {}
+    known = {question.id for question in questions}
+    for where, row in json_rows(file):
+        if not isinstance(row, Mapping) or "id" not in row:
+            raise ValueError(
+                f"{where} is {str(row)[:80]!r}; expected an object with id, correct and extra_claims."
+            )
+        if row.get("responses", name) != name:
+            continue
+        key = row["id"]
+        if not isinstance(key, int) or key not in known:
+            raise ValueError(f"{where}: the id {key!r:.80} is not among the {len(questions):,} questions.")
+        if key in found:
+            raise ValueError(
+                f"{where} is the second judgement of the id {key}; expected one. Remove one of them."
+            )
+        found[key] = row
+    if missing := [question.id for question in questions if question.id not in found]:
+        raise ValueError(
+            f"{file} has no judgement of {len(missing):,} of the {len(questions):,} questions, such as id {missing[0]}"
+            f" of {name}; expected one a question, with null where nobody could judge."
+        )
+    return [found[question.id] for question in questions]

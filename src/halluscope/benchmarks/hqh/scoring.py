@@ -1,0 +1,49 @@
+"""HQH's scores (equation 5): counts an image first, then ratios, then resampled images.
+
+A question that nobody could judge is in no part and in no whole. Where extra claims were looked for beside some of the
+judged answers only, the wholes differ, and overall may be below main; `metrics.hqh` gives each whole in its counts.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from halluscope.stats.tallies import Bools, Ints, Tally
+
+UNJUDGED = -1
+"""Neither right nor wrong; of extra claims: nobody counted them."""
+
+
+def tally(correct: Ints, extra: Ints, image: Ints, groups: Mapping[str, Bools]) -> Tally:
+    """Count equation 5's figures by image.
+
+    Args:
+        correct: whether the main answer is right, 1 or 0, or `UNJUDGED`: [questions].
+        extra: how many claims beside it contradict the image, or `UNJUDGED`: [questions].
+        image: the number of each question's image: [questions].
+        groups: name -> which questions belong to it, such as a type or a level: [questions].
+
+    Returns:
+        `main_hal` (wrong main answers of those judged), `extra_hal` (extra claims, a number that may exceed the
+        answers') and `overall_hal` (answers with either, where both are known), each with its part and whole by
+        image; and the same of each group, such as `main_hal/count`.
+    """
+    judged, counted = correct != UNJUDGED, extra != UNJUDGED
+    both = judged & counted
+    wrong = judged & (correct == 0)
+    parts = {
+        "main_hal": (wrong, judged),
+        "extra_hal": (np.where(counted, extra, 0), counted),
+        "overall_hal": (both & (wrong | (extra > 0)), both),
+    }
+    images = int(image.max()) + 1
+
+    def by_image(values: Ints | Bools) -> Ints:
+        return np.bincount(image, weights=values, minlength=images).astype(np.int64)
+
+    everything = np.ones(len(image), dtype=bool)
+    return {
+        f"{figure}/{group}" if group else figure: (by_image(part * rows), by_image(whole & rows))
+        for group, rows in {"": everything, **groups}.items()
+        for figure, (part, whole) in parts.items()
+    }

@@ -1,0 +1,31 @@
+"""HQM: how far a hallucination benchmark can be believed (Yan et al., Measuring the Measurers, section III)."""
+
+from halluscope.registry import HIGHER, Benchmark
+
+BENCHMARK = Benchmark(
+    name="hqm",
+    title="HQM",
+    about="how far a benchmark can be believed, from the scores of several models",
+    description="""
+HQM measures how far a hallucination benchmark can be believed, from the scores of several models: whether a second run
+(test-retest) or a parallel form gives the same scores, whether they agree with people's (criterion validity), and what
+share of the questions and answers people find right (content validity).
+""",
+    principal="pearson",
+    scores={
+        "pearson": HIGHER,
+        "spearman": HIGHER,
+        "kendall": HIGHER,
+    },
+    others={"content": HIGHER, **dict.fromkeys(("low", "high", "chance", "models", "valid", "rows"))},
+    citation="""
+@misc{yan_measuring,
+  title={Measuring the Measurers: Quality Evaluation of Hallucination Benchmarks for Large Vision-Language Models},
+  author={Yan, Bei and Zhang, Jie and Yuan, Zheng and Shan, Shiguang and Chen, Xilin},
+  url={https://github.com/HQHBench/HQHBench}
+}
+""",
+    links=("https://github.com/HQHBench/HQHBench",),
+    licence="The paper's figures are facts.",
+    extras=("stats",),
+)

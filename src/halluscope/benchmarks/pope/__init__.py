@@ -1,0 +1,79 @@
+"""POPE: yes/no questions about single objects (Li et al., EMNLP 2023), complete (THRONE, section 5.4) or sampled."""
+
+from halluscope.options import Option
+from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset
+
+_RATIOS = ("precision", "recall", "f1", "f0.5")
+_ASKED = ("image_id", "object", "question", "answer")
+
+BENCHMARK = Benchmark(
+    name="pope",
+    title="POPE",
+    about="yes/no questions about objects, sampled or complete",
+    description="""
+POPE measures object hallucination in the answers of large vision-language models to questions such as "Is there a dog
+in the image?". A named rule reads each reply as yes, no or neither; yes is the positive class.
+""",
+    principal="accuracy",
+    scores={
+        "accuracy": HIGHER,
+        **dict.fromkeys((*_RATIOS, *(f"{ratio}_cls" for ratio in _RATIOS)), HIGHER),
+        "yes_ratio": None,
+        "unparsed": LOWER,
+    },
+    others={"f1_mean": HIGHER, "undefined_classes": None, "rows": None},
+    citation="""
+@inproceedings{li2023pope,
+  title={Evaluating Object Hallucination in Large Vision-Language Models},
+  author={Li, Yifan and Du, Yifan and Zhou, Kun and Wang, Jinpeng and Zhao, Wayne Xin and Wen, Ji-Rong},
+  booktitle={Proceedings of the 2023 Conference on Empirical Methods in Natural Language Processing},
+  pages={292--305},
+  year={2023}
+}
+""",
+    links=("https://arxiv.org/abs/2305.10355",),
+    licence="POPE's questions: MIT. Images, never included: each under the terms of its owner.",
+    datasets=(
+        Dataset(
+            "pope",
+            id=("question_id",),
+            also=("sampling",),
+            columns=_ASKED,
+            config="coco",
+            builder="build:QUESTIONS",
+            harness_task={"lmms_eval": "halluscope_pope"},
+        ),
+        Dataset(
+            "pope_c",
+            id=("question_id",),
+            columns=_ASKED,
+            config="questions",
+            images="images",
+            builder="complete:COMPLETE",
+        ),
+        Dataset(
+            "pope_c_objects365",
+            id=("question_id",),
+            columns=_ASKED,
+            config="questions",
+            images="images",
+            builder="complete:COMPLETE_OBJECTS365",
+        ),
+    ),
+    max_new_tokens=64,
+    options=(
+        Option(
+            "parser",
+            "how a reply is read (default: pope, the official rule); all shows a row for each",
+            choices=("pope", "strict", "lmms-eval", "vlmevalkit", "first-word"),
+            every=True,
+        ),
+        Option(
+            "sampling",
+            "score only the questions of this sampling",
+            choices=("random", "popular", "adversarial"),
+        ),
+        Option("per_class", "also a table of the classes", flag=True),
+    ),
+    given=("objects", "sampling", "image_ids"),
+)

@@ -1,0 +1,263 @@
+"""Builds pope: the official questions, or new ones from the objects of images (Li et al., section 5.1).
+
+For new questions, an image qualifies if it holds at least n classes and lacks at least as many. Of each drawn image n
+present classes are asked about, and after each of them one absent class that was not asked about yet:
+
+- random: any;
+- popular: the one in most images of the annotations;
+- adversarial: the one that shares most images of the annotations with the present class just asked about.
+
+Equal counts are settled by category order. The three samplings share the images and the present classes.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from datasets import Features, Value
+from numpy.typing import NDArray
+
+from halluscope import vocabularies
+from halluscope.benchmarks.pope.rows import (
+    SAMPLINGS,
+    ObjectQuestion,
+    irregular,
+    read_official,
+    unique_questions,
+)
+from halluscope.building import output
+from halluscope.building.command import Builder
+from halluscope.building.fetch import Fetched, fetch, sha256_of
+from halluscope.building.parquet import Table
+from halluscope.building.spec import Spec, load
+from halluscope.errors import BuildError
+from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
+from halluscope.reading.coco import CocoImage, CocoTable, read_annotations
+
+CONFIGS = ("coco", "aokvqa", "gqa")
+
+Choice = Callable[[int, NDArray[np.int64]], int]
+"""`choice(class just asked about, absent classes left)` gives one of them."""
+
+FEATURES = Features(
+    {
+        "question_id": Value("int64"),
+        "image_id": Value("int64"),
+        "file_name": Value("string"),
+        "question": Value("string"),
+        "object": Value("string"),
+        "answer": Value("string"),
+        "sampling": Value("string"),
+    }
+)
+
+
+def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) -> list[ObjectQuestion]:
+    """Make new questions: 2 x objects an image, yes and no in turn, for each of the three samplings.
+
+    Args:
+        coco: which classes are in which image; the counts are over all its images.
+        images: how many are drawn.
+        objects: how many present classes of each are asked about.
+        seed: of everything drawn.
+
+    Raises:
+        BuildError: for numbers below 1, and when fewer images qualify than are asked for.
+    """
+    for name, number in (("images", images), ("objects", objects)):
+        if number < 1:
+            raise BuildError(f"{name} is {number}; expected at least 1.")
+    qualified = [
+        row
+        for row, image in enumerate(coco.images)
+        if objects <= len(image.objects) <= len(coco.classes) - objects
+    ]
+    if len(qualified) < images:
+        raise BuildError(
+            f"{images:,} images are asked for, but of the {len(coco.images):,} in the annotations only "
+            f"{len(qualified):,} hold at least {objects} of the {len(coco.classes)} classes and lack as many. "
+            "Ask for fewer images, or for fewer objects an image."
+        )
+    presence = _presence(coco)
+    rng = np.random.default_rng(seed)
+    drawn = sorted(rng.choice(qualified, images, replace=False).tolist())
+    asked = [rng.permutation(np.flatnonzero(presence[row]))[:objects] for row in drawn]
+    texts = _texts(coco.classes)
+    made = []
+    for sampling, choose in _choices(presence, rng).items():
+        rows = [
+            (coco.images[row], *cell)
+            for row, positives in zip(drawn, asked, strict=True)
+            for cell in _cells(positives, np.flatnonzero(~presence[row]), choose)
+        ]
+        made += [
+            _question(number, image, coco.classes[cls], texts[cls], answer, sampling)
+            for number, (image, cls, answer) in enumerate(rows, 1)
+        ]
+    return made
+
+
+def counts(rows: Sequence[ObjectQuestion]) -> dict[str, Any]:
+    """What stats.json says of the rows of one config.
+
+    Returns:
+        `rows`; `pairs`, the different (image, question) pairs; `images`; `objects`; and `irregular`, sampling ->
+        property of POPE's files -> how many rows break it, and the first of them.
+    """
+    pairs, _ = unique_questions(map(asdict, rows))
+    broken = {name: irregular([row for row in rows if row.sampling == name]) for name in SAMPLINGS}
+    return {
+        "rows": len(rows),
+        "pairs": len(pairs),
+        "images": len({row.file_name for row in rows}),
+        "objects": len({row.object for row in rows}),
+        "irregular": {
+            sampling: {name: {"rows": len(ids), "first": ids[0]} for name, ids in found.items()}
+            for sampling, found in broken.items()
+        },
+    }
+
+
+def table(rows: Iterable[ObjectQuestion], split: str, config: str = "default") -> Table:
+    """The rows to write."""
+    return Table(FEATURES, map(asdict, rows), split, config)
+
+
+def _presence(coco: CocoTable) -> NDArray[np.bool_]:
+    """Which class is in which image [images, classes]."""
+    column = {name: i for i, name in enumerate(coco.classes)}
+    presence = np.zeros((len(coco.images), len(coco.classes)), dtype=bool)
+    for row, image in enumerate(coco.images):
+        presence[row, [column[name] for name in image.objects]] = True
+    return presence
+
+
+def _choices(presence: NDArray[np.bool_], rng: np.random.Generator) -> Mapping[str, Choice]:
+    frequency = presence.sum(axis=0)
+    together = presence.T.astype(np.int64) @ presence
+    return {
+        "random": lambda _, left: int(rng.choice(left)),
+        "popular": lambda _, left: int(left[np.argmax(frequency[left])]),
+        "adversarial": lambda cls, left: int(left[np.argmax(together[cls, left])]),
+    }
+
+
+def _cells(positives: Iterable[int], absent: NDArray[np.int64], choose: Choice) -> list[tuple[int, str]]:
+    """The classes that are asked about in an image, each with its answer."""
+    cells: list[tuple[int, str]] = []
+    for cls in positives:
+        negative = choose(int(cls), absent)
+        absent = absent[absent != negative]
+        cells += [(int(cls), "yes"), (negative, "no")]
+    return cells
+
+
+def _texts(classes: Sequence[str]) -> list[str]:
+    (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabularies.load(classes))
+    return [question.text for question in about]
+
+
+def _question(
+    number: int, image: CocoImage, cls: str, text: str, answer: str, sampling: str
+) -> ObjectQuestion:
+    return ObjectQuestion(number, image.image_id, image.file_name, text, cls, answer, sampling)
+
+
+def build(
+    source: Path | None = None,
+    out: Path | None = None,
+    *,
+    configs: Sequence[str] = CONFIGS,
+    from_annotations: Path | None = None,
+    images_count: int = 500,
+    objects: int = 3,
+    seed: int = 0,
+    subset: bool = False,
+    force: bool = False,
+    cache: Path | None = None,
+    spec: Spec | None = None,
+) -> Path:
+    """Build the dataset. Everything is checked before anything is written.
+
+    Args:
+        source: the folder of the official files, with or without a folder per config (default: download).
+        out: the folder to build (default: datasets/pope; for new questions named after the annotation file).
+        configs: of the official questions; less than all needs `subset`.
+        from_annotations: make new questions from this COCO-format file instead.
+        images_count: of new questions, how many images are drawn.
+        objects: of new questions, how many present objects of an image are asked about, and as many absent ones.
+        seed: of new questions.
+        subset: accept files and counts that are not the published ones.
+        force: replace an existing build.
+        cache: the folder that keeps downloads (default: the user's cache).
+        spec: the dataset's facts (default: datasets/pope/spec.toml).
+
+    Returns:
+        The dataset's folder.
+
+    Raises:
+        BuildError: when a source is missing, broken or not the published one; when fewer images qualify than are
+            asked for; when `out` is taken.
+    """
+    spec = spec or load("pope")
+    if from_annotations is not None:
+        out = output.target(f"pope_{from_annotations.stem}", out, force)
+        return _new(spec, from_annotations, {"images": images_count, "objects": objects, "seed": seed}, out)
+    out = output.target(spec.name, out, force)
+    sources: dict[str, Fetched] = {}
+    rows: dict[str, list[ObjectQuestion]] = {}
+    for config in configs:
+        folder = _folder(source, config)
+        for sampling in SAMPLINGS:
+            name = f"{config}_{sampling}"
+            sources[name] = fetch(spec.sources[name], "--source", folder, cache, subset)
+            rows.setdefault(config, []).extend(read_official(sources[name].path, sampling))
+    numbers: dict[str, Any] = {"configs": {config: counts(of) for config, of in rows.items()}}
+    for config, of in numbers["configs"].items():
+        numbers |= {f"{config}_{name}": of[name] for name in ("rows", "pairs")}
+    tables = [table(of, spec.split, config) for config, of in rows.items()]
+    return output.write(spec, tables, numbers, sources, spec.matches(numbers, subset), out)
+
+
+def _folder(source: Path | None, config: str) -> Path | None:
+    """Where the files of a config lie: the folder itself, or one in it of that name."""
+    inner = source / config if source else None
+    return inner if inner and inner.is_dir() else source
+
+
+def _new(spec: Spec, annotations: Path, drawn: dict[str, int], out: Path) -> Path:
+    """Make and write new questions."""
+    rows = draw(read_annotations(annotations), **drawn)
+    sources = {"annotations": Fetched(annotations, sha256_of(annotations), published=False)}
+    numbers = counts(rows) | {"drawn": drawn}
+    return output.write(spec, [table(rows, spec.split)], numbers, sources, complete=False, out=out)
+
+
+def _add(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    option(
+        "--from-annotations",
+        type=Path,
+        help="make new questions from this COCO-format annotation file instead",
+    )
+    option("--configs", nargs="+", choices=CONFIGS, default=CONFIGS, help="(default: all)")
+    option("--images-count", type=int, default=500, help="of new questions (default: 500)")
+    option("--objects", type=int, default=3, help="asked about: so many present, so many absent (default: 3)")
+    option("--seed", type=int, default=0, help="of new questions (default: 0)")
+
+
+QUESTIONS = Builder(
+    name="pope",
+    about="""Builds pope: the official questions about COCO, A-OKVQA and GQA, or new ones from any COCO-format file.
+
+    halluscope build pope                                           # downloads about 4 MB
+    halluscope build pope --source POPE/output                      # the authors' files, if you have them
+    halluscope build pope --from-annotations instances.json --images-count 500 --objects 3 --seed 0
+""",
+    source="the folder of the official files, POPE's output/ (default: download)",
+    build=build,
+    add=_add,
+)

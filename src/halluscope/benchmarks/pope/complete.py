@@ -1,0 +1,187 @@
+"""Builds pope_c: POPE's question about every class of every image (POPE-Complete; THRONE, section 5.4).
+
+The config `questions` holds the rows, `images` the images, each once.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from datasets import Features, Image, Value
+from numpy.typing import NDArray
+
+from halluscope import vocabularies
+from halluscope.benchmarks.pope import presence as presences
+from halluscope.benchmarks.pope.presence import Presence
+from halluscope.building import output
+from halluscope.building.command import Builder
+from halluscope.building.parquet import Table
+from halluscope.building.spec import Spec, load
+from halluscope.errors import BuildError
+from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
+from halluscope.vocabularies import Vocabulary
+
+ROWS_AT_ONCE = 100_000
+
+MADE_OF = {"throne_coco": "pope_c", "throne_objects365": "pope_c_objects365"}
+"""What is built of which presence dataset."""
+
+QUESTIONS = Features(
+    {
+        "question_id": Value("int64"),
+        "image_id": Value("int64"),
+        "object": Value("string"),
+        "question": Value("string"),
+        "answer": Value("string"),
+    }
+)
+
+
+def presence(built: Presence) -> NDArray[np.bool_]:
+    """Which class is in which image [images, classes].
+
+    Raises:
+        BuildError: for an object that is none of the dataset's classes.
+    """
+    objects = built.read("objects")["objects"].combine_chunks()
+    names = pc.list_flatten(objects)
+    columns = pc.index_in(names, value_set=pa.array(built.classes))
+    if columns.null_count:
+        unknown = names[pc.index(pc.is_null(columns), True).as_py()]
+        raise BuildError(
+            f"{built.folder} names the object {unknown.as_py()!r}, which is none of its classes."
+        )
+    table = np.zeros((len(objects), len(built.classes)), dtype=bool)
+    table[pc.list_parent_indices(objects).to_numpy(), columns.to_numpy()] = True
+    return table
+
+
+def counts(present: NDArray[np.bool_]) -> dict[str, Any]:
+    """What stats.json says of the rows."""
+    yes = int(present.sum())
+    return {
+        "questions": present.size,
+        "images": len(present),
+        "classes": present.shape[1],
+        "yes": yes,
+        "no": present.size - yes,
+    }
+
+
+def tables(built: Presence, present: NDArray[np.bool_], vocabulary: str, split: str) -> list[Table]:
+    """The rows to write: the configs `questions` and `images`.
+
+    Args:
+        built: the presence dataset.
+        present: what `presence` says of it.
+        vocabulary: the name of the one that its classes are from; it tells how they are asked about.
+        split: the split's name.
+    """
+    texts = _texts(built.classes, vocabularies.load(vocabulary))
+    image_ids = built.read("image_id")["image_id"].to_numpy()
+    columns = {"image_id": Value("int64"), "image": Image(), "file_name": Value("string")}
+    if not built.has_images:
+        del columns["image"]
+    return [
+        Table(QUESTIONS, grid(image_ids, built.classes, texts, present), split, "questions"),
+        Table(Features(columns), built.groups(*columns), split, "images"),
+    ]
+
+
+def grid(
+    image_ids: NDArray[np.int64], classes: Sequence[str], texts: Sequence[str], present: NDArray[np.bool_]
+) -> Iterator[pa.Table]:
+    """All questions, image by image and in the order of the classes, many rows at a time.
+
+    Args:
+        image_ids: of the n images.
+        classes: the names of the m classes.
+        texts: the question about each.
+        present: which class is in which image [n, m].
+    """
+    objects, asked, answers = pa.array(classes), pa.array(texts), pa.array(["no", "yes"])
+    images = max(1, ROWS_AT_ONCE // len(classes))
+    for first in range(0, len(image_ids), images):
+        some = slice(first, first + images)
+        ids = np.repeat(image_ids[some], len(classes))
+        column = np.tile(np.arange(len(classes)), len(image_ids[some]))
+        yield pa.table(
+            {
+                "question_id": np.arange(len(ids)) + first * len(classes) + 1,
+                "image_id": ids,
+                "object": objects.take(column),
+                "question": asked.take(column),
+                "answer": answers.take(present[some].ravel().astype(np.int8)),
+            }
+        )
+
+
+def _texts(classes: Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabulary)
+    text = {question.object: question.text for question in about}
+    return [text[name] for name in classes]
+
+
+def build(
+    source: Path | None = None,
+    out: Path | None = None,
+    *,
+    of: str | None = None,
+    subset: bool = False,
+    force: bool = False,
+    cache: Path | None = None,
+    spec: Spec | None = None,
+) -> Path:
+    """Build the dataset. Everything is checked before anything is written.
+
+    Args:
+        source: the folder of a built throne_coco or throne_objects365 (default: where `of` is built).
+        out: the folder to build (default: datasets/NAME).
+        of: which of the two it must be (default: what the folder holds).
+        subset: accept a source that is a subset.
+        force: replace an existing build.
+        cache: not used; nothing is downloaded.
+        spec: the dataset's facts (default: datasets/pope_c/spec.toml, or that of pope_c_objects365).
+
+    Returns:
+        The dataset's folder.
+
+    Raises:
+        BuildError: when the source is no such dataset, broken or a subset; when `out` is taken.
+    """
+    made_of = [of] if of else list(MADE_OF)
+    built = presences.read(source or output.home(made_of[0]), "--source")
+    if built.name not in made_of:
+        raise BuildError(f"--source {built.folder} holds {built.name!r}; expected {' or '.join(made_of)}.")
+    spec = spec or load(MADE_OF[built.name])
+    out = output.target(spec.name, out, force)
+    present = presence(built)
+    numbers = counts(present)
+    complete = spec.matches(numbers, subset)
+    if not built.source.published and not subset:
+        raise BuildError(
+            f"--source {built.folder} is a subset or a changed copy of {built.name}; pass --subset if you mean it."
+        )
+    written = tables(built, present, spec.vocabulary or "coco", spec.split)
+    return output.write(spec, written, numbers, {built.name: built.source}, complete, out)
+
+
+COMPLETE, COMPLETE_OBJECTS365 = (
+    Builder(
+        name=name,
+        about=f"""Builds {name}: POPE's question about every class of every image (POPE-Complete; THRONE, section 5.4).
+
+From {of}, which is built already:
+
+    halluscope build {name}                                  # from datasets/{of}
+    halluscope build {name} --source FOLDER
+""",
+        source=f"a built {of} (default: datasets/{of})",
+        build=partial(build, of=of),
+    )
+    for of, name in MADE_OF.items()
+)

@@ -1,0 +1,175 @@
+"""POPE: yes/no questions about single objects (Li et al., EMNLP 2023), complete or sampled.
+
+Each reply is read as yes, no or neither by a named rule (`halluscope.responses.parsers`), and the answers are
+compared with what is in the image.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.benchmarks.pope import scoring
+from halluscope.benchmarks.pope.rows import SAMPLINGS
+from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
+from halluscope.benchmarks.pope.scoring import Conventions, Counts
+from halluscope.inputs import check_texts
+from halluscope.responses import parsers as replies
+from halluscope.signature import signature
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.ratios import Floats
+
+CONVENTIONS = {"lmms-eval": Conventions(unread_missed=False, yes_of_labels=True)}
+"""How those count who use a parser, where it is not the default way."""
+
+
+_NAMES = (str, int, np.integer)
+
+
+def compute(
+    predictions: Sequence[str],
+    references: Sequence[str],
+    *,
+    parser: str = "pope",
+    objects: Sequence[str] | None = None,
+    sampling: Sequence[str] | None = None,
+    image_ids: Sequence[Hashable] | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+    level: float = 0.95,
+    per_class: bool = False,
+) -> dict[str, Any]:
+    """Score an LVLM's answers to yes/no questions about objects. Yes is the positive class.
+
+    What the parser cannot read is wrong in accuracy and no yes: it is absent from precision, and a present object
+    that got no readable answer is missed. With "lmms-eval" it is absent from recall too, and the yes ratio is the
+    ground truth's, as that harness has it.
+
+    Args:
+        predictions: the LVLM's raw replies, one a question.
+        references: "yes" or "no", one a question.
+        parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit" or "first-word"; see
+            `halluscope.responses.parsers`.
+        objects: the class that each question asks about; adds averages over classes.
+        sampling: "random", "popular" or "adversarial" for each question; adds the scores of each of them.
+        image_ids: the image of each question; the interval then resamples images, because the answers about one
+            image depend on each other. Without them it resamples questions.
+        bootstrap: how many resamples an interval is made of; 0 for none.
+        seed: of the bootstrap.
+        level: of the interval, in (0, 1).
+        per_class: also give the table `classes`; needs `objects`.
+
+    Returns:
+        `accuracy precision recall f1 f0.5`, `yes_ratio`, the share of yes answers, and `unparsed`, the share of
+        unread replies, fractions in [0, 1], NaN where undefined; `rows`; `signature`. With `objects` also
+        `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and `undefined_classes`, the
+        number of classes without a precision or a recall. With `sampling` also `samplings`, name -> the same
+        figures, and `f1_mean`, the mean of their F1. `interval` and `classes` when asked for.
+
+    Raises:
+        ValueError: for any bad input.
+    """
+    check_texts(predictions, references)
+    resampling = Bootstrap(bootstrap, seed, level)
+    if per_class and objects is None:
+        raise ValueError("per_class needs objects: the class that each question asks about.")
+    rows = len(predictions)
+    conventions = CONVENTIONS.get(parser, Conventions())
+    sampled, samplings = _groups("sampling", sampling, rows, SAMPLINGS)
+    asked, classes = _groups("objects", objects, rows)
+    image, images = _groups("image_ids", image_ids, rows)
+    cell = sampled * len(classes) + asked
+    shape = (len(samplings), len(classes), 2, 3)
+    present, answers = _labels(references), replies.read(predictions, parser)
+    counts = scoring.count(present, answers, cell, shape[0] * shape[1]).reshape(shape)
+    score = partial(_score, conventions=conventions, by_class=objects is not None, samplings=samplings)
+    result: dict[str, Any] = _each(score(counts[None]), lambda values: float(values[0]))
+    for table, of in [
+        (result, counts.sum(axis=0)),
+        *zip(result.get("samplings", {}).values(), counts, strict=False),
+    ]:
+        table["rows"] = int(of.sum())
+        if objects is not None:
+            table["undefined_classes"] = scoring.undefined_classes(of, conventions)
+    result |= {
+        "signature": signature(
+            "pope",
+            parser=parser,
+            rows=rows,
+            objects="no" if objects is None else len(classes),
+            sampling="no" if sampling is None else samplings,
+            interval=f"{resampling},{'rows' if image_ids is None else 'images'}" if bootstrap else "no",
+        ),
+    }
+    if bootstrap:
+        if image_ids is None:
+            drawn = scoring.resample_rows(counts, resampling)
+        else:
+            cells = image * shape[0] * shape[1] + cell
+            of_image = scoring.count(present, answers, cells, len(images) * shape[0] * shape[1])
+            drawn = scoring.resample_images(of_image.reshape(len(images), *shape), resampling)
+        result["interval"] = _each(score(drawn), resampling.interval)
+    if per_class:
+        result["classes"] = _of_each_class(counts.sum(axis=0), classes, conventions)
+    return result
+
+
+def _labels(references: Sequence[str]) -> NDArray[np.bool_]:
+    """Which labels are yes."""
+    for row, label in enumerate(references):
+        if label not in ("yes", "no"):
+            raise ValueError(f"references[{row}] is {label!r:.80}; expected 'yes' or 'no'.")
+    return np.fromiter(map("yes".__eq__, references), bool, len(references))
+
+
+def _groups(
+    option: str, values: Sequence[Hashable] | None, rows: int, known: Sequence[str] | None = None
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """A number for each row, and what the numbers stand for; one group of all rows if there are no values."""
+    if values is None:
+        return np.zeros(rows, dtype=np.int64), [None]
+    if isinstance(values, str) or len(values) != rows:
+        got = f"the text {values!r:.80}" if isinstance(values, str) else f"{len(values)} values"
+        raise ValueError(f"{option} is {got} for {rows} predictions; expected a list, one value a row.")
+    for row, value in enumerate(values):
+        if not isinstance(value, _NAMES) or value == "" or (known and value not in known):
+            expected = " or ".join(map(repr, known)) if known else "a name or an id"
+            raise ValueError(f"{option}[{row}] is {value!r:.80}; expected {expected}.")
+    found = dict.fromkeys(values)
+    names = [name for name in known if name in found] if known else list(found)
+    number = {name: i for i, name in enumerate(names)}
+    return np.fromiter(map(number.__getitem__, values), np.int64, rows), names
+
+
+def _score(counts: Counts, conventions: Conventions, by_class: bool, samplings: list[Any]) -> dict[str, Any]:
+    """All figures of counts [resamples, samplings, classes, 2, 3], nested as the result is."""
+
+    def figures(counts: Counts) -> dict[str, Any]:
+        pooled = scoring.figures(counts.sum(axis=1), conventions)
+        return pooled | (scoring.class_means(counts, conventions) if by_class else {})
+
+    result = figures(counts.sum(axis=1))
+    if samplings != [None]:
+        result["samplings"] = {name: figures(counts[:, i]) for i, name in enumerate(samplings)}
+        result["f1_mean"] = np.mean([table["f1"] for table in result["samplings"].values()], axis=0)
+    return result
+
+
+def _each(figures: dict[str, Any], change: Callable[[Floats], Any]) -> dict[str, Any]:
+    """The same nested figures, each array changed."""
+    return {
+        name: _each(value, change) if isinstance(value, dict) else change(value)
+        for name, value in figures.items()
+    }
+
+
+def _of_each_class(counts: Counts, classes: list[str], conventions: Conventions) -> dict[str, dict[str, Any]]:
+    figures = scoring.figures(counts, conventions)
+    columns = {
+        "rows": counts.sum(axis=(-2, -1)).astype(int),
+        **{name: figures[name] for name in ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio")},
+    }
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return {name: dict(zip(columns, row, strict=True)) for name, row in zip(classes, rows, strict=True)}

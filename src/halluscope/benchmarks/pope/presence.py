@@ -1,0 +1,90 @@
+"""Reads a presence dataset that a builder of this project made, to make POPE-Complete of it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from halluscope.building.built import compare, read_stats
+from halluscope.building.fetch import Fetched, sha256_of
+from halluscope.building.parquet import GROUP_ROWS
+from halluscope.errors import BuildError
+
+
+@dataclass(frozen=True)
+class Presence:
+    """A built `throne_*` dataset.
+
+    Attributes:
+        folder: where it lies.
+        stats: the content of its stats.json, to which its files were compared.
+    """
+
+    folder: Path
+    stats: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The dataset's name, such as "throne_coco"."""
+        return str(self.stats["name"])
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes that are annotated, in category order."""
+        return list(self.stats["counts"]["images_per_class"])
+
+    @property
+    def has_images(self) -> bool:
+        """Whether it was built with images."""
+        return "image" in self.stats["tables"][0]["columns"]
+
+    @property
+    def source(self) -> Fetched:
+        """What stats.json and card of the new dataset say of this one: the sha256 of its stats.json, which names
+        those of all its files."""
+        return Fetched(self.folder, sha256_of(self.folder / "stats.json"), not self.stats["subset"])
+
+    def read(self, *columns: str) -> pa.Table:
+        """These columns of all rows."""
+        return pa.concat_tables(pq.read_table(file, columns=list(columns)) for file in self._files)
+
+    def groups(self, *columns: str) -> Iterator[pa.Table]:
+        """These columns, a few rows at a time; for images, whose bytes stay as they are."""
+        for file in self._files:
+            with pq.ParquetFile(file) as shard:
+                for batch in shard.iter_batches(GROUP_ROWS, columns=list(columns)):
+                    yield pa.Table.from_batches([batch]).select(list(columns))
+
+    @property
+    def _files(self) -> list[Path]:
+        return [self.folder / shard["file"] for shard in self.stats["tables"][0]["shards"]]
+
+
+def read(folder: Path, option: str) -> Presence:
+    """Find a built presence dataset in a folder, and compare its files with its stats.json.
+
+    Args:
+        folder: where it lies.
+        option: the option that names it on the command line, for messages.
+
+    Raises:
+        BuildError: when there is none, or its files are not those that its builder wrote.
+    """
+    file = folder / "stats.json"
+    if not file.is_file():
+        raise BuildError(
+            f"{option} {folder} is no dataset of ours: it has no stats.json. Build it first: "
+            "halluscope build throne_coco."
+        )
+    stats = read_stats(file)
+    tables = stats.get("tables") or [{}]
+    if not {"image_id", "file_name", "objects"} <= set(tables[0].get("columns", ())):
+        raise BuildError(
+            f"{option} {folder} holds {stats.get('name')!r:.80}; expected a presence dataset, throne_coco or "
+            "throne_objects365."
+        )
+    compare(folder, tables[:1])
+    return Presence(folder, stats)

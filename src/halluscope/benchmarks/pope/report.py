@@ -1,0 +1,54 @@
+"""POPE's results as text: a row for each sampling, and one for all questions."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from halluscope.reporting.tables import Named, aligned, class_table, interval, percent
+
+COLUMNS = {
+    "accuracy": "accuracy",
+    "precision": "P",
+    "recall": "R",
+    "f1": "F1",
+    "yes_ratio": "yes",
+    "unparsed": "unparsed",
+}
+"""Scores, and their names in a table; beside them stands the mean of the samplings' F1, which LLaVA reports."""
+
+
+def report(results: Named, shown: Named, style: str, *, every: bool = False, **_: Any) -> str:
+    """Tables of results, in percent, and the signatures.
+
+    Args:
+        results: of the responses that were scored, each with the `parser` that read them.
+        shown: the same; nothing is published in this form.
+        style: of the tables.
+        every: whether each parser has a row; then the samplings have none.
+    """
+    parts = [_table(shown, style, every)]
+    for name, result in results:
+        parts.append(f"\n{name}, {result['parser']}\n  signature: {result['signature']}")
+        if "classes" in result:
+            parts.append(class_table(result, style))
+    return "\n".join(parts)
+
+
+def _table(results: Named, style: str, pooled_only: bool) -> str:
+    rows = []
+    for name, result in results:
+        intervals, parser = result.get("interval", {}), result["parser"]
+        for sampling, scores in ({} if pooled_only else result.get("samplings", {})).items():
+            of_sampling = intervals.get("samplings", {}).get(sampling, {})
+            rows.append([name, parser, sampling, *_row(scores, of_sampling)])
+        rows.append([name, parser, "pooled", *_row(result, intervals)])
+    header = ["responses", "parser", "sampling", "questions", *COLUMNS.values(), "F1 interval", "mean F1"]
+    return aligned(rows, header, style, left=3)
+
+
+def _row(scores: Mapping[str, Any], intervals: Mapping[str, Any]) -> list[Any]:
+    return [
+        scores["rows"],
+        *(percent(scores[column]) for column in COLUMNS),
+        interval(intervals.get("f1", ())),
+        percent(scores["f1_mean"]) if "f1_mean" in scores else "",
+    ]

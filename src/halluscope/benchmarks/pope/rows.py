@@ -1,0 +1,216 @@
+"""POPE's rows: a question about one object of one image, with its answer; and reading the files that hold them."""
+
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import groupby
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.errors import BuildError
+from halluscope.judging.questions import OBJECT_ASKED
+from halluscope.reading.files import json_rows
+from halluscope.reading.rows import Source, columns_of, read_rows
+
+SAMPLINGS = ("random", "popular", "adversarial")
+"""How POPE chooses the absent objects that it asks about."""
+
+Row = TypeVar("Row", bound=Mapping[str, Any])
+
+
+@dataclass(frozen=True)
+class ObjectQuestion:
+    """One row.
+
+    Attributes:
+        question_id: unique within a sampling.
+        image_id: the number at the end of the image's file name.
+        file_name: of the image.
+        question: as it is put to the LVLM.
+        object: what it asks for.
+        answer: "yes" or "no".
+        sampling: how the absent objects were chosen: "random", "popular" or "adversarial".
+    """
+
+    question_id: int
+    image_id: int
+    file_name: str
+    question: str
+    object: str
+    answer: str
+    sampling: str
+
+
+COLUMNS = tuple(field.name for field in fields(ObjectQuestion))
+OTHERWISE = {"file_name": "", "sampling": ""}
+"""What `pope_c` leaves out."""
+NEEDED = tuple(name for name in COLUMNS if name not in OTHERWISE)
+
+
+def read_official(file: Path | zipfile.Path, sampling: str) -> list[ObjectQuestion]:
+    """Read a file of POPE's authors: `question_id`, `image`, `text`, `label`, as JSON lines or one JSON list.
+
+    Its parallel form (`halluscope parallel`) asks in other words, and names the `object` beside.
+
+    Raises:
+        BuildError: for a row that is cut off or lacks something, a label other than yes and no, another question
+            than POPE's, a file name without a number, or a question_id that comes twice.
+    """
+    questions = [_question(row, where, sampling) for where, row in json_rows(file)]
+    ids = Counter(question.question_id for question in questions)
+    if not questions or ids.most_common(1)[0][1] > 1:
+        what = f"question_id {ids.most_common(1)[0][0]} more than once" if questions else "no question"
+        raise BuildError(f"{file} holds {what}; expected POPE's questions, each id once.")
+    return questions
+
+
+def irregular(questions: Sequence[ObjectQuestion]) -> dict[str, list[int]]:
+    """The question ids that break a property of POPE's files, by property; a property that holds is left out.
+
+    Args:
+        questions: of one sampling, in their order.
+
+    Returns:
+        "rows": its image has another number of rows than the first, or they do not lie together; "balance": its
+        image has not as many yes as no; "alternation": its image's answers are not yes, no, yes, ...;
+        "contradiction": its object is both present and absent; "repetition": the same question was put before.
+    """
+    images = [list(rows) for _, rows in groupby(questions, key=lambda question: question.file_name)]
+    blocks = Counter(rows[0].file_name for rows in images)
+    broken: dict[str, list[int]] = {}
+    for rows in images:
+        answers = [row.answer for row in rows]
+        present = {row.object for row in rows if row.answer == "yes"}
+        for name, breaks in {
+            "rows": len(rows) != len(images[0]) or blocks[rows[0].file_name] > 1,
+            "balance": answers.count("yes") != answers.count("no"),
+            "alternation": answers != ["yes", "no"] * (len(rows) // 2),
+        }.items():
+            broken.setdefault(name, []).extend(row.question_id for row in rows if breaks)
+        broken.setdefault("contradiction", []).extend(
+            row.question_id for row in rows if row.answer == "no" and row.object in present
+        )
+        asked = [row.object for row in rows]
+        broken.setdefault("repetition", []).extend(
+            row.question_id for i, row in enumerate(rows) if row.object in asked[:i]
+        )
+    return {name: ids for name, ids in broken.items() if ids}
+
+
+def unique_questions(rows: Iterable[Row]) -> tuple[list[Row], NDArray[np.int64]]:
+    """Find the different (image, question) pairs, so that each is asked once and all rows are scored.
+
+    The official 9,000 rows about COCO hold 5,127 pairs.
+
+    Args:
+        rows: with `question`, and `file_name` or `image_id`.
+
+    Returns:
+        The first row of each pair, and for each row the place of its pair: with `answers` to the first,
+        `[answers[i] for i in index]` are the predictions for all rows.
+
+    Raises:
+        ValueError: for a row without a question or an image.
+    """
+    number: dict[tuple[Any, Any], int] = {}
+    unique: list[Row] = []
+    index: list[int] = []
+    for i, row in enumerate(rows):
+        image = row.get("file_name", row.get("image_id"))
+        if image is None or row.get("question") is None:
+            raise ValueError(
+                f"rows[{i}] has no question, or neither file_name nor image_id: {dict(row)!r:.120}."
+            )
+        place = number.setdefault((image, row["question"]), len(unique))
+        if place == len(unique):
+            unique.append(row)
+        index.append(place)
+    return unique, np.array(index, dtype=np.int64)
+
+
+def load(sources: Sequence[str]) -> list[ObjectQuestion]:
+    """Read questions: files of POPE's authors, whose names tell the sampling, or datasets (`pope`, `pope_c`).
+
+    Raises:
+        ValueError: for a file or dataset of another form.
+        FileNotFoundError: if a file does not exist.
+    """
+    return [question for source in sources for question in _load(source)]
+
+
+def wanted(question: ObjectQuestion, *, sampling: str | None = None) -> bool:
+    """Whether a question is of the sampling that is to be scored; of any, if none is named."""
+    return sampling in (None, question.sampling)
+
+
+def inputs(questions: Sequence[ObjectQuestion]) -> dict[str, Any]:
+    """What the metric takes of the dataset's rows."""
+    sampled = all(question.sampling for question in questions)
+    return {
+        "references": [question.answer for question in questions],
+        "objects": [question.object for question in questions],
+        "sampling": [question.sampling for question in questions] if sampled else None,
+        "image_ids": [question.file_name or question.image_id for question in questions],
+    }
+
+
+def read_all(rows: Iterable[Any], where: str = "references") -> list[ObjectQuestion]:
+    """Read rows of `pope` or `pope_c`.
+
+    Raises:
+        ValueError: for a row without one of their columns.
+    """
+    return [read(row, f"{where}[{number}]") for number, row in enumerate(rows)]
+
+
+def read(row: Any, where: str) -> ObjectQuestion:
+    """Read a row. A question that was read before stays as it is.
+
+    Raises:
+        ValueError: for a row without one of the columns.
+    """
+    if isinstance(row, ObjectQuestion):
+        return row
+    if not isinstance(row, Mapping) or (missing := [name for name in NEEDED if name not in row]):
+        lacks = f" It has no {', '.join(missing)}." if isinstance(row, Mapping) else ""
+        raise ValueError(
+            f"{where} is {str(row)[:80]!r}; expected a row of the dataset pope or pope_c.{lacks}"
+        )
+    return ObjectQuestion(**(OTHERWISE | {name: row[name] for name in COLUMNS if name in row}))
+
+
+def _load(written: str) -> list[ObjectQuestion]:
+    source = Source.of(written)
+    if source.is_json:
+        return read_official(source.path, next((name for name in SAMPLINGS if name in source.path.name), ""))
+    rows = columns_of(read_rows(written), COLUMNS, written, NEEDED, "the dataset pope or pope_c")
+    return [ObjectQuestion(**(OTHERWISE | row)) for row in rows]
+
+
+def _question(row: Any, where: str, sampling: str) -> ObjectQuestion:
+    if not isinstance(row, Mapping) or not {"question_id", "image", "text", "label"} <= set(row):
+        raise BuildError(f"{where}: expected question_id, image, text and label; got {str(row)[:120]}.")
+    if row["label"] not in ("yes", "no"):
+        raise BuildError(f"{where}: label is {row['label']!r:.80}; expected 'yes' or 'no'.")
+    if type(row["question_id"]) is not int:
+        raise BuildError(f"{where}: question_id is {row['question_id']!r:.80}; expected a whole number.")
+    asked = row if isinstance(row.get("object"), str) else OBJECT_ASKED.fullmatch(str(row["text"]))
+    if not asked:
+        raise BuildError(f"{where}: text is {row['text']!r:.120}; expected 'Is there a ... in the image?'.")
+    number = re.search(r"(\d+)(?:\.\w+)?$", str(row["image"]))
+    if not number:
+        raise BuildError(f"{where}: image is {row['image']!r:.80}; expected a file name that ends in an id.")
+    return ObjectQuestion(
+        question_id=row["question_id"],
+        image_id=int(number[1]),
+        file_name=row["image"],
+        question=row["text"],
+        object=asked["object"],
+        answer=row["label"],
+        sampling=sampling,
+    )

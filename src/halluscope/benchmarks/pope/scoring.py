@@ -1,0 +1,102 @@
+"""Scores of yes/no answers about objects: a table of counts first, then ratios, then resampled tables.
+
+Everything here is a pure function of one table, counts[..., label, answer], with label 0 (absent) or 1 (present) and
+answer `NO`, `YES` or `OTHER`. Sources: POPE, section 5.1; THRONE, section 5.4.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
+
+Counts = Floats
+"""[..., 2 labels, 3 answers], whole numbers."""
+
+ABSENT, PRESENT = 0, 1
+BETAS = (1.0, 0.5)
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """What is made of replies that nobody can read; they are wrong in accuracy, and no yes, in any case.
+
+    Attributes:
+        unread_missed: a present object that got no readable answer is missed; False leaves it out of recall.
+        yes_of_labels: the yes ratio is that of the ground truth, not of the answers.
+    """
+
+    unread_missed: bool = True
+    yes_of_labels: bool = False
+
+
+def count(
+    present: NDArray[np.bool_], answers: NDArray[np.int8], group: NDArray[np.int64], groups: int
+) -> Counts:
+    """Count rows [groups, 2, 3] by the group that each belongs to, its label and its answer."""
+    cell = (group * 2 + present) * 3 + answers
+    return np.bincount(cell, minlength=groups * 6).reshape(groups, 2, 3).astype(float)
+
+
+def figures(counts: Counts, conventions: Conventions) -> dict[str, Floats]:
+    """Accuracy, precision, recall, F and shares, each an array [...] of fractions, NaN where undefined."""
+    rows = counts.sum(axis=(-2, -1))
+    right = counts[..., ABSENT, NO] + counts[..., PRESENT, YES]
+    predicted = counts[..., YES].sum(axis=-1)
+    precision, recall = _precision_recall(counts, conventions)
+    yes = counts[..., PRESENT, :].sum(axis=-1) if conventions.yes_of_labels else predicted
+    return {
+        "accuracy": ratio(right, rows),
+        "precision": precision,
+        "recall": recall,
+        **{f"f{beta:g}": f_of_means(precision, recall, beta) for beta in BETAS},
+        "yes_ratio": ratio(yes, rows),
+        "unparsed": ratio(counts[..., OTHER].sum(axis=-1), rows),
+    }
+
+
+def class_means(counts: Counts, conventions: Conventions) -> dict[str, Floats]:
+    """Precision and recall averaged over the classes where they are defined, and F of the two averages.
+
+    Args:
+        counts: [..., classes, 2, 3].
+        conventions: what is made of unread replies.
+    """
+    precision, recall = (defined_mean(values) for values in _precision_recall(counts, conventions))
+    return {
+        "precision_cls": precision,
+        "recall_cls": recall,
+        **{f"f{beta:g}_cls": f_of_means(precision, recall, beta) for beta in BETAS},
+    }
+
+
+def undefined_classes(counts: Counts, conventions: Conventions) -> int:
+    """The number of classes without a precision (no yes) or a recall (never present), of counts [classes, 2, 3]."""
+    precision, recall = _precision_recall(counts, conventions)
+    return int(np.count_nonzero(np.isnan(precision) | np.isnan(recall)))
+
+
+def resample_rows(counts: Counts, resampling: Bootstrap) -> Counts:
+    """Counts [resamples, ...] of bootstrap samples of the rows: a multinomial draw of the cells of the table."""
+    rows = int(counts.sum())
+    draws = np.random.default_rng(resampling.seed).multinomial(
+        rows, counts.ravel() / rows, size=resampling.resamples
+    )
+    return draws.reshape(resampling.resamples, *counts.shape).astype(float)
+
+
+def resample_images(counts: Counts, resampling: Bootstrap) -> Counts:
+    """Counts [resamples, ...] of bootstrap samples of the images, of counts [images, ...]."""
+    drawn: Counts = resampling.weights(len(counts)) @ counts.reshape(len(counts), -1)
+    return drawn.reshape(resampling.resamples, *counts.shape[1:])
+
+
+def _precision_recall(counts: Counts, conventions: Conventions) -> tuple[Floats, Floats]:
+    true = counts[..., PRESENT, YES]
+    missed = counts[..., PRESENT, NO]
+    if conventions.unread_missed:
+        missed = missed + counts[..., PRESENT, OTHER]
+    return ratio(true, counts[..., YES].sum(axis=-1)), ratio(true, true + missed)

@@ -1,0 +1,73 @@
+"""THRONE: object hallucination in free-form image descriptions (Kaul et al., CVPR 2024)."""
+
+from halluscope.judging.voters import poll
+from halluscope.options import Option
+from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Judges
+
+_RATIOS = ("precision", "recall", "f1", "f0.5")
+
+BENCHMARK = Benchmark(
+    name="throne",
+    title="THRONE",
+    about="object hallucination in free-form descriptions",
+    description="""
+THRONE measures object hallucination in the free-form image descriptions of large vision-language models: an ensemble
+of language models reads each description and answers, class by class, whether it implies the object; agreed answers
+are compared with the objects that are annotated in the image.
+""",
+    principal="f0.5_cls",
+    scores={
+        **{f"{ratio}_{over}": HIGHER for over in ("cls", "all") for ratio in _RATIOS},
+        "unparsed": LOWER,
+    },
+    others={"f*_cls": HIGHER, "f*_all": HIGHER, "ignored": None, "undefined_classes": None, "images": None},
+    citation="""
+@inproceedings{kaul2024throne,
+  title={{THRONE}: An Object-based Hallucination Benchmark
+         for the Free-form Generations of Large Vision-Language Models},
+  author={Kaul, Prannay and Li, Zhizhong and Yang, Hao and Dukler, Yonatan
+          and Swaminathan, Ashwin and Taylor, C. J. and Soatto, Stefano},
+  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition (CVPR)},
+  pages={27228--27238},
+  year={2024}
+}
+""",
+    links=("https://arxiv.org/abs/2405.05256",),
+    licence="COCO's annotations: CC BY 4.0. Images: the terms of their owners. The paper's list of Objects365 images "
+    "and its released code: CC BY-NC 4.0; this code was written anew.",
+    datasets=(
+        Dataset(
+            "throne_coco",
+            id=("image_id",),
+            columns=("objects",),
+            options={"vocabulary": "coco"},
+        ),
+        Dataset(
+            "throne_objects365",
+            id=("image_id",),
+            columns=("objects",),
+            builder="objects365:BUILDER",
+            options={"vocabulary": "objects365"},
+        ),
+    ),
+    prompt="Describe this image in detail.",
+    max_new_tokens=512,
+    target="objects",
+    chooses=True,
+    judges=Judges("votes", default="flan-t5", rules=("lexical",)),
+    options=(
+        *poll.OPTIONS,
+        Option("vocabulary", "whose classes are asked about (default: coco)", choices=("coco", "objects365")),
+        Option("beta", "the weight of recall against precision in F (default: 0.5)", float),
+        Option(
+            "class_f", "F of class averages (of_means, default), or averaged F", choices=("of_means", "mean")
+        ),
+        Option(
+            "all_average", "over all cells (pooled, default), or over images", choices=("pooled", "image")
+        ),
+        Option("cells", "also score only what these POPE questions ask about", many=True, metavar="DATASET"),
+        Option("per_class", "also a table of the classes", flag=True),
+    ),
+    given=("votes", "cells", "image_ids"),
+    items="per_image",
+)

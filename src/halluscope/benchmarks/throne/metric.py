@@ -1,0 +1,192 @@
+"""THRONE: object hallucination in free-form image descriptions (Kaul et al., CVPR 2024).
+
+Judges are asked, for every class of the vocabulary, whether an LVLM's text implies that it is in the image; their
+votes become labels, and labels against the ground truth become precision, recall and F.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from halluscope import options as checks
+from halluscope import vocabularies
+from halluscope.benchmarks.throne import prompts, scoring
+from halluscope.benchmarks.throne.scoring import AllAverage, ClassF, Conventions, Hits
+from halluscope.inputs import check_texts
+from halluscope.judging.cost.planning import Plan, plan_poll
+from halluscope.judging.voters import voting
+from halluscope.judging.voters.poll import Voting
+from halluscope.judging.voters.voting import IGNORED
+from halluscope.judging.votes import OTHER, UNASKED
+from halluscope.signature import signature
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.vocabularies import Vocabulary
+
+GIVEN = "given"
+
+
+def compute(
+    predictions: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    vocabulary: str | Sequence[str] | Vocabulary = "coco",
+    votes: ArrayLike | None = None,
+    beta: float = 0.5,
+    class_f: ClassF = "of_means",
+    all_average: AllAverage = "pooled",
+    bootstrap: int = 0,
+    seed: int = 0,
+    level: float = 0.95,
+    cells: ArrayLike | None = None,
+    image_ids: Sequence[Any] | None = None,
+    per_class: bool = False,
+    per_image: bool = False,
+    **judging: Any,
+) -> dict[str, Any]:
+    """Score an LVLM's descriptions of images.
+
+    Args:
+        predictions: the LVLM's raw texts, one per image; an empty text mentions nothing.
+        references: the classes present in each image, by their names in the vocabulary.
+        vocabulary: "coco", "objects365", or the class names in the order of the columns of `votes`.
+        votes: 0/1 [images, classes, judges x questions]; when they are given no judge is asked.
+        beta: the weight of recall against precision in F (equation 3).
+        class_f: "of_means" is F of the two class averages (Table 1), "mean" the mean of each class's F (released).
+        all_average: "pooled" over all cells, or the mean over images, "image" (released).
+        bootstrap: how many resamples of the images an interval is made of; 0 for none.
+        seed: of the bootstrap.
+        level: of the interval, in (0, 1).
+        cells: bool [images, classes]; the same votes are also scored on these cells alone, such as those that POPE
+            asks about (supplement, section 2).
+        image_ids: when they are given, an id that comes twice is an error.
+        per_class: also give the table `classes`.
+        per_image: also give, for each image, which classes were found, hallucinated and missed.
+        judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", or templates), agreement,
+            ask, device, engine, recheck, workers, store, progress; see `halluscope.judging.voters.poll.Voting`.
+
+    Returns:
+        `precision_all recall_all f1_all f0.5_all` over all cells and `precision_cls recall_cls f1_cls f0.5_cls` over
+        classes, fractions in [0, 1], NaN where undefined; `undefined_classes`, the number of classes without a
+        precision or a recall; `ignored`, the share of cells without agreement (None unless everything was asked);
+        `unparsed`, of the replies that were given, the share that was neither yes nor no (None for given votes);
+        `images`; `signature`; and when asked for `interval`, `classes`, `per_image`, and for `cells` the scores on
+        them, `sampled`, with the `difference` (all cells less these).
+
+    Raises:
+        ValueError: for any bad input, before a model is loaded.
+    """
+    check_texts(predictions, references, image_ids)
+    vocabulary = vocabularies.load(vocabulary)
+    present = vocabulary.presence(references)
+    conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
+    poll = checks.build(Voting, judging, "throne")
+    scored = None if cells is None else _check_cells(cells, present)
+    if votes is not None:
+        cast = voting.check(votes, *present.shape).astype(np.int8)
+        k = voting.required(poll.agreement, cast.shape[-1])
+        asked_by: dict[str, object] = {"judges": GIVEN, "questions": GIVEN}
+    else:
+        held = poll.hold(predictions, present, vocabulary, prompts.load(poll.questions))
+        cast, k, asked_by = held.votes, held.k, {"judges": held.judges, "questions": held.questions}
+    labels = voting.label(*voting.count(cast), k)
+    hits = Hits.of(labels, present)
+    result: dict[str, Any] = _scores(hits, conventions)
+    result |= {
+        "ignored": float((labels == IGNORED).mean()) if votes is not None or poll.ask == "all" else None,
+        "unparsed": None
+        if votes is not None
+        else float((cast == OTHER).sum() / max(1, (cast != UNASKED).sum())),
+        "undefined_classes": scoring.undefined_classes(hits),
+        "images": len(present),
+        "signature": signature(
+            "throne",
+            vocabulary=vocabulary.name,
+            images=len(present),
+            **asked_by,
+            agreement=f"{k}of{cast.shape[-1]}",
+            beta=f"{conventions.beta:g}",
+            class_f=class_f,
+            all_average=all_average,
+            cells="all"
+            if scored is None
+            else f"{scored.sum()}-{hashlib.sha256(scored.tobytes()).hexdigest()[:8]}",
+            interval=resampling,
+        ),
+    }
+    if bootstrap:
+        result["interval"] = resampling.intervals(len(present), partial(scoring.score, hits, conventions))
+    if scored is not None:
+        sampled = _scores(Hits.of(np.where(scored, labels, IGNORED), present), conventions)
+        result["sampled"] = sampled
+        result["difference"] = {name: result[name] - value for name, value in sampled.items()}
+    if per_class:
+        result["classes"] = _of_each_class(hits, beta, vocabulary)
+    if per_image:
+        result["per_image"] = _of_each_image(hits, present, labels, vocabulary)
+    return result
+
+
+def plan(
+    sets: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]],
+    *,
+    vocabulary: str | Sequence[str] | Vocabulary = "coco",
+    calibrate: float = 0.0,
+    **judging: Any,
+) -> Plan:
+    """What `compute` will take.
+
+    Args:
+        sets: predictions and references, as `compute` gets them, one pair per LVLM, in the order in which they are
+            scored.
+        vocabulary: as `compute` has it.
+        calibrate: ask each language model for about so many seconds, to measure how long the rest takes; 0 for not
+            at all.
+        judging: as `compute` has it.
+
+    Raises:
+        ValueError: for any bad input, as `compute` does.
+    """
+    for texts, references in sets:
+        check_texts(texts, references)
+    poll = checks.build(Voting, judging, "throne")
+    return plan_poll(sets, vocabularies.load(vocabulary), poll, prompts.load(poll.questions), calibrate)
+
+
+def _check_cells(cells: ArrayLike, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    table = np.asarray(cells)
+    if table.shape != present.shape or table.dtype != bool:
+        raise ValueError(
+            f"cells is an array of {table.dtype} with the shape {table.shape}; expected bool {present.shape}: "
+            "for each image and class whether the cell is in the sample."
+        )
+    return table
+
+
+def _scores(hits: Hits, conventions: Conventions) -> dict[str, float]:
+    return {name: float(value[0]) for name, value in scoring.score(hits, conventions).items()}
+
+
+def _of_each_class(hits: Hits, beta: float, vocabulary: Vocabulary) -> dict[str, dict[str, float]]:
+    columns = scoring.per_class(hits, beta)
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return {
+        name: dict(zip(columns, row, strict=True)) for name, row in zip(vocabulary.classes, rows, strict=True)
+    }
+
+
+def _of_each_image(
+    hits: Hits, present: NDArray[np.bool_], labels: NDArray[np.int8], vocabulary: Vocabulary
+) -> list[dict[str, list[str]]]:
+    tables = {
+        "found": hits.true,
+        "hallucinated": hits.predicted & ~present,
+        "missed": present & (labels == 0),
+    }
+    return [
+        {kind: [vocabulary.classes[i] for i in np.flatnonzero(table[row])] for kind, table in tables.items()}
+        for row in range(len(present))
+    ]

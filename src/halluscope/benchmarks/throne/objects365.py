@@ -1,0 +1,241 @@
+"""Builds throne_objects365: images of Objects365 v2's validation set with the classes in them (THRONE, section 5.3).
+
+Beside the annotations it reads the corrected class names, and the paper's list of image ids.
+"""
+
+import argparse
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from halluscope.benchmarks.throne import presence
+from halluscope.benchmarks.throne.sampling import natural_k_shot
+from halluscope.building import output
+from halluscope.building.command import Builder
+from halluscope.building.fetch import Fetched, fetch
+from halluscope.building.spec import Spec, load
+from halluscope.errors import BuildError
+from halluscope.reading import coco
+from halluscope.reading.coco import CocoTable
+from halluscope.reading.files import Readable
+
+SHOTS = 14
+
+
+def build(
+    source: Path | None = None,
+    images: Path | None = None,
+    out: Path | None = None,
+    *,
+    names: Path | None = None,
+    ids: Path | None = None,
+    sample: bool = False,
+    shots: int = SHOTS,
+    seed: int = 0,
+    with_images: bool = True,
+    only_images_present: bool = False,
+    subset: bool = False,
+    force: bool = False,
+    cache: Path | None = None,
+    spec: Spec | None = None,
+) -> Path:
+    """Build the dataset. Everything is checked before anything is written.
+
+    Args:
+        source: zhiyuan_objv2_val.json, or a folder that holds it and, by their published names, the table of names
+            and the list of ids; its published sha256 is not known, so any file of its form is taken.
+        images: the folder or zip of the patch folders.
+        out: the folder to build (default: datasets/throne_objects365).
+        names: Detic's table of corrected names (default: from `source`, or download).
+        ids: the image ids to take, one per line (default: from `source`).
+        sample: draw the images anew instead of taking `ids`.
+        shots: with `sample`: how many images a class, at least 1.
+        seed: with `sample`: of the draw.
+        with_images: False leaves the column `image` out.
+        only_images_present: leave out the images that the folder lacks; needs `subset`.
+        subset: accept files and counts that are not the published ones.
+        force: replace an existing build.
+        cache: the folder that keeps downloads (default: the user's cache).
+        spec: the dataset's facts (default: datasets/throne_objects365/spec.toml).
+
+    Returns:
+        The dataset's folder.
+
+    Raises:
+        BuildError: when a source is missing, broken or not the published one; when `out` is taken.
+    """
+    spec = spec or load("throne_objects365")
+    out = output.target(spec.name, out, force)
+    ids = ids or (None if sample else _beside(source, spec, "ids"))
+    if (ids is None) != sample:
+        raise BuildError(
+            f"Which images? Name the paper's list with --ids FILE ({spec.sources['ids'].url}, CC BY-NC 4.0), "
+            "or draw anew with --sample; not both."
+        )
+    given = {
+        "annotations": ("--source", source),
+        "names": ("--names", names or _beside(source, spec, "names")),
+        "ids": ("--ids", ids),
+    }
+    sources: dict[str, Fetched] = {
+        name: fetch(spec.sources[name], option, path, cache, subset)
+        for name, (option, path) in given.items()
+        if not (sample and name == "ids")
+    }
+    corrections = read_names(sources["names"].path)
+    wanted = None if sample else read_ids(sources["ids"].path)
+    table = correct(coco.read_annotations(sources["annotations"].path), corrections)
+    presence.check_classes(table, spec)
+    if wanted is None:
+        classes_of = {image.image_id: image.objects for image in table.images}
+        wanted = natural_k_shot(classes_of, shots, len(table.classes), seed)
+    return presence.build(
+        table.only(wanted),
+        spec,
+        sources,
+        presence.Pictures(images, with_images, only_images_present),
+        out,
+        subset=subset,
+        cache=cache,
+        sample={"shots": shots, "seed": seed} if sample else None,
+    )
+
+
+def _beside(source: Path | None, spec: Spec, name: str) -> Path | None:
+    """The file of this name in the source folder, if it is there under the name by which it is published."""
+    file = source / spec.sources[name].url.rpartition("/")[2] if source else None
+    return file if file and file.is_file() else None
+
+
+def _add(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    option(
+        "--names", type=Path, help="Detic's table of corrected names (default: from --source, or download)"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--ids", type=Path, help="a file of image ids, one per line (default: from --source)")
+    which.add_argument("--sample", action="store_true", help="draw the images anew: the natural K-shot")
+    option("--shots", type=int, default=SHOTS, help="with --sample: K (default: %(default)s)")
+    option("--seed", type=int, default=0, help="with --sample (default: %(default)s)")
+
+
+BUILDER = Builder(
+    name="throne_objects365",
+    about="""Builds throne_objects365: images of Objects365 v2's validation set with the classes in them.
+
+The annotations and images come from https://www.objects365.org/ after registration:
+
+    halluscope build throne_objects365 --source zhiyuan_objv2_val.json --images val --ids objects365_subset.txt
+    halluscope build throne_objects365 --source zhiyuan_objv2_val.json --images val --sample --seed 1
+
+--ids is the paper's list of 5,110 images (CC BY-NC 4.0; its URL is in datasets/throne_objects365/spec.toml); --sample
+draws as many anew in the same way. --images holds the patch folders, with images/v1 and images/v2 above them or not.
+""",
+    source="zhiyuan_objv2_val.json, or a folder that holds it (and the lists of names and ids)",
+    images="the folder or the zip of the patch folders",
+    build=build,
+    add=_add,
+)
+
+
+@dataclass(frozen=True)
+class Name:
+    """A class name as the annotations have it, and corrected."""
+
+    published: str
+    corrected: str
+
+
+def read_names(file: Readable) -> dict[int, Name]:
+    """Read the table of names: category id, published name, corrected name, without a header.
+
+    Spaces around a name are dropped.
+
+    Raises:
+        BuildError: for a row of another form, or an id or a corrected name that comes twice.
+    """
+    names: dict[int, Name] = {}
+    place: dict[str, int] = {}
+    for number, row in enumerate(csv.reader(_lines(file)), 1):
+        where = f"{file}, row {number}"
+        if len(row) != 3 or not all(field.strip() for field in row):
+            raise BuildError(
+                f"{where} is {','.join(row)!r:.80}; expected category id, published name, corrected name."
+            )
+        category = _whole(row[0], where, "a category id")
+        name = Name(row[1].strip(), row[2].strip())
+        if category in names:
+            raise BuildError(f"{where}: category {category} stands in an earlier row already.")
+        if name.corrected in place:
+            raise BuildError(
+                f"{where}: {name.corrected!r} is the name of row {place[name.corrected]} too; names are unique."
+            )
+        names[category], place[name.corrected] = name, number
+    return names
+
+
+def read_ids(file: Readable) -> list[int]:
+    """Read a list of image ids, one a line.
+
+    Raises:
+        BuildError: for a line that is no whole number, an id that comes twice, or no id at all.
+    """
+    place: dict[int, int] = {}
+    for number, line in enumerate(_lines(file), 1):
+        if not line.strip():
+            continue
+        image_id = _whole(line, f"{file}, line {number}", "an image id")
+        if image_id in place:
+            raise BuildError(
+                f"{file}, line {number}: image id {image_id} stands in line {place[image_id]} too."
+            )
+        place[image_id] = number
+    if not place:
+        raise BuildError(f"{file} holds no image id; expected one a line.")
+    return list(place)
+
+
+def correct(table: CocoTable, names: Mapping[int, Name]) -> CocoTable:
+    """The annotations with the corrected class names. Annotations that have them already stay as they are.
+
+    Raises:
+        BuildError: when the table of names is of other categories than the annotations.
+    """
+    if len(names) != len(table.classes):
+        raise BuildError(
+            f"The table of names has {len(names):,} rows; expected one for each of the {len(table.classes):,} "
+            "categories of the annotations."
+        )
+    if unknown := sorted(set(names) - set(table.class_ids)):
+        raise BuildError(f"The table of names has category {unknown[0]}, which the annotations do not have.")
+    corrected = {}
+    for category, found in zip(table.class_ids, table.classes, strict=True):
+        name = names[category]
+        if found.strip() not in (name.published, name.corrected):
+            raise BuildError(
+                f"Category {category} is {found!r} in the annotations and {name.published!r} in the table of names; "
+                "expected the same. Are these names of the same version of Objects365?"
+            )
+        corrected[found] = name.corrected
+    return replace(
+        table,
+        classes=tuple(corrected[name] for name in table.classes),
+        images=tuple(
+            replace(image, objects=tuple(corrected[name] for name in image.objects)) for image in table.images
+        ),
+    )
+
+
+def _lines(file: Readable) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BuildError(f"{file} cannot be read as text: {error}.") from error
+
+
+def _whole(text: str, where: str, what: str) -> int:
+    text = text.strip()
+    if not (text.isascii() and text.isdigit()):
+        raise BuildError(f"{where}: {text!r:.80} is not a number; expected {what}.")
+    return int(text)

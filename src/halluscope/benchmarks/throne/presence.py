@@ -1,0 +1,142 @@
+"""The rows of `throne_*`: an image, the prompt, and the classes that are in it (THRONE, section 4.1)."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from datasets import Features, Image, List, Value
+from tqdm import tqdm
+
+from halluscope import vocabularies
+from halluscope.benchmarks.throne import BENCHMARK
+from halluscope.building import images, output
+from halluscope.building.fetch import Fetched, fetch
+from halluscope.building.parquet import Table
+from halluscope.building.spec import Spec
+from halluscope.errors import BuildError
+from halluscope.reading.coco import CocoTable
+from halluscope.reading.files import Readable
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What the user says of the images.
+
+    Attributes:
+        given: the folder or zip of the images (default: download).
+        wanted: False leaves the column `image` out.
+        only_present: leave out the images that the folder lacks.
+    """
+
+    given: Path | None = None
+    wanted: bool = True
+    only_present: bool = False
+
+
+def build(
+    coco: CocoTable,
+    spec: Spec,
+    sources: Mapping[str, Fetched],
+    pictures: Pictures,
+    out: Path,
+    *,
+    subset: bool = False,
+    cache: Path | None = None,
+    sample: Mapping[str, int] | None = None,
+) -> Path:
+    """Get the images, check everything, and write the dataset.
+
+    Args:
+        coco: the annotations, checked by `check_classes`.
+        spec: the dataset's facts.
+        sources: what the annotations were made from, by the names that the spec gives them.
+        pictures: which images.
+        out: what `output.target` returned.
+        subset: accept files and counts that are not the published ones.
+        cache: the folder that keeps downloads.
+        sample: how the images were drawn anew, for stats.json; such a dataset is not the published one.
+
+    Returns:
+        `out`.
+
+    Raises:
+        BuildError: when an image is missing or broken, or the counts are not the published ones.
+    """
+    folder = None
+    if pictures.wanted:
+        got = fetch(spec.sources["images"], "--images", pictures.given, cache, subset)
+        sources, folder = {**sources, "images": got}, got.path
+        if pictures.only_present:
+            coco = coco.without(images.missing(coco.file_names, folder))
+    numbers = counts(coco)
+    complete = spec.matches(numbers, subset) and sample is None
+    if folder is not None:
+        hint = "Name the folder of all, or pass --only-images-present --subset."
+        images.check(coco.file_names, folder, hint)
+    if sample is not None:
+        numbers["sample"] = dict(sample)
+    return output.write(spec, [table(coco, spec.split, folder)], numbers, sources, complete, out)
+
+
+def check_classes(coco: CocoTable, spec: Spec) -> None:
+    """Hold the classes of the annotations to the dataset's vocabulary, which its metric scores with.
+
+    Raises:
+        BuildError: for a class outside it.
+    """
+    if spec.vocabulary is None:
+        return
+    vocabulary = vocabularies.load(spec.vocabulary)
+    unknown = [name for name in coco.classes if name not in vocabulary.classes]
+    if unknown:
+        raise BuildError(
+            f"The annotations have the class {unknown[0]!r}, which is not one of the {len(vocabulary.classes)} "
+            f"classes of the vocabulary {vocabulary.name!r}; expected annotations of {spec.title}."
+        )
+
+
+def counts(coco: CocoTable) -> dict[str, Any]:
+    """What stats.json says of the rows."""
+    per_image = [len(image.objects) for image in coco.images]
+    per_class = Counter(name for image in coco.images for name in image.objects)
+    return {
+        "images": len(coco.images),
+        "annotations": sum(image.annotations for image in coco.images),
+        "classes": len(coco.classes),
+        "objects_per_image": {
+            "mean": round(sum(per_image) / len(per_image), 4),
+            "min": min(per_image),
+            "max": max(per_image),
+        },
+        "images_without_objects": per_image.count(0),
+        "images_per_class": {name: per_class[name] for name in coco.classes},
+    }
+
+
+def table(coco: CocoTable, split: str, folder: Readable | None) -> Table:
+    """The rows to write, with images when there is a folder to read them from."""
+    columns = {
+        "image_id": Value("int64"),
+        "image": Image(),
+        "file_name": Value("string"),
+        "prompt": Value("string"),
+        "objects": List(Value("string")),
+    }
+    if folder is None:
+        del columns["image"]
+    return Table(Features(columns), _rows(coco, folder), split)
+
+
+def _rows(coco: CocoTable, folder: Readable | None) -> Iterator[dict[str, Any]]:
+    for image in tqdm(coco.images, desc="writing", unit="image", disable=None):
+        row = {
+            "image_id": image.image_id,
+            "file_name": image.file_name,
+            "prompt": BENCHMARK.prompt,
+            "objects": image.objects,
+        }
+        if folder is not None:
+            row["image"] = {"bytes": images.read(image.file_name, folder), "path": image.file_name}
+        yield row

@@ -1,0 +1,65 @@
+"""What THRONE asks its judges: three templates that mean the same, in a frame that holds the LVLM's text.
+
+Sources: THRONE, section 4.3 (set `paper`); what THRONE's released code asks with M = 3 (set `released`).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+
+from halluscope.judging.questions import QuestionSet
+
+PAPER = QuestionSet(
+    name="paper",
+    templates=(
+        "Is there {a/an} {x} in this image?",
+        "Does the text imply {a/an} {x} is in the image?",
+        "Does the text explicitly mention {a/an} {x} is in the image?",
+    ),
+    frame="Text: {response}\n\nRead the text about an image and answer the question.\n\n"
+    "Question: Please answer yes or no. {question}",
+)
+RELEASED = QuestionSet(
+    name="released",
+    templates=(
+        "Please answer yes or no. Is there {a/an} {x} in this image?",
+        "Is there {a/an} {x} in this image?",
+        "Please answer yes or no. Does the text imply {a/an} {x} is in the image?",
+    ),
+    frame="Text: {response}\n\nRead the text and answer the question.\n\n{question}",
+    max_characters=1024,
+    ask_as={"tie": "necktie"},
+)
+SETS = {questions.name: questions for questions in (PAPER, RELEASED)}
+
+
+def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
+    """Find a question set by name, or make one of the user's templates in the paper's frame.
+
+    Raises:
+        ValueError: for an unknown name, no template, or a template without `{x}`.
+    """
+    if isinstance(questions, QuestionSet):
+        return questions
+    if isinstance(questions, str):
+        if questions not in SETS:
+            raise ValueError(
+                f"There is no question set {questions!r:.80}; known are {', '.join(SETS)}. "
+                "A list of templates serves as well: questions=['Is there {a/an} {x} in this image?']."
+            )
+        return SETS[questions]
+    if not isinstance(questions, Iterable):
+        raise ValueError(f"questions is {questions!r:.80}; expected templates, or one of {', '.join(SETS)}.")
+    templates = tuple(questions)
+    if len(templates) == 1 and templates[0] in SETS:
+        return SETS[templates[0]]
+    if not templates:
+        raise ValueError(f"questions is empty; expected templates, or one of {', '.join(SETS)}.")
+    for i, template in enumerate(templates):
+        if not isinstance(template, str) or "{x}" not in template:
+            raise ValueError(
+                f"questions[{i}] is {template!r:.120}; expected a template with {{x}} for the class name, "
+                "such as 'Is there {a/an} {x} in this image?'."
+            )
+    digest = hashlib.sha256(json.dumps(templates).encode()).hexdigest()[:8]
+    return QuestionSet(f"custom-{digest}", templates, PAPER.frame)

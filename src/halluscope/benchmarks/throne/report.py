@@ -1,0 +1,78 @@
+"""THRONE's results as text: Table 1's columns, and what a reader of the numbers has to know."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from halluscope.reporting.tables import Named, aligned, below, class_table, interval, percent, ranked
+
+COLUMNS = (
+    *("precision_all", "recall_all", "f1_all", "f0.5_all"),
+    *("precision_cls", "recall_cls", "f1_cls", "f0.5_cls"),
+)
+"""The columns of THRONE's Table 1."""
+
+RANKED_BY = "f0.5_cls"
+"""THRONE's principal metric (section 3.1)."""
+
+
+def report(results: Named, shown: Named, style: str, **_: Any) -> str:
+    """Tables of results, and remarks on each.
+
+    Args:
+        results: of the responses that were scored.
+        shown: the same, and published ones if they were asked for.
+        style: of the tables.
+    """
+    parts = [table(shown, style), below({name: remarks(result) for name, result in results})]
+    parts += [f"\n{name}\n{class_table(result, style)}" for name, result in results if "classes" in result]
+    return "\n".join(parts)
+
+
+def table(results: Named, style: str = "simple") -> str:
+    """One row per LVLM, the best class-wise F0.5 first, in percent; with the interval where there is one."""
+    columns = [*COLUMNS[:4], *_asked(results, "all"), *COLUMNS[4:], *_asked(results, "cls")]
+    with_interval = any("interval" in result for _, result in results)
+    header = [
+        "responses",
+        *map(_short, columns),
+        *([f"{_short(RANKED_BY)} interval"] * with_interval),
+    ]
+    rows = []
+    for name, result in ranked(results, RANKED_BY):
+        ends = interval(result.get("interval", {}).get(RANKED_BY, ()))
+        rows.append([name, *_scores(result, columns), *([ends] * with_interval)])
+        if "sampled" in result:  # THRONE, supplement, Table 2
+            rows.append(["  on the sampled cells", *_scores(result["sampled"], columns)])
+            rows.append(["  difference", *_scores(result["difference"], columns)])
+    return aligned(rows, header, style)
+
+
+def remarks(result: Mapping[str, Any]) -> list[str]:
+    """What a reader of the numbers has to know: shares that count nowhere, and the signature."""
+    lines = []
+    if result["ignored"] is not None:
+        lines.append(f"ignored for want of agreement: {percent(result['ignored'])} % of the cells")
+    if result["unparsed"]:
+        lines.append(f"replies that were neither yes nor no: {percent(result['unparsed'])} % (no yes vote)")
+    if result["undefined_classes"]:
+        lines.append(f"classes without a precision or a recall: {result['undefined_classes']}")
+    return [*lines, f"signature: {result['signature']}"]
+
+
+def _scores(result: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
+    return [percent(result.get(column)) for column in columns]
+
+
+def _asked(results: Named, suffix: str) -> list[str]:
+    """F of another beta than 1 and 0.5, where it was asked for."""
+    columns = dict.fromkeys(column for _, result in results for column in result)
+    return [
+        column
+        for column in columns
+        if column not in COLUMNS and re.fullmatch(rf"f[\d.e+-]+_{suffix}", column)
+    ]
+
+
+def _short(column: str) -> str:
+    return column.replace("precision", "P").replace("recall", "R").replace("f", "F", 1)

@@ -1,0 +1,55 @@
+"""THRONE's rows: an image and the classes that are in it; and the cells of them that POPE's questions ask about."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope import vocabularies
+from halluscope.benchmarks.pope import rows as pope
+from halluscope.benchmarks.pope.rows import ObjectQuestion
+from halluscope.reading.presence import ImageObjects, load, read_all
+from halluscope.vocabularies import Vocabulary
+
+__all__ = ["ImageObjects", "asked_cells", "inputs", "load", "read_all"]
+
+
+def inputs(
+    images: Sequence[ImageObjects], *, cells: Sequence[str] = (), vocabulary: str = "coco"
+) -> dict[str, Any]:
+    """What the metric takes of the dataset's rows.
+
+    Args:
+        images: the rows.
+        cells: datasets or files of POPE's questions; the result is then also scored on what these ask about.
+        vocabulary: whose classes are asked about.
+
+    Raises:
+        ValueError: as `asked_cells`.
+    """
+    ids = [image.image_id for image in images]
+    found: dict[str, Any] = {"references": [image.objects for image in images], "image_ids": ids}
+    if cells:
+        found["cells"] = asked_cells(pope.load(cells), ids, vocabularies.load(vocabulary))
+    return found
+
+
+def asked_cells(
+    questions: Iterable[ObjectQuestion], image_ids: Sequence[int], vocabulary: Vocabulary
+) -> NDArray[np.bool_]:
+    """Which cells [images, classes] the questions ask about, of the images in the order of `image_ids`.
+
+    Raises:
+        ValueError: for an object outside the vocabulary, or if no question is about any of the images.
+    """
+    row = {image_id: i for i, image_id in enumerate(image_ids)}
+    asked: list[list[str]] = [[] for _ in image_ids]
+    for question in questions:
+        if question.image_id in row:
+            asked[row[question.image_id]].append(question.object)
+    if not any(asked):
+        raise ValueError(
+            f"No question is about any of the {len(image_ids):,} images; expected questions about the same images."
+        )
+    return vocabulary.presence(asked)

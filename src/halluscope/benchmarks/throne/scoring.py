@@ -1,0 +1,146 @@
+"""Precision, recall and F of predicted objects: counts first, then ratios, then intervals.
+
+Everything here is a pure function of three tables [images, classes] of 0/1: what was predicted, what is present,
+and both at once. Source: THRONE, section 3.1, equation 3.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.judging.voters.voting import IGNORED
+from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
+
+ClassF = Literal["of_means", "mean"]
+AllAverage = Literal["pooled", "image"]
+CLASS_F: tuple[str, ...] = get_args(ClassF)
+ALL_AVERAGE: tuple[str, ...] = get_args(AllAverage)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Tables [images, classes] of bool: the cells that count.
+
+    Attributes:
+        true: predicted and present (true positives).
+        predicted: labelled yes.
+        present: in the ground truth, and not ignored.
+    """
+
+    true: NDArray[np.bool_]
+    predicted: NDArray[np.bool_]
+    present: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, labels: NDArray[np.int8], present: NDArray[np.bool_]) -> "Hits":
+        """Compare labels (1, 0 or `IGNORED`) with the ground truth; ignored cells count nowhere."""
+        predicted = labels == 1
+        return cls(predicted & present, predicted, present & (labels != IGNORED))
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """Where papers and released code differ.
+
+    Attributes:
+        beta: the weight of recall against precision in F.
+        class_f: "of_means" is F of the two class averages (THRONE, Table 1); "mean" averages each class's F over
+            the classes where it is defined (the released code; the supplement's Table 2).
+        all_average: "pooled" counts over all cells; "image" averages P, R and F over images (the released code):
+            an image whose predicted or true set is empty counts 0 for P and R, and one with no hit has no F.
+    """
+
+    beta: float = 0.5
+    class_f: ClassF = "of_means"
+    all_average: AllAverage = "pooled"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if (
+            isinstance(self.beta, bool)
+            or not isinstance(self.beta, int | float)
+            or not 0 < self.beta < np.inf
+        ):
+            raise ValueError(f"beta is {self.beta!r}; expected a number above 0, such as 0.5.")
+        for name, known in (("class_f", CLASS_F), ("all_average", ALL_AVERAGE)):
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}; expected {' or '.join(map(repr, known))}."
+                )
+
+    @property
+    def betas(self) -> list[float]:
+        """Every beta that is reported: 1 and 0.5 always, and the one asked for."""
+        return sorted({1.0, 0.5, float(self.beta)}, reverse=True)
+
+
+def score(hits: Hits, conventions: Conventions, weights: Floats | None = None) -> dict[str, Floats]:
+    """Precision, recall and F over all cells (`_all`) and by class (`_cls`).
+
+    Args:
+        hits: the cells that count.
+        conventions: F's beta and the ways of averaging.
+        weights: [resamples, images], how often each image counts; by default once.
+
+    Returns:
+        name -> array [resamples] of fractions in [0, 1], NaN where undefined.
+    """
+    weights = np.ones((1, len(hits.true))) if weights is None else weights
+    true, predicted, present = (
+        weights @ table.astype(float) for table in (hits.true, hits.predicted, hits.present)
+    )
+    return _overall(hits, conventions, weights, true, predicted, present) | _by_class(
+        conventions, true, predicted, present
+    )
+
+
+def per_class(hits: Hits, beta: float) -> dict[str, NDArray[np.int64] | Floats]:
+    """One array [classes] for each column of the per-class table; ratios are NaN where undefined."""
+    true, predicted, present = (table.sum(axis=0) for table in (hits.true, hits.predicted, hits.present))
+    precision, recall = ratio(true, predicted), ratio(true, present)
+    return {
+        "true": true,
+        "predicted": predicted,
+        "present": present,
+        "precision": precision,
+        "recall": recall,
+        "f1": f_score(precision, recall, 1.0),
+        f"f{beta:g}": f_score(precision, recall, beta),
+    }
+
+
+def undefined_classes(hits: Hits) -> int:
+    """The number of classes that have no precision (never predicted) or no recall (never present)."""
+    return int(np.count_nonzero(~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)))
+
+
+def _overall(
+    hits: Hits, conventions: Conventions, weights: Floats, true: Floats, predicted: Floats, present: Floats
+) -> dict[str, Floats]:
+    if conventions.all_average == "pooled":
+        precision = ratio(true.sum(axis=1), predicted.sum(axis=1))
+        recall = ratio(true.sum(axis=1), present.sum(axis=1))
+        fs = {b: f_of_means(precision, recall, b) for b in conventions.betas}
+    else:
+        true, predicted, present = (
+            t.sum(axis=1).astype(float) for t in (hits.true, hits.predicted, hits.present)
+        )
+        empty = (predicted == 0) | (present == 0)
+        of_image = tuple(np.where(empty, 0.0, ratio(true, whole)) for whole in (predicted, present))
+        precision, recall = (weighted_mean(values, weights) for values in of_image)
+        fs = {b: weighted_mean(f_score(of_image[0], of_image[1], b), weights) for b in conventions.betas}
+    return {"precision_all": precision, "recall_all": recall} | {f"f{b:g}_all": f for b, f in fs.items()}
+
+
+def _by_class(
+    conventions: Conventions, true: Floats, predicted: Floats, present: Floats
+) -> dict[str, Floats]:
+    of_class = ratio(true, predicted), ratio(true, present)
+    precision, recall = map(defined_mean, of_class)
+    if conventions.class_f == "of_means":
+        fs = {b: f_of_means(precision, recall, b) for b in conventions.betas}
+    else:
+        fs = {b: defined_mean(f_score(of_class[0], of_class[1], b)) for b in conventions.betas}
+    return {"precision_cls": precision, "recall_cls": recall} | {f"f{b:g}_cls": f for b, f in fs.items()}

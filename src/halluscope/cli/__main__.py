@@ -1,7 +1,0 @@
-"""`python -m halluscope.cli`."""
-
-import sys
-
-from halluscope.cli import main
-
-sys.exit(main())

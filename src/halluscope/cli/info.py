@@ -1,0 +1,67 @@
+"""`halluscope info NAME`: a benchmark's card, options, scores with their direction, and citation."""
+
+import argparse
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from halluscope import registry
+from halluscope.registry import Benchmark, Dataset
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.set_defaults(run=run)
+    parser.add_argument("name", metavar="NAME", help="a benchmark, or one of its datasets")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print it."""
+    benchmark = registry.benchmark(options.name)
+    datasets = [one for one in benchmark.datasets if options.name in (one.name, benchmark.name)]
+    print(
+        "\n".join(
+            [*_about(benchmark), *(line for one in datasets for line in _dataset(one)), *_scoring(benchmark)]
+        )
+    )
+
+
+def _about(benchmark: Benchmark) -> Iterator[str]:
+    yield f"{benchmark.title} ({benchmark.name}): {benchmark.about}"
+    yield benchmark.description.rstrip()
+    yield "\nlicences: " + benchmark.licence
+    yield from (f"more: {link}" for link in benchmark.links)
+
+
+def _dataset(dataset: Dataset) -> Iterator[str]:
+    from halluscope.building.spec import load
+
+    spec = load(dataset.name)
+    expected = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in spec.expected.items())
+    yield f"\ndataset {dataset.name} {spec.version}: {expected}"
+    yield f"  rows are found by {', '.join(dataset.key)}; licence {spec.license}. {spec.license_note}"
+    yield f"  halluscope build {dataset.name}"
+
+
+def _scoring(benchmark: Benchmark) -> Iterator[str]:
+    if benchmark.datasets or benchmark.reads:
+        yield f"\nprompt: {benchmark.prompt} (at most {benchmark.max_new_tokens} new tokens)"
+    yield "\nscores"
+    for name, direction in benchmark.scores.items():
+        better = f"{direction} is better" if direction else "neither way is better"
+        yield f"  {name}: {better}{' (the principal score)' if name == benchmark.principal else ''}"
+    yield "\noptions"
+    for option in benchmark.options:
+        choices = f" [{', '.join(option.choices)}]" if option.choices else ""
+        yield f"  {option.name}: {option.help}{choices}"
+    shown = {option.name for option in benchmark.options}
+    for name, default in _defaults(benchmark).items():
+        if name not in shown:
+            yield f"  {name} (in Python; {default!r} unless given)"
+    yield f"\n{inspect.cleandoc(benchmark.citation)}"
+
+
+def _defaults(benchmark: Benchmark) -> dict[str, Any]:
+    """The keywords of `compute`, and what each is unless it is given."""
+    parameters = inspect.signature(benchmark.compute).parameters.items()
+    return {name: one.default for name, one in parameters if one.kind is one.KEYWORD_ONLY}

@@ -1,0 +1,1 @@
+"""The benchmarks as tasks of lm-eval and lmms-eval."""

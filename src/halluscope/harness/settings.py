@@ -1,0 +1,67 @@
+"""What a user sets for a task: its dataset, its folder of images, and the metric's options."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from halluscope import registry
+from halluscope.answering import sources
+from halluscope.options import check
+from halluscope.reading.files import parse, read_text
+
+TASKS = "HALLUSCOPE_TASKS"
+"""The variable that holds settings: JSON, or a JSON file's name, of task -> settings."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What holds for a task.
+
+    Attributes:
+        dataset: a folder or a Hub id.
+        images: the folder of image files, if the dataset has none.
+        options: of the metric.
+    """
+
+    dataset: str
+    images: str | None
+    options: Mapping[str, Any]
+
+
+def read(task: str, given: Any = None) -> Settings:
+    """The settings of a task: what is given, what `TASKS` says, and the defaults, in this order.
+
+    Args:
+        task: the name of a dataset.
+        given: such as {"dataset": "/data/throne_coco", "judges": "lexical"}.
+
+    Raises:
+        ValueError: for what is not of this form, an unknown task or option, or a dataset that is nowhere.
+    """
+    dataset, benchmark = registry.dataset(task), registry.benchmark(task)
+    merged = _of_environment().get(task, {}) | _checked(given or {}, f"The setting {task}")
+    options = {name: value for name, value in merged.items() if name not in ("dataset", "images")}
+    known = benchmark.keywords - {*benchmark.given, *dataset.options}
+    check(options, known | {"dataset", "images"}, task)
+    options = {**dataset.options, **dataset.harness, **options}
+    return Settings(merged.get("dataset") or sources.where(task), merged.get("images"), options)
+
+
+def _of_environment() -> dict[str, dict[str, Any]]:
+    text = os.environ.get(TASKS, "").strip()
+    if not text:
+        return {}
+    given = _checked(parse(text if text.startswith("{") else read_text(Path(text)), f"${TASKS}"), f"${TASKS}")
+    return {registry.dataset(name).name: _checked(of, f"${TASKS}, {name}") for name, of in given.items()}
+
+
+def _checked(given: Any, where: str) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"{where} is {json.dumps(given, default=str)[:120]}; expected an object such as "
+            '{"dataset": "datasets/throne_coco", "judges": "lexical"}.'
+        )
+    return dict(given)

@@ -1,1 +1,0 @@
-"""Who answers: lexical rules, language models, or answers given by the caller."""

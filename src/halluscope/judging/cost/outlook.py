@@ -1,0 +1,212 @@
+"""What can be said of a language model before it is loaded, or even there: its key, its shape, its prompts' tokens.
+
+Of a model on the Hub only what describes it is fetched, its configuration and its tokenizer; never its weights.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.judging.cost.shapes import SHAPES, DecoderOnly, EncoderDecoder, Shape, shape
+from halluscope.judging.models import weights
+from halluscope.judging.models.causal import SHARED_FROM, CausalJudge, common_prefix
+from halluscope.judging.models.engine import Engine
+from halluscope.judging.models.language_model import LanguageModelJudge, positions
+from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.models.weights import Weights
+from halluscope.judging.questions import Question
+from halluscope.judging.voter import Pairs
+
+CHARACTERS_A_TOKEN = 4.0
+"""A rule of thumb for English."""
+
+
+class Work(NamedTuple):
+    """What each prompt takes; what prompts share is counted once, in equal parts.
+
+    Attributes:
+        tokens: [n], tokens read.
+        flop: [n], NaN where the model's shape is not known.
+    """
+
+    tokens: NDArray[np.float64]
+    flop: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """A judge that is a language model, not loaded.
+
+    Attributes:
+        model: as the user wrote it.
+        name: as it stands in a signature; never a path.
+        key: as it stands in the store; None where that cannot be known.
+        shape: None where it is not known.
+        reader: the judge with its tokenizer alone; None where that is not to be had.
+        missing: what is not to be had, for people; empty if the judge can be asked.
+    """
+
+    model: str
+    name: str
+    key: str | None
+    shape: Shape | None
+    reader: "Reader | None"
+    missing: str = ""
+
+    def work(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Work:
+        """What prompts take: by the judge's own tokenizer, or by a rule of thumb."""
+        if self.reader:
+            return self.reader.work(texts, questions, pairs, self.shape)
+        tokens = characters(texts, questions, pairs) / CHARACTERS_A_TOKEN
+        return Work(tokens, _flop(self.shape, tokens))
+
+
+def look(models: Sequence[str], engine: Engine) -> list[Outlook]:
+    """What can be said of models (Hub ids, folders, GGUF files) that `engine` is to run in this process.
+
+    Raises:
+        JudgeUnavailable: if the engine cannot run one, or its files are not those of a judge.
+    """
+    outlooks, hub_is_there = [], True
+    for model in models:
+        found, missing, hub_is_there = _find(model, hub_is_there)
+        outlooks.append(_outlook(model, found, missing, engine))
+    return outlooks
+
+
+def _outlook(model: str, found: Weights | None, missing: str, engine: Engine) -> Outlook:
+    known = SHAPES.get(model.partition("@")[0])
+    if found is None:
+        return Outlook(model, model, None, known, None, missing)
+    try:
+        kind = Seq2SeqReader if found.is_encoder_decoder else CausalReader
+        reader = kind(found, engine.device, precision=engine.precision if engine.library == "torch" else None)
+    except MissingExtra as error:
+        return Outlook(model, found.name, None, known, None, missing or str(error))
+    key = reader.key if engine.library == "torch" else engine.judge(model).key if not missing else None
+    if not found.source:
+        return Outlook(model, found.name, key, known, None, missing)
+    key = key if found.revision else None
+    try:
+        reader.load()
+    except JudgeUnavailable as error:
+        if not missing:
+            raise
+        return Outlook(model, found.name, key, known, None, f"{missing} {error}")
+    return Outlook(model, found.name, key, shape(reader.config) or known, reader, missing)
+
+
+def characters(texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> NDArray[np.float64]:
+    """How many characters each prompt has."""
+    of_text = np.array([len(text) for text in texts], dtype=np.float64)
+    around = np.array([len(question.prompt("")) for question in questions], dtype=np.float64)
+    lengths: NDArray[np.float64] = of_text[pairs[:, 0]] + around[pairs[:, 1]]
+    return lengths
+
+
+class Reader(LanguageModelJudge):
+    """A judge with its tokenizer and configuration, without its weights: it reads prompts and answers none."""
+
+    config: dict[str, Any]
+
+    def _load_model(self) -> None:
+        config = self._transformers.AutoConfig.from_pretrained(
+            self.weights.source, **self.weights.load_options
+        )
+        self.config = config.to_dict()
+        self._positions = positions(config)
+
+    def work(
+        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs, of: Shape | None
+    ) -> Work:
+        """What each prompt takes of a model of this shape."""
+        self.load()
+        shown = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
+        return self._work(self._token_ids(shown, questions, pairs), pairs, of)
+
+    def _work(self, ids: Sequence[list[int]], pairs: Pairs, of: Shape | None) -> Work:
+        raise NotImplementedError
+
+
+class Seq2SeqReader(Reader, Seq2SeqJudge):
+    """Reads prompts as an encoder-decoder does: each whole."""
+
+    def _work(self, ids: Sequence[list[int]], pairs: Pairs, of: Shape | None) -> Work:
+        tokens = np.array([len(one) for one in ids], dtype=np.float64)
+        return Work(tokens, _flop(of, tokens))
+
+
+class CausalReader(Reader, CausalJudge):
+    """Reads prompts as a decoder-only model does: once what those about a text begin with."""
+
+    def _work(self, ids: Sequence[list[int]], pairs: Pairs, of: Shape | None) -> Work:
+        tokens = np.array([len(one) for one in ids], dtype=np.float64)
+        flop = _flop(of, tokens)
+        shares = of.shares if isinstance(of, DecoderOnly) else True
+        for text in np.unique(pairs[:, 0]).tolist() if shares else ():
+            rows = np.flatnonzero(pairs[:, 0] == text).tolist()
+            if len(rows) < SHARED_FROM:
+                continue
+            before = len(common_prefix([ids[row] for row in rows]))
+            own = tokens[rows] - before
+            tokens[rows] = own + before / len(rows)
+            if isinstance(of, DecoderOnly):
+                flop[rows] = of.flop(own, before) + of.read(before) / len(rows)
+        return Work(tokens, flop)
+
+
+def _flop(of: Shape | None, tokens: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.full(len(tokens), np.nan) if of is None else of.flop(tokens)
+
+
+def _find(model: str, hub_is_there: bool) -> tuple[Weights | None, str, bool]:
+    """A model, what is missing of it, and whether the Hub is (still) there to be asked about the next.
+
+    The model's source is empty where only its name and revision are known.
+    """
+    path = Path(model).expanduser()
+    if path.exists():
+        try:
+            return weights.find(model), "", hub_is_there
+        except JudgeUnavailable as error:
+            if not (path / "config.json").is_file():
+                raise
+            encodes = weights.encodes(path / "config.json")
+            return (
+                Weights(str(path), path.resolve().name, "", is_encoder_decoder=encodes),
+                str(error),
+                hub_is_there,
+            )
+    name, _, wanted = model.partition("@")
+    revision = wanted or weights.REVISIONS.get(name, "main")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        folder = Path(
+            snapshot_download(
+                name,
+                revision=revision,
+                allow_patterns=[*weights.DESCRIBING],
+                local_files_only=not hub_is_there,
+            )
+        )
+        found = Weights(
+            str(folder), name, folder.name, is_encoder_decoder=weights.encodes(folder / "config.json")
+        )
+    except Exception as error:
+        reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0].split('. ')[0]}"
+        named = revision != "main" and isinstance(SHAPES.get(name), EncoderDecoder)
+        return (
+            Weights("", name, revision, is_encoder_decoder=True) if named else None,
+            f"neither on this machine nor can it be downloaded ({reason})",
+            hub_is_there and not isinstance(error, LocalEntryNotFoundError),
+        )
+    there = any(folder.glob("*.safetensors")) or any(folder.glob("*.bin"))
+    missing = "" if there else "its weights are not on this machine yet; scoring downloads them"
+    return found, missing, hub_is_there

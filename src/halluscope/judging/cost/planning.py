@@ -1,0 +1,328 @@
+"""What a poll will take, before it is held: questions, tokens, FLOP, time, and what the store spares.
+
+The questions are those that `asking` puts to stand-ins: a judge's kept answers where there are any, the lexical judge's
+for the rest. With ask="all" every question is put, and their number is exact; with ask="needed" it is an estimate.
+"""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halluscope.judging.cost.outlook import Outlook, characters, look
+from halluscope.judging.models.language_model import LanguageModelJudge
+from halluscope.judging.questions import Question, QuestionSet
+from halluscope.judging.store import AnswerStore, ReadOnlyStore
+from halluscope.judging.voter import Answered, Judge, Pairs
+from halluscope.judging.voters import asking
+from halluscope.judging.voters.lexical import LexicalJudge, Mention
+from halluscope.judging.voters.poll import Voting
+from halluscope.judging.voters.resolve import LEXICAL, named
+from halluscope.judging.votes import UNASKED
+from halluscope.vocabularies import Vocabulary
+
+SAMPLED_PROMPTS = 20_000
+"""Of more prompts than this, the tokens are counted in every so many texts, by length."""
+
+MEASURED_PROMPTS = 4_096
+"""How many prompts a calibration has at hand; it ends when its time is up."""
+
+MEASURED_BATCHES = 3
+"""How many batches a calibration has at the least, after one that is not timed, where there are as many."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one judge will be asked.
+
+    Attributes:
+        judge: its name; of an embedded judge its key.
+        questions: how many are put to it; each text is asked about once.
+        kept: how many of these the store answers; None where its key is not known, or its answers are not kept.
+        tokens: that it reads for the rest; None for a judge without a model.
+        flop: that it computes for the rest; None where its shape is not known.
+        seconds: that the rest takes on all workers together; None unless that was measured.
+        flop_per_second: as measured, of one worker; None unless that was measured.
+        measured: how many questions were asked in measuring; their answers are kept, and the rest is without them.
+        note: what is not to be had, or how tokens were counted.
+    """
+
+    judge: str
+    questions: int
+    kept: int | None = None
+    tokens: float | None = None
+    flop: float | None = None
+    seconds: float | None = None
+    flop_per_second: float | None = None
+    measured: int = 0
+    note: str = ""
+
+    @property
+    def left(self) -> int:
+        """How many questions are still to be asked."""
+        return self.questions - (self.kept or 0) - self.measured
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run will take.
+
+    Attributes:
+        loads: judge by judge, in the order in which they are asked.
+        ask: "all" or "needed".
+        at_least: how many questions are put for certain: every question, or the first about every cell.
+        at_most: how many there are.
+        store: the file of kept answers.
+        workers: among how many processes each judge's work is divided.
+    """
+
+    loads: tuple[Load, ...]
+    ask: str
+    at_least: int
+    at_most: int
+    store: str
+    workers: int = 1
+
+    @property
+    def exact(self) -> bool:
+        """Whether the numbers of questions are exact."""
+        return self.ask == "all"
+
+    def total(self, figure: str) -> float | None:
+        """The sum of a figure over the language models; None if one of them is not known."""
+        figures = [getattr(load, figure) for load in self.loads if load.tokens is not None]
+        return None if not figures or None in figures else sum(figures)
+
+
+class Put(NamedTuple):
+    """Questions that were put to a judge about texts, as `Judge.answer` gets them."""
+
+    texts: Sequence[str]
+    questions: Sequence[Question]
+    pairs: Pairs
+
+
+@dataclass
+class StandIn:
+    """Answers in a judge's place, and keeps what it was asked.
+
+    Attributes:
+        key: the judge's, or its name where that is not known.
+        speaker: gives the answers that are not kept.
+        kept_in: where kept answers are found; None for a judge whose answers are not kept.
+        stored: whether one file's answers serve the next.
+        puts: what was asked and not kept.
+        kept: how many answers were.
+    """
+
+    key: str
+    speaker: Judge
+    kept_in: AnswerStore | None
+    stored: bool
+    puts: list[Put] = field(default_factory=list)
+    kept: int = 0
+
+    def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
+        """Answer each pair at once."""
+        given = np.full((len(texts), len(questions)), UNASKED, dtype=np.int8)
+        if self.kept_in:
+            self.kept_in.of(self.key, texts).recall(questions, given)
+        codes = given[pairs[:, 0], pairs[:, 1]]
+        new = np.flatnonzero(codes == UNASKED)
+        self.kept += len(pairs) - len(new)
+        if len(new):
+            self.puts.append(Put(texts, questions, pairs[new]))
+            for rows, answered in self.speaker.answer(texts, questions, pairs[new]):
+                codes[new[rows]] = answered
+        yield np.arange(len(pairs)), codes
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class _ReadsOnce(LexicalJudge):
+    """The lexical judge, which reads each text once however often it is asked."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__(vocabulary)
+        self._found: dict[str, list[Mention]] = {}
+
+    def mentions(self, text: str) -> list[Mention]:
+        if text not in self._found:
+            self._found[text] = super().mentions(text)
+        return self._found[text]
+
+
+def plan_poll(
+    sets: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]],
+    classes: Vocabulary,
+    poll: Voting,
+    question_set: QuestionSet,
+    calibrate: float = 0.0,
+) -> Plan:
+    """Plan what a poll will ask.
+
+    Nothing is downloaded but what describes a model, and nothing is written, unless `calibrate` is given.
+
+    Args:
+        sets: texts and the classes in each text's image, of each LVLM, scored one after the other.
+        classes: the vocabulary.
+        poll: how it is held. A judge whose weights cannot be had is planned as far as it is known; the time is divided
+            by the workers; a store that is not there is not made.
+        question_set: what is asked.
+        calibrate: about how many seconds to ask each judge that is there, with questions of the run; the votes are
+            kept in the store, so that they are not asked again. 0 asks nothing.
+
+    Raises:
+        ValueError: for an agreement that cannot be, a judge twice, or a time that is no number of seconds.
+    """
+    if isinstance(calibrate, bool) or not 0 <= calibrate < math.inf:
+        raise ValueError(
+            f"calibrate is {calibrate!r:.80}; expected a number of seconds, 0 for no measurement."
+        )
+    present = [classes.presence(references) for _, references in sets]
+    shown = [[question_set.cut(text) for text in texts] for texts, _ in sets]
+    about, meant = question_set.about(classes), named(poll.judges)
+    k = poll.required(len(about))
+    run_by, kept_in = poll.run_by, ReadOnlyStore(_path(poll.store))
+    alone = replace(run_by, workers=0)
+    models = [one for one in meant if isinstance(one, str) and one != LEXICAL]
+    looked = dict(zip(models, look(models, alone), strict=True))
+    outlooks = [looked.get(one) if isinstance(one, str) else None for one in meant]
+    lexical = _ReadsOnce(classes)
+    stand_ins = [
+        _stand_in(one, outlook, lexical, kept_in) for one, outlook in zip(meant, outlooks, strict=True)
+    ]
+    keys = [stand_in.key for stand_in in stand_ins]
+    if twice := sorted({key for key in keys if keys.count(key) > 1}):
+        raise ValueError(f"judges names {', '.join(twice)} more than once; each judge votes once.")
+    passed_on = AnswerStore(":memory:") if len(sets) > 1 else None
+    for texts, there in zip(shown, present, strict=True):
+        asking.ask(stand_ins, about, texts, there, k, poll.ask, passed_on)
+    kept_in.close()
+    cells = len({text for texts in shown for text in texts if text.strip()}) * len(classes.classes)
+    at_most = cells * len(meant) * len(about)
+    loads = []
+    for stand_in, outlook in zip(stand_ins, outlooks, strict=True):
+        load = _load(stand_in, outlook)
+        if outlook and calibrate and not outlook.missing and stand_in.puts:
+            load = _measured(
+                load, stand_in.puts, outlook, alone.judge(outlook.model), kept_in.path, calibrate
+            )
+        loads.append(replace(load, seconds=load.seconds / max(1, poll.workers)) if load.seconds else load)
+    at_least = at_most if poll.ask == "all" else cells
+    return Plan(tuple(loads), poll.ask, at_least, at_most, str(kept_in.path), max(1, poll.workers))
+
+
+def _path(store: AnswerStore | str | None) -> str | Path | None:
+    return store.path if isinstance(store, AnswerStore) else store
+
+
+def _stand_in(
+    judge: str | Judge, outlook: Outlook | None, lexical: LexicalJudge, kept_in: AnswerStore
+) -> StandIn:
+    if outlook:
+        return StandIn(outlook.key or outlook.name, lexical, kept_in if outlook.key else None, stored=True)
+    if isinstance(judge, str):
+        return StandIn(judge, lexical, None, stored=False)
+    if judge.stored:
+        return StandIn(judge.key, lexical, kept_in, stored=True)
+    return StandIn(judge.key, judge, None, stored=False)
+
+
+def _load(stand_in: StandIn, outlook: Outlook | None) -> Load:
+    left = sum(len(put.pairs) for put in stand_in.puts)
+    kept = stand_in.kept if stand_in.kept_in else None
+    if outlook is None:
+        return Load(stand_in.key, left + stand_in.kept, kept)
+    tokens, flop, sampled = _work(stand_in.puts, outlook)
+    counted = (
+        "tokens by a rule of thumb, 4 characters each" if outlook.reader is None
+        else "tokens counted in a sample of the texts" if sampled
+        else ""
+    )  # fmt: skip
+    return Load(
+        outlook.name,
+        left + stand_in.kept,
+        kept,
+        tokens,
+        None if math.isnan(flop) else flop,
+        note="; ".join(filter(None, [outlook.missing, counted])),
+    )
+
+
+def _work(puts: Sequence[Put], outlook: Outlook) -> tuple[float, float, bool]:
+    """Tokens and FLOP of what was put, and whether they are scaled up from a sample, by the prompts' characters."""
+    sample, sampled = _sample(puts)
+    works = [outlook.work(*put) for put in sample]
+    whole, part = (sum(float(characters(*put).sum()) for put in some) for some in (puts, sample))
+    scale = whole / part if sampled else 1.0
+    tokens = sum(float(work.tokens.sum()) for work in works)
+    flop = sum(float(work.flop.sum()) for work in works)
+    return scale * tokens, scale * flop, sampled
+
+
+def _sample(puts: Sequence[Put]) -> tuple[Sequence[Put], bool]:
+    """All that was put, or of many prompts those about every so many texts, in the order of their lengths."""
+    step = -(-sum(len(put.pairs) for put in puts) // SAMPLED_PROMPTS)
+    if step <= 1:
+        return puts, False
+    texts = [
+        (len(put.texts[i]), number, i) for number, put in enumerate(puts) for i in np.unique(put.pairs[:, 0])
+    ]
+    chosen: dict[int, list[int]] = {}
+    for _, number, i in sorted(texts)[min(step // 2, len(texts) - 1) :: step]:
+        chosen.setdefault(number, []).append(int(i))
+    return [
+        puts[number]._replace(pairs=puts[number].pairs[np.isin(puts[number].pairs[:, 0], rows)])
+        for number, rows in chosen.items()
+    ], True
+
+
+def _measured(
+    load: Load, puts: Sequence[Put], outlook: Outlook, judge: Judge, store: Any, seconds: float
+) -> Load:
+    """The same load after the judge was asked for a while; its answers are kept."""
+    put = _of_middling_length(max(puts, key=lambda put: len(put.pairs)))
+    work, kept = outlook.work(*put), AnswerStore(store)
+    answers = kept.of(judge.key, put.texts)
+    answers.recall(put.questions, np.full((len(put.texts), len(put.questions)), UNASKED, dtype=np.int8))
+    batches: list[tuple[np.ndarray[Any, Any], float]] = []
+    if isinstance(judge, LanguageModelJudge):
+        judge.load()
+    began = time.perf_counter()
+    for rows, codes in judge.answer(*put):
+        batches.append((rows, time.perf_counter() - began))
+        answers.keep(put.pairs[rows], codes)
+        if len(batches) > MEASURED_BATCHES and sum(spent for _, spent in batches[1:]) >= seconds:
+            break
+        began = time.perf_counter()
+    judge.close()
+    kept.close()
+    asked = np.concatenate([rows for rows, _ in batches])
+    timed = batches[1:] or batches  # the first also warms up
+    rows, took = np.concatenate([rows for rows, _ in timed]), sum(spent for _, spent in timed)
+    tokens, flop = (float(figure[rows].sum()) for figure in work)
+    tokens_left = max(0.0, (load.tokens or 0.0) - float(work.tokens[asked].sum()))
+    flop_left = None if load.flop is None else max(0.0, load.flop - float(work.flop[asked].sum()))
+    return replace(
+        load,
+        tokens=tokens_left,
+        flop=flop_left,
+        seconds=took * (tokens_left / tokens if flop_left is None else flop_left / flop),
+        flop_per_second=None if flop_left is None else flop / took,
+        measured=len(asked),
+    )
+
+
+def _of_middling_length(put: Put) -> Put:
+    """Questions about whole texts of a middling length, at most `MEASURED_PROMPTS` or those about one text."""
+    texts = sorted(np.unique(put.pairs[:, 0]).tolist(), key=lambda i: len(put.texts[i]))
+    a_text = len(put.pairs) / len(texts)
+    number = max(1, min(len(texts), int(MEASURED_PROMPTS / a_text)))
+    first = (len(texts) - number) // 2
+    return put._replace(pairs=put.pairs[np.isin(put.pairs[:, 0], texts[first : first + number])])

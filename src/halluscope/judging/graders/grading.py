@@ -1,0 +1,125 @@
+"""How verdicts on free text are asked of a language model, and how often."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
+from halluscope.judging.graders.verdicts import check_max_failed, collect, fill
+from halluscope.judging.store import AnswerStore
+from halluscope.options import Option
+
+GIVEN = "given"
+"""Stands in a signature for verdicts that the user gave."""
+
+V = TypeVar("V")
+
+
+OPTIONS = (
+    Option("judge", "who gives verdicts: a rule's name, openai:MODEL[@BASE_URL], or a local model"),
+    Option("repeats", "how often a language model judges", int, metavar="N"),
+    Option("max_failed", "the share of unreadable verdicts that is an error (default: 0.02)", float),
+    Option("max_tokens", "how long a language model's reply may be", int, metavar="N"),
+)
+"""What the command line offers of `Grading`; `device`, `store` and `progress` are those of every judge."""
+
+
+@dataclass(frozen=True)
+class Grading:
+    """Who gives verdicts, and how it is asked.
+
+    Attributes:
+        judge: the name of a rule that the benchmark knows, or a language model: an endpoint "openai:MODEL[@BASE_URL]",
+            a local model's folder, Hub id or GGUF file, or a chat judge.
+        repeats: how often it judges each answer, 1 or more.
+        max_failed: the share of its replies, 0 to 1, that may be unreadable before that is an error.
+        max_tokens: how long a reply may be of a judge that is named; a chat judge that is given has its own.
+        device: where a local model runs; None takes a GPU if there is one.
+        store: where replies are kept: a path, or None for the user's cache.
+        progress: show what it is doing.
+
+    Raises:
+        ValueError: for an option out of range.
+    """
+
+    judge: Any
+    repeats: int = 1
+    max_failed: float = 0.02
+    max_tokens: int = MAX_TOKENS
+    device: str | None = None
+    store: AnswerStore | str | None = None
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_max_failed(self.max_failed)
+        for name in ("max_tokens", "repeats"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} is {value!r:.80}; expected a number of at least 1.")
+
+    def check_once(self, why: str) -> None:
+        """Check that nothing is to be judged several times where that would change nothing.
+
+        Raises:
+            ValueError: if it is; the message says why it would change nothing.
+        """
+        if self.repeats != 1:
+            raise ValueError(f"repeats is {self.repeats}, but {why}; expected 1.")
+
+    def named(self, names: Collection[str]) -> bool:
+        """Whether the judge is one of these names, which stand for rules instead of a language model."""
+        return isinstance(self.judge, str) and self.judge in names
+
+    def prepare(self) -> None:
+        """Find the language model and the store, so that what is wrong with them shows before anything is asked."""
+        _ = self.chat, self.kept
+
+    @cached_property
+    def chat(self) -> ChatJudge:
+        """The language model that is meant, not loaded and not asked yet.
+
+        Raises:
+            JudgeUnavailable: if there is none.
+        """
+        from halluscope.judging.graders.resolve import resolve_chat
+
+        return resolve_chat(self.judge, device=self.device, max_tokens=self.max_tokens)
+
+    @cached_property
+    def kept(self) -> AnswerStore:
+        """Where its replies are kept."""
+        return self.store if isinstance(self.store, AnswerStore) else AnswerStore(self.store)
+
+    def verdicts(
+        self, template: str, asked: Sequence[Mapping[str, str]], read: Callable[[str], V | None]
+    ) -> list[list[V | None]]:
+        """Ask the language model, and free it.
+
+        Args:
+            template: the prompt, with placeholders.
+            asked: what to put into it, one a prompt.
+            read: the verdict in a reply, None if it cannot be read.
+
+        Returns:
+            [repeats][prompts]: the verdict, None where no reply came or it could not be read.
+
+        Raises:
+            JudgingFailed: if more than `max_failed` of the prompts have none.
+            JudgeUnavailable: if there is nobody to reply.
+            StoreError: if the store cannot be read or written.
+        """
+        prompts = [fill(template, **fields) for fields in asked]
+        try:
+            return collect(
+                prompts,
+                self.chat,
+                read,
+                repeats=self.repeats,
+                store=self.kept,
+                max_failed=self.max_failed,
+                progress=self.progress,
+            )
+        finally:
+            self.chat.close()

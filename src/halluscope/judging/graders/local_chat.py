@@ -1,0 +1,47 @@
+"""A language model on this machine that replies to whole prompts."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from halluscope.judging.graders.chat import MAX_TOKENS
+from halluscope.judging.models import weights
+from halluscope.judging.models.causal import CausalJudge
+from halluscope.judging.models.seq2seq import Seq2SeqJudge
+
+
+class LocalChat:
+    """A model of this machine, by greedy decoding.
+
+    Args:
+        model: a Hub id, a folder, or a GGUF file.
+        max_tokens: how long a reply may be.
+        device: where it runs; None takes a GPU if there is one.
+
+    Raises:
+        JudgeUnavailable: if there is no such model.
+        MissingExtra: without torch and transformers.
+    """
+
+    def __init__(self, model: str, max_tokens: int = MAX_TOKENS, device: str | None = None) -> None:
+        found = weights.find(model)
+        self._model = (Seq2SeqJudge if found.is_encoder_decoder else CausalJudge)(found, device)
+        self._max_tokens = max_tokens
+        precision = str(self._model.dtype).removeprefix("torch.")
+        self.key = f"{found.key}:{precision}:temperature=0:max_tokens={max_tokens}"
+        self.failures: Counter[str] = Counter()
+
+    def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
+        """Reply to each prompt, the shortest first. The same prompt has the same reply, so it is asked once."""
+        places: dict[str, list[int]] = {}
+        for place, prompt in enumerate(prompts):
+            places.setdefault(prompt, []).append(place)
+        unique = list(places)
+        for i, reply in self._model.replies(unique, self._max_tokens):
+            same = places[unique[i]]
+            if reply is None:
+                self.failures[f"longer than {self._max_tokens} tokens, or no room for them"] += len(same)
+            yield from ((place, reply) for place in same)
+
+    def close(self) -> None:
+        """Free the model's memory."""
+        self._model.close()

@@ -1,0 +1,49 @@
+"""From the name of a judge of free text to the judge, checked before it is loaded or asked."""
+
+from pathlib import Path
+from typing import Any
+
+from halluscope.errors import JudgeUnavailable
+from halluscope.judging.graders.chat import ENDPOINT, MAX_TOKENS, ChatJudge
+from halluscope.judging.graders.endpoint import EndpointJudge
+from halluscope.judging.graders.local_chat import LocalChat
+
+
+def resolve_chat(
+    judge: str | ChatJudge, *, device: str | None = None, max_tokens: int = MAX_TOKENS, **endpoint: Any
+) -> ChatJudge:
+    """The judge that is meant, not loaded and not asked yet.
+
+    Args:
+        judge: "openai:MODEL" or "openai:MODEL@http://host/v1" for an OpenAI-compatible endpoint; a local model (Hub
+            id, folder or GGUF file); or a judge.
+        device: where a local model runs; None takes a GPU if there is one.
+        max_tokens: how long a reply may be.
+        endpoint: what else `endpoint.EndpointJudge` takes: base_url, key_variable, temperature, seed, at_once,
+            attempts, timeout. A local model decodes greedily, whatever stands here.
+
+    Raises:
+        JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
+        MissingExtra: without the packages that the judge needs.
+    """
+    if not isinstance(judge, str):
+        if not hasattr(judge, "replies") or not hasattr(judge, "key"):
+            raise JudgeUnavailable(
+                f"{judge!r:.80} is no judge of free text; expected 'openai:MODEL[@URL]', a local model, or a chat "
+                "judge."
+            )
+        return judge
+    if judge.startswith(ENDPOINT):
+        return EndpointJudge(judge.removeprefix(ENDPOINT), max_tokens=max_tokens, **endpoint)
+    _check_local(judge)
+    return LocalChat(judge, max_tokens, device)
+
+
+def _check_local(judge: str) -> None:
+    """A plain word is no model, unless a folder or file of that name is there."""
+    if "/" in judge or "\\" in judge or (judge and Path(judge).exists()):
+        return
+    raise JudgeUnavailable(
+        f"There is no judge {judge!r:.80} that reads free text; expected 'openai:MODEL[@URL]', or a local model: a "
+        "folder, a .gguf file, or a Hub id (org/name). `halluscope info` says which rules a benchmark knows."
+    )

@@ -1,0 +1,107 @@
+"""Decoder-only judges: any instruct model with a chat template."""
+
+import inspect
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from halluscope.errors import JudgeUnavailable
+from halluscope.judging.models.decoding import Steps
+from halluscope.judging.models.language_model import Ids, LanguageModelJudge
+
+TODAY = "{%- macro strftime_now(format) -%} 26 Jul 2024 {%- endmacro -%}"
+"""What chat templates that tell the date are given, every day, as an answer depends on it (Llama 3.2's own example)."""
+
+SHARED_FROM = 8
+"""From how many questions about a text on the text is read once for all of them."""
+
+
+class CausalJudge(LanguageModelJudge):
+    """An instruct model, asked as the user of a chat: yes or no is the first word of its reply.
+
+    What all prompts about a text begin with is read once, and the questions go in batches off its cache.
+    """
+
+    rule = "first-word"
+    auto_class = "AutoModelForCausalLM"
+    adds_special_tokens = False  # the chat template holds them
+    _shares = True
+
+    def turn(self, prompt: str) -> str:
+        """The chat up to the model's turn."""
+        turn = [{"role": "user", "content": prompt}]
+        return str(
+            self._tokenizer.apply_chat_template(
+                turn,
+                chat_template=f"{TODAY}{self._tokenizer.get_chat_template()}",
+                tokenize=False,
+                add_generation_prompt=True,
+            )
+        )
+
+    def _check(self, tokenizer: Any) -> None:
+        if not tokenizer.chat_template:
+            raise JudgeUnavailable(
+                f"The judge {self.weights.name!r} has no chat template; expected an instruct or chat model."
+            )
+
+    def _steps(self, model: Any) -> Steps:
+        if "past_key_values" not in inspect.signature(model.forward).parameters:
+            raise JudgeUnavailable(
+                f"The judge {self.weights.name!r} is a {type(model).__name__}, which transformers does not run with a "
+                "cache of keys and values; expected a model with attention."
+            )
+        from halluscope.judging.models.steps import CausalSteps
+
+        return CausalSteps(model)
+
+    def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
+        rows_about: dict[int, list[int]] = defaultdict(list)
+        for row, text in enumerate(texts.tolist()):
+            rows_about[text].append(row)
+        alone: list[int] = []
+        for rows in rows_about.values():
+            prefix = common_prefix([ids[row] for row in rows]) if len(rows) >= SHARED_FROM else []
+            cache = self._shared(prefix) if prefix else None
+            if cache is None:
+                alone += rows
+                continue
+            for part, block in self._blocks([ids[row][len(prefix) :] for row in rows], room=len(prefix)):
+                yield np.array(rows)[part], self._in_memory(partial(self._decide_after, cache), block)
+        for part, codes in super()._votes([ids[row] for row in alone], texts[alone]):
+            yield np.array(alone)[part], codes
+
+    def _decide_after(self, cache: Any, block: Any) -> list[int]:
+        """Answer codes of prompts that go on from the cache of what they share."""
+        return self._decide(self._voting.begin(block, cache))
+
+    def _shared(self, prefix: Ids) -> Any:
+        """What the model keeps of a prefix; None, with a warning, if that cannot be gone on from in two ways.
+
+        A layer that keeps a window or a running state has none of what the next questions need once one is read.
+        """
+        if not self._shares:
+            return None
+        with self._torch.inference_mode():
+            _, cache = self._voting.begin(self._torch.tensor([prefix], device=self.device))
+        kinds = {type(layer).__name__ for layer in getattr(cache, "layers", [None])}
+        self._shares = kinds == {"DynamicLayer"}
+        if not self._shares:
+            warnings.warn(
+                f"{self.weights.name} keeps {', '.join(sorted(kinds))} of what it read, which prompts cannot share; "
+                "each is read whole, several times as slow.",
+                stacklevel=2,
+            )
+            return None
+        return cache
+
+
+def common_prefix(prompts: Sequence[Ids]) -> Ids:
+    """What all prompts begin with, less than the whole of any: the first and the last in order differ the most."""
+    first, last = min(prompts)[:-1], max(prompts)[:-1]
+    length = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)
+    return first[: min(len(first), len(last)) if length is None else length]

@@ -1,0 +1,91 @@
+"""How language models are run: by which library, in which precision, on which and how many devices."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from halluscope.errors import JudgeUnavailable
+from halluscope.judging.models import weights
+from halluscope.judging.models.causal import CausalJudge
+from halluscope.judging.models.converted import ConvertedJudge
+from halluscope.judging.models.fleet import Fleet
+from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.voter import Judge
+
+ENGINES = ("torch", "torch-float32", "torch-bfloat16", "ctranslate2", "ctranslate2-int8")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How language models are run. What can move an answer stands in the judge's key.
+
+    Attributes:
+        name: "torch", in bfloat16 on CUDA and in float32 elsewhere, or either by name: "torch-float32",
+            "torch-bfloat16"; for encoder-decoders also "ctranslate2" (float32) and "ctranslate2-int8" (the extra
+            `fast`).
+        recheck: with "ctranslate2-int8": answers by a smaller lead than this, in logits, are asked again in float32.
+        device: "cuda", "cuda:1", "cpu", ...; None takes a GPU if there is one.
+        workers: how many processes hold a copy of each judge, through Ray (the extra `ray`), each on a GPU of its own
+            where there are any; 0 runs in this process.
+
+    Raises:
+        ValueError: for an unknown name, or a number out of range.
+    """
+
+    name: str = "torch"
+    recheck: float = 0.0
+    device: str | None = None
+    workers: int = 0
+
+    def __post_init__(self) -> None:
+        if self.name not in ENGINES:
+            raise ValueError(f"engine is {self.name!r:.80}; expected {', '.join(map(repr, ENGINES))}.")
+        if (
+            isinstance(self.recheck, bool)
+            or not isinstance(self.recheck, int | float)
+            or not self.recheck >= 0
+        ):
+            raise ValueError(f"recheck is {self.recheck!r:.80}; expected a number of logits, at least 0.")
+        if self.recheck and self.name != "ctranslate2-int8":
+            raise ValueError(f"recheck goes with engine='ctranslate2-int8'; engine is {self.name!r}.")
+        if isinstance(self.workers, bool) or not isinstance(self.workers, int) or self.workers < 0:
+            raise ValueError(f"workers is {self.workers!r:.80}; expected a number of processes, 0 for none.")
+        if self.workers and ":" in (self.device or ""):
+            raise ValueError(
+                f"device is {self.device!r} and workers is {self.workers}; each worker takes a GPU of its own. Leave "
+                "device out."
+            )
+
+    @property
+    def library(self) -> str:
+        """What runs a model."""
+        return self.name.partition("-")[0]
+
+    @property
+    def precision(self) -> str | None:
+        """In which precision, where the name says so."""
+        return self.name.partition("-")[2] or None
+
+    def judge(self, model: str) -> Judge:
+        """The judge of a model, not loaded yet.
+
+        Raises:
+            JudgeUnavailable: if the model is not to be had, or the engine cannot run it.
+            MissingExtra: without the libraries that the engine needs.
+        """
+        found = weights.find(model)
+        if self.library == "ctranslate2" and not found.is_encoder_decoder:
+            raise JudgeUnavailable(
+                f"engine={self.name!r} runs encoder-decoders; {found.name!r} is none. Use engine='torch'."
+            )
+        if self.workers:
+            path = Path(model).expanduser()
+            there = str(path.resolve()) if path.exists() else model  # a worker has another working directory
+            make = partial(replace(self, workers=0).judge, there)
+            return Fleet(
+                make, found.name, self.workers, on_gpus=not (self.device or "cuda").startswith("cpu")
+            )
+        if self.library == "ctranslate2":
+            return ConvertedJudge(found, self.precision or "float32", self.recheck, self.device)
+        kind = Seq2SeqJudge if found.is_encoder_decoder else CausalJudge
+        return kind(found, self.device, precision=self.precision)

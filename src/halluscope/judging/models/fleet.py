@@ -1,0 +1,185 @@
+"""A judge in several processes, on several GPUs or machines, through Ray (the extra `ray`).
+
+Each worker holds the judge; texts are dealt out a few at a time, the shortest first; answers come back batch by batch
+to this process, which alone writes the store. A worker that dies is replaced, and only what it had not answered is
+asked again.
+"""
+
+import os
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.judging.questions import Question
+from halluscope.judging.voter import Answered, Judge, Pairs
+
+SHARE = 2_048
+"""About how many questions a worker gets at a time."""
+
+PATIENCE_S = 600
+"""How long a worker may take to start, in seconds."""
+
+LIVES = 3
+"""How many workers may die over the same texts before that ends in an error."""
+
+
+class Fleet:
+    """One judge in several workers.
+
+    Args:
+        make: makes the judge, in each worker; what it needs must be on every worker's machine.
+        name: the judge's, for messages.
+        workers: how many; at most one for each GPU, where they take any.
+        on_gpus: whether each takes a GPU, where the cluster has GPUs.
+
+    Raises:
+        MissingExtra: without ray.
+        ValueError: for more workers than GPUs.
+        JudgeUnavailable: if a worker cannot have the model.
+    """
+
+    stored = True
+
+    def __init__(self, make: Callable[[], Judge], name: str, workers: int, on_gpus: bool = True) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingExtra(
+                f"workers={workers} needs ray ({error}): pip install 'halluscope[ray]'."
+            ) from error
+        self._ray, self._name, self._number = ray, name, workers
+        if not ray.is_initialized():
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        gpus = int(ray.cluster_resources().get("GPU", 0)) if on_gpus else 0
+        if 0 < gpus < workers:
+            raise ValueError(
+                f"workers is {workers}, but there are {gpus} GPUs; expected at most one worker a GPU."
+            )
+        threads = max(1, (os.cpu_count() or 1) // workers)
+        remote = ray.remote(num_cpus=0, num_gpus=1 if gpus else 0, scheduling_strategy="SPREAD")
+        self._hire = partial(remote(_Worker).remote, make, None if gpus else threads)
+        self._hired: list[Any] = []
+        self.key: str = self._key_of(self._another())
+        if gpus:  # the next judge's workers need them first
+            self.close()
+
+    def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
+        """Answer each pair once; batches come as the workers give them."""
+        ray = self._ray
+        waiting = deque((rows, LIVES) for rows in _shares(texts, pairs))
+        idle = list(self._hired)
+        at_work: dict[Any, _Task] = {}
+        while waiting or at_work:
+            while waiting and (idle or len(at_work) < self._number):
+                rows, lives = waiting.popleft()
+                worker = idle.pop() if idle else self._checked(self._another())
+                used, places = np.unique(pairs[rows, 0], return_inverse=True)
+                about, asked = np.column_stack([places, pairs[rows, 1]]), [texts[i] for i in used]
+                answers = worker.answer.options(num_returns="streaming").remote(asked, list(questions), about)
+                at_work[answers] = _Task(worker, rows, np.zeros(len(rows), dtype=bool), lives)
+            answers = ray.wait(list(at_work), num_returns=1)[0][0]
+            task = at_work[answers]
+            try:
+                given, codes, remarks = ray.get(next(answers))
+            except StopIteration:
+                idle.append(at_work.pop(answers).worker)
+            except ray.exceptions.RayTaskError as error:
+                raise JudgeUnavailable(f"A worker of the judge {self.key} failed: {error.cause}") from error
+            except ray.exceptions.RayError as error:
+                # The worker died, was killed for its memory, or is out of reach.
+                self._dismiss(at_work.pop(answers).worker)
+                if task.lives == 1:
+                    raise JudgeUnavailable(
+                        f"{LIVES} workers of the judge {self.key} died over the same texts; the last: {error}"
+                    ) from error
+                waiting.appendleft((task.rows[~task.answered], task.lives - 1))
+            else:
+                for remark in remarks:
+                    warnings.warn(remark, stacklevel=2)
+                task.answered[given] = True
+                yield task.rows[given], codes
+
+    def close(self) -> None:
+        """End the workers, which frees their devices."""
+        for worker in list(self._hired):
+            self._dismiss(worker)
+
+    def _dismiss(self, worker: Any) -> None:
+        self._hired.remove(worker)
+        self._ray.kill(worker)
+
+    def _another(self) -> Any:
+        worker = self._hire()
+        self._hired.append(worker)
+        return worker
+
+    def _key_of(self, worker: Any) -> str:
+        try:
+            return str(self._ray.get(worker.key.remote(), timeout=PATIENCE_S))
+        except self._ray.exceptions.GetTimeoutError as error:
+            raise JudgeUnavailable(
+                f"No worker of the judge {self._name!r} has started in {PATIENCE_S} s; are the cluster's GPUs taken? "
+                "`ray status` tells."
+            ) from error
+        except self._ray.exceptions.RayError as error:
+            raise JudgeUnavailable(f"A worker cannot have the judge {self._name!r}: {error}") from error
+
+    def _checked(self, worker: Any) -> Any:
+        """The worker, if its judge is the same as this process was told of."""
+        if (key := self._key_of(worker)) != self.key:
+            raise JudgeUnavailable(
+                f"A worker holds the judge {key}, another {self.key}; every machine needs the same model and devices."
+            )
+        return worker
+
+
+@dataclass
+class _Task:
+    """What one worker is at: the rows of `Pairs` it was given, which of them it has answered, and its lives."""
+
+    worker: Any
+    rows: NDArray[np.int64]
+    answered: NDArray[np.bool_]
+    lives: int
+
+
+class _Worker:
+    """Runs in a process of its own."""
+
+    def __init__(self, make: Callable[[], Judge], threads: int | None) -> None:
+        self._judge = make()
+        if threads:
+            import torch
+
+            torch.set_num_threads(threads)
+
+    def key(self) -> str:
+        return self._judge.key
+
+    def answer(
+        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
+    ) -> Iterator[tuple[Any, Any, list[str]]]:
+        """Rows, answers, and what the judge remarked on the way."""
+        with warnings.catch_warnings(record=True) as remarks:
+            warnings.simplefilter("always", UserWarning)
+            for rows, codes in self._judge.answer(texts, questions, pairs):
+                said = [str(one.message) for one in remarks if issubclass(one.category, UserWarning)]
+                remarks.clear()
+                yield rows, codes, said
+
+
+def _shares(texts: Sequence[str], pairs: Pairs) -> list[NDArray[np.int64]]:
+    """The rows of `pairs` in shares of whole texts, the shortest first, each of about `SHARE` questions."""
+    lengths = np.array([len(text) for text in texts])
+    order = np.lexsort((pairs[:, 0], lengths[pairs[:, 0]]))
+    begins_text = np.flatnonzero(np.diff(pairs[order, 0], prepend=-1))
+    cuts = [begins_text[begins_text >= least][:1] for least in range(SHARE, len(order), SHARE)]
+    return np.split(order, np.unique(np.concatenate(cuts)) if cuts else [])

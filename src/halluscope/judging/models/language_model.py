@@ -1,0 +1,322 @@
+"""What the two kinds of language model judge share: prompts in batches of one length, replies read as they come.
+
+A batch holds prompts of the same number of tokens, so that there is neither padding nor mask and an answer does not
+depend on its neighbours. Decoding is greedy and stops as soon as every reply of the batch is read: for a vote when
+the reading rule knows the answer, for a whole reply when it has ended.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, TypeVar
+
+import numpy as np
+
+from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.judging.models.background import ahead
+from halluscope.judging.models.decoding import Steps, greedy
+from halluscope.judging.models.weights import Weights
+from halluscope.judging.questions import Question
+from halluscope.judging.voter import Answered, Pairs
+from halluscope.judging.votes import RULES
+
+MAX_NEW_TOKENS = 8
+"""A reply that has not said yes or no by then is read as it stands."""
+
+MAX_TEXT_TOKENS = 2048
+"""A longer text loses its end, with a warning that counts such texts; a question is never cut."""
+
+POOL = {"cuda": 65_536, "cpu": 4_096}
+"""How many prompts are sorted by length at a time, by type of device."""
+
+BATCH_TOKENS = {"cuda": 65_536, "cpu": 4_096}
+"""How many prompt tokens a batch may hold at the most, by type of device."""
+
+MEMORY_SHARE = 0.5
+"""How much of a GPU's free memory a batch is planned to take."""
+
+Ids = list[int]
+"""The tokens of one prompt."""
+
+T = TypeVar("T")
+
+
+class LanguageModelJudge:
+    """A language model that answers each prompt by itself.
+
+    Args:
+        weights: the model.
+        device: "cuda", "cuda:1", "cpu", ...; by default a GPU if there is one.
+        precision: "float32" or "bfloat16"; by default bfloat16 on CUDA, where the card has it (T5 overflows in
+            float16), and float32 elsewhere. A CPU without AMX or AVX512-BF16 emulates bfloat16, at a third of the
+            speed of float32: it is warned of.
+        batch_tokens: how many prompt tokens a batch may hold; by default what fits the device. It cannot move an
+            answer.
+
+    Raises:
+        MissingExtra: without torch and transformers.
+    """
+
+    rule: str
+    auto_class: str
+    adds_special_tokens = True
+    stored = True
+
+    def __init__(
+        self,
+        weights: Weights,
+        device: str | None = None,
+        batch_tokens: int | None = None,
+        precision: str | None = None,
+    ) -> None:
+        try:
+            import torch
+            import transformers
+        except ImportError as error:
+            raise MissingExtra(
+                f"The judge {weights.name!r} needs torch and transformers ({error}): pip install 'halluscope[judge]'. "
+                "judges='lexical' needs neither."
+            ) from error
+        self._torch, self._transformers = torch, transformers
+        self.weights = weights
+        try:
+            self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        except RuntimeError as error:
+            raise ValueError(
+                f"device is {device!r:.80}; expected 'cpu', 'cuda' or 'cuda:1'. {error}"
+            ) from error
+        half = self.device.type == "cuda" and torch.cuda.is_bf16_supported()
+        self.dtype = getattr(torch, precision or ("bfloat16" if half else "float32"))
+        self.batch_tokens = batch_tokens
+        self.key = f"{weights.key}:{str(self.dtype).removeprefix('torch.')}:{self.rule}"
+        self._model: Any = None
+        self._tokenizer: Any = None
+        self._voting: Any = None
+        self._replying: Any = None
+
+    def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
+        """Answer each pair, in batches of equal length, the shortest texts first."""
+        self.load()
+        shown = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
+        lengths = np.array([len(shown[i]) for i in pairs[:, 0].tolist()])
+        size = self._of_device(POOL)
+        pools = np.split(np.argsort(lengths, kind="stable"), range(size, len(pairs), size))
+        read = ((pool, self._token_ids(shown, questions, pairs[pool])) for pool in pools)
+        for pool, ids in ahead(read) if self.device.type == "cuda" else read:
+            for rows, codes in self._votes(ids, pairs[pool, 0]):
+                yield pool[rows], np.array(codes, dtype=np.int8)
+
+    def replies(self, prompts: Sequence[str], max_new_tokens: int) -> Iterator[tuple[int, str | None]]:
+        """Reply to whole prompts, the shortest first: each prompt's place with its reply.
+
+        None stands for a reply that had not ended after `max_new_tokens`, and for a prompt that leaves no room for it.
+        """
+        self.load()
+        ids = self._tokenized([self.turn(self._disarmed(prompt)) for prompt in prompts])
+        for rows, block in self._blocks(ids, max_new_tokens):
+            fits = block.shape[1] + max_new_tokens <= self._positions
+            said = self._in_memory(lambda part: self._reply(part, max_new_tokens), block) if fits else ()
+            yield from zip(rows.tolist(), said or [None] * len(rows), strict=True)
+
+    def load(self) -> None:
+        """Load tokenizer and model, unless they are loaded.
+
+        Raises:
+            JudgeUnavailable: if they cannot be loaded, or it is no judge of this kind.
+        """
+        if self._tokenizer is not None:
+            return
+        try:
+            tokenizer = self._transformers.AutoTokenizer.from_pretrained(
+                self.weights.source, **self.weights.load_options
+            )
+            self._check(tokenizer)
+            self._load_model()
+        except (JudgeUnavailable, MissingExtra):
+            raise
+        except Exception as error:  # transformers, safetensors and torch each raise their own
+            raise JudgeUnavailable(
+                f"The judge {self.weights.name!r} cannot be loaded on {self.device}: {type(error).__name__}: {error}"
+            ) from error
+        special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
+        self._special = sorted(special, key=len, reverse=True)
+        self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
+        self._tokenizer = tokenizer
+
+    def _load_model(self) -> None:
+        if self.device.type == "cpu" and self.dtype is self._torch.bfloat16:
+            _warn_of_emulation(self._torch.cpu)
+        auto_class = getattr(self._transformers, self.auto_class)
+        options = self.weights.load_options | {"dtype": self.dtype}
+        model = auto_class.from_pretrained(self.weights.source, **options).to(self.device).eval()
+        ends = model.generation_config.eos_token_id
+        self._model = model
+        self._ends = set(ends if isinstance(ends, list) else [ends])
+        self._positions = positions(model.config)
+        self._replying = self._steps(model)
+        self._voting = self._steps_of_votes(model) or self._replying
+        self.batch_tokens = self.batch_tokens or self._fitting(model.config)
+
+    def close(self) -> None:
+        """Free the model's memory."""
+        self._model = self._tokenizer = self._voting = self._replying = None
+        if self.device.type == "cuda":
+            self._torch.cuda.empty_cache()
+
+    @property
+    def _budget(self) -> int:
+        """How many prompt tokens a batch may hold."""
+        return self.batch_tokens or self._of_device(BATCH_TOKENS)
+
+    def _fitting(self, config: Any) -> int:
+        """The budget that the device's free memory allows."""
+        most = self._of_device(BATCH_TOKENS)
+        if self.device.type != "cuda":
+            return most
+        free, _ = self._torch.cuda.mem_get_info(self.device)
+        return int(min(most, max(1024, MEMORY_SHARE * free / _bytes_a_token(config, self.dtype.itemsize))))
+
+    def _of_device(self, table: dict[str, int]) -> int:
+        return table.get(self.device.type, table["cpu"])
+
+    def prompt(self, text: str, question: Question) -> str:
+        """The whole prompt, as the tokenizer gets it, of a text that `show` returned."""
+        return self.turn(question.prompt(text))
+
+    def turn(self, prompt: str) -> str:
+        """A prompt as the tokenizer gets it: as it is, or as the user's turn of a chat."""
+        return prompt
+
+    def show(self, text: str) -> str:
+        """What the model is shown of a text: no control tokens, no half characters, and not more than it can read.
+
+        A control token of the model that stands in the text is broken by a space, so that it cannot end a turn.
+        """
+        text = self._disarmed(text)
+        if len(text.encode()) > self._max_text_tokens:
+            spans = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)[
+                "offset_mapping"
+            ]
+            if len(spans) > self._max_text_tokens:
+                warnings.warn(
+                    f"{self.weights.name} reads at most {self._max_text_tokens} tokens of a text; "
+                    f"a text of {len(spans)} tokens lost its end.",
+                    stacklevel=2,
+                )
+                text = text[: spans[self._max_text_tokens][0]]
+        return text
+
+    def _disarmed(self, text: str) -> str:
+        """A text without control tokens and half characters."""
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        normalizer = self._tokenizer.backend_tokenizer.normalizer
+        plain = normalizer.normalize_str(text) if normalizer else text
+        if any(token in plain for token in self._special):
+            text = plain  # what only looks like a control token, such as a wide one, is made one by the tokenizer
+        for token in self._special:
+            text = text.replace(token, f"{token[0]} {token[1:]}")
+        return text
+
+    def _token_ids(self, shown: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
+        """The tokens of each pair's prompt, `shown` being what the model is shown of each text."""
+        return self._tokenized(
+            [self.prompt(shown[text], questions[question]) for text, question in pairs.tolist()]
+        )
+
+    def _tokenized(self, prompts: Sequence[str]) -> list[Ids]:
+        if not prompts:
+            return []
+        ids: list[Ids] = self._tokenizer(list(prompts), add_special_tokens=self.adds_special_tokens)[
+            "input_ids"
+        ]
+        return ids
+
+    def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
+        """Rows of `ids` and their answers, a batch at a time; `texts` numbers the text that each prompt is about."""
+        for rows, block in self._blocks(ids):
+            yield rows, self._in_memory(lambda part: self._decide(self._voting.begin(part)), block)
+
+    def _blocks(self, ids: Sequence[Ids], room: int = 0) -> Iterator[tuple[Any, Any]]:
+        """Rows of `ids` and their tokens [batch, length], for each batch of equal length.
+
+        `room` is for how many more tokens a batch must have room, in each of its rows.
+        """
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+        for length, group in groupby(order, key=lambda i: len(ids[i])):
+            rows = np.array(list(group))
+            while len(rows):
+                size = max(1, self._budget // (length + room))
+                batch, rows = rows[:size], rows[size:]
+                yield batch, self._torch.tensor([ids[i] for i in batch], device=self.device)
+
+    def _in_memory(self, decode: Callable[[Any], list[T]], block: Any) -> list[T]:
+        """What `decode` gives for a batch, in halves where the memory does not hold it; later ones are smaller."""
+        try:
+            with self._torch.inference_mode():
+                return decode(block)
+        except RuntimeError as error:  # torch's own is a kind of it; CTranslate2 has none
+            if len(block) == 1 or "out of memory" not in str(error).lower():
+                raise
+        self._torch.cuda.empty_cache()
+        self.batch_tokens = min(self._budget, max(1, block.numel() // 2))
+        return [said for half in block.tensor_split(2) for said in self._in_memory(decode, half)]
+
+    def _decide(self, begun: tuple[Any, Any]) -> list[int]:
+        """Answer codes of a batch: each as soon as the rule has read it."""
+        rule = RULES[self.rule]
+
+        def read(tokens: Ids) -> int | None:
+            ended = tokens[-1] in self._ends or len(tokens) == MAX_NEW_TOKENS
+            return rule(self._text(tokens), ended)
+
+        return greedy(begun, self._voting, read, MAX_NEW_TOKENS)
+
+    def _reply(self, block: Any, max_new_tokens: int) -> list[str | None]:
+        """Whole replies to a batch, None for one that has not ended."""
+
+        def read(tokens: Ids) -> Ids | None:
+            return tokens if tokens[-1] in self._ends or len(tokens) == max_new_tokens else None
+
+        said = greedy(self._replying.begin(block), self._replying, read, max_new_tokens)
+        return [self._text(tokens) if tokens[-1] in self._ends else None for tokens in said]
+
+    def _text(self, tokens: list[int]) -> str:
+        return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
+
+    def _check(self, tokenizer: Any) -> None:
+        """Refuse a tokenizer that is none for this kind of judge, before the model is loaded."""
+
+    def _steps(self, model: Any) -> Steps:
+        """The model, one token of each reply at a time."""
+        raise NotImplementedError
+
+    def _steps_of_votes(self, model: Any) -> Steps | None:
+        """The same, made for replies of a few tokens; None where nothing is better at them."""
+        return None
+
+
+def _warn_of_emulation(cpu: Any) -> None:
+    if not (cpu._is_amx_tile_supported() or cpu._is_avx512_bf16_supported()):
+        warnings.warn(
+            "This CPU has neither AMX nor AVX512-BF16 and emulates bfloat16, at about a third of float32's speed; "
+            "use engine='torch' or 'torch-float32'.",
+            stacklevel=4,
+        )
+
+
+def _bytes_a_token(config: Any, itemsize: int) -> int:
+    """About how much memory a token of a prompt takes: the widest layer's inputs and outputs, and the cache."""
+    config = _of_text(config)
+    width = int(config.hidden_size)
+    inner = int(getattr(config, "d_ff", None) or getattr(config, "intermediate_size", None) or 4 * width)
+    return itemsize * (8 * width + 3 * inner + 2 * width * int(config.num_hidden_layers))
+
+
+def positions(config: Any) -> int:
+    """How many tokens the model of this configuration can read and say."""
+    return getattr(_of_text(config), "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
+
+
+def _of_text(config: Any) -> Any:
+    """The part that is about text, of a model that also reads images."""
+    return getattr(config, "text_config", None) or config

@@ -1,0 +1,92 @@
+"""What a voter is asked about each class, and the frame that holds the question and the LVLM's text.
+
+A template writes `{a/an}` for the article and `{x}` for the class name.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from halluscope.vocabularies import Vocabulary
+
+OBJECT_QUESTION = "Is there {a/an} {x} in the image?"
+"""Whether an object is in an image, as POPE (Li et al., EMNLP 2023, section 5.1) asks an LVLM: a template."""
+
+OBJECT_ASKED = re.compile(r"Is there (?:an? )?(?P<object>.+) in the image\?")
+"""Reads the object of that question."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question about one class, in the frame that its set uses.
+
+    Attributes:
+        text: the question as put, such as "Is there a dog in this image?".
+        object: the class it asks about, by its name in the vocabulary.
+        frame: the whole prompt, with `{response}` and `{question}` once each.
+    """
+
+    text: str
+    object: str
+    frame: str
+
+    def prompt(self, response: str) -> str:
+        """The whole prompt. Nothing that stands in `response` is taken for a placeholder."""
+        before, between, after = self.parts
+        return before + response + between + after
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """What stands before the response, and after it up to the question, and the question with what follows."""
+        before, rest = self.frame.split("{response}")
+        between, after = rest.split("{question}")
+        return before, between, self.text + after
+
+
+@dataclass(frozen=True)
+class QuestionSet:
+    """M question templates that mean the same, with their frame.
+
+    Attributes:
+        name: what stands in a signature.
+        templates: each holds `{x}`, and mostly `{a/an} {x}`.
+        frame: the whole prompt, with `{response}` before `{question}`.
+        max_characters: the response is cut there; None keeps it whole.
+        ask_as: a class's word (`Vocabulary.word`) -> the one used for it in a question.
+    """
+
+    name: str
+    templates: tuple[str, ...]
+    frame: str
+    max_characters: int | None = None
+    ask_as: Mapping[str, str] = field(default_factory=dict)
+
+    def about(self, vocabulary: Vocabulary) -> list[list[Question]]:
+        """The questions, as [templates][classes]."""
+        return [
+            [self._ask(template, cls, vocabulary) for cls in vocabulary.classes]
+            for template in self.templates
+        ]
+
+    def cut(self, response: str) -> str:
+        """The part of a response that this set shows to a judge."""
+        return response[: self.max_characters]
+
+    def _ask(self, template: str, cls: str, vocabulary: Vocabulary) -> Question:
+        word = vocabulary.word(cls)
+        name = self.ask_as.get(word, word)
+        pieces = {"{a/an} ": "" if cls in vocabulary.plurals else f"{article(name)} ", "{x}": name}
+        text = re.sub(r"\{a/an\} |\{x\}", lambda found: pieces[found.group()], template)
+        return Question(text, cls, self.frame)
+
+
+_AN = re.compile(r"(?!uni(?!n)|use|ute|uri|euro|one\b|once|u-)[aeiou]|hour|honest|heir|suv\b", re.IGNORECASE)
+
+
+def article(noun: str) -> str:
+    """The indefinite article that a noun's sound asks for.
+
+    >>> [article(noun) for noun in ("dog", "umbrella", "oven", "unicycle", "hourglass", "suv")]
+    ['a', 'an', 'an', 'a', 'an', 'an']
+    """
+    return "an" if _AN.match(noun) else "a"

@@ -1,0 +1,136 @@
+"""How a poll is held: who votes about what, with which agreement, run by what. Scoring and planning share it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.judging.models.engine import ENGINES, Engine
+from halluscope.judging.questions import QuestionSet
+from halluscope.judging.store import AnswerStore
+from halluscope.judging.voter import Judge
+from halluscope.judging.voters import asking, voting
+from halluscope.judging.voters.resolve import named, resolve
+from halluscope.options import Option
+from halluscope.vocabularies import Vocabulary
+
+
+def _number_or_name(word: str) -> str | int:
+    return int(word) if word.isdecimal() else word
+
+
+OPTIONS = (
+    Option(
+        "judges", "who votes: flan-t5, lexical, replay:FILE, models (Hub ids, folders, GGUF files)", many=True
+    ),
+    Option("questions", "what they are asked: a set's name, or templates with {a/an} {x}", many=True),
+    Option(
+        "agreement", "how many votes must agree: unanimous (default), majority, or a number", _number_or_name
+    ),
+    Option("ask", "ask only what can move a score (needed, default), or everything", choices=asking.ASK),
+    Option("engine", "what runs language models (default: torch); int8 changes votes", choices=ENGINES),
+    Option("recheck", "ask int8 votes by a smaller lead than this, in logits, again in float32", float),
+    Option("workers", "how many processes share the work, each on its own GPU", int, metavar="N"),
+)
+"""What the command line offers of `Voting`; `device`, `store` and `progress` are those of every judge."""
+
+
+@dataclass(frozen=True)
+class Voting:
+    """How a poll is held.
+
+    Attributes:
+        judges: who votes: "flan-t5" (the paper's three), "lexical" (no model), "replay:FILE" (votes given elsewhere),
+            a model's Hub id, folder or GGUF file, a voter of yours, or a list of these, the cheapest first.
+        questions: what they are asked: the name of a set, or a list of templates.
+        agreement: how many votes must agree: "unanimous", "majority", or a number (THRONE, section 3.2).
+        ask: "needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal.
+        device: where language models run; by default a GPU if there is one.
+        engine: what runs them: "torch" (bfloat16 on CUDA, else float32), "torch-float32", "torch-bfloat16", or for
+            encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8". A precision changes votes; the judges'
+            keys in the signature say which.
+        recheck: with "ctranslate2-int8", votes by a smaller lead than this many logits are asked again in float32.
+        workers: how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray.
+        store: where language models' votes are kept: a path, or by default the user's cache.
+        progress: show what the judges are doing.
+
+    Raises:
+        ValueError: for an option out of range.
+    """
+
+    judges: str | Judge | Sequence[str | Judge] = "flan-t5"
+    questions: str | Sequence[str] | QuestionSet = "paper"
+    agreement: str | int = "unanimous"
+    ask: str = "needed"
+    device: str | None = None
+    engine: str = "torch"
+    recheck: float = 0.0
+    workers: int = 0
+    store: AnswerStore | str | None = None
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        _ = self.run_by
+        if self.ask not in asking.ASK:
+            raise ValueError(f"ask is {self.ask!r}; expected {' or '.join(map(repr, asking.ASK))}.")
+
+    @property
+    def run_by(self) -> Engine:
+        """How language models are run."""
+        return Engine(self.engine, self.recheck, self.device, self.workers)
+
+    def required(self, templates: int) -> int:
+        """How many votes must agree, of so many templates.
+
+        Raises:
+            ValueError: for an agreement that cannot be; before a judge is looked for.
+        """
+        return voting.required(self.agreement, len(named(self.judges)) * templates)
+
+    def hold(
+        self,
+        texts: Sequence[str],
+        present: NDArray[np.bool_],
+        vocabulary: Vocabulary,
+        question_set: QuestionSet,
+    ) -> "Poll":
+        """Ask about each class of each text.
+
+        Args:
+            texts: one per image.
+            present: [images, classes], the ground truth.
+            vocabulary: the classes.
+            question_set: what is asked about each class.
+
+        Raises:
+            ValueError: for what cannot be asked, before a model is loaded.
+        """
+        about = question_set.about(vocabulary)
+        k = self.required(len(about))
+        found = resolve(self.judges, vocabulary, self.run_by)
+        store = self.store
+        if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
+            store = AnswerStore(store)
+        kept_in = store if isinstance(store, AnswerStore) else None
+        shown = [question_set.cut(text) for text in texts]
+        votes = asking.ask(found, about, shown, present, k, self.ask, kept_in, self.progress)
+        return Poll(votes, k, [judge.key for judge in found], question_set.name)
+
+
+@dataclass(frozen=True)
+class Poll:
+    """What came of a poll.
+
+    Attributes:
+        votes: codes [images, classes, judges x templates].
+        k: how many votes must agree.
+        judges: their keys.
+        questions: the name of the question set.
+    """
+
+    votes: NDArray[np.int8]
+    k: int
+    judges: list[str]
+    questions: str

@@ -1,0 +1,96 @@
+"""From what a user writes for `judges` to the judges, checked before any of them is loaded."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from halluscope.errors import JudgeUnavailable
+from halluscope.judging.models import weights
+from halluscope.judging.models.engine import Engine
+from halluscope.judging.models.seq2seq import FLAN_T5
+from halluscope.judging.voter import Judge
+from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.judging.voters.replay import ReplayJudge
+from halluscope.vocabularies import Vocabulary
+
+LEXICAL = "lexical"
+REPLAY = "replay:"
+"""What a name starts with that means a file of votes given elsewhere."""
+
+ENSEMBLES = {"flan-t5": FLAN_T5}
+"""Names that stand for several judges."""
+
+
+def resolve(
+    judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary, engine: Engine
+) -> list[Judge]:
+    """The judges that are meant, in the order given.
+
+    Args:
+        judges: "flan-t5", "lexical", "replay:FILE", a model (Hub id, folder or GGUF file), a judge, or a list of these.
+        vocabulary: the classes that will be asked about.
+        engine: how language models are run.
+
+    Raises:
+        JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
+        ValueError: for no judge, or the same judge twice.
+    """
+    meant = named(judges)
+    if engine != Engine(device=engine.device) and all(_is_given(judge) for judge in meant):
+        raise ValueError(
+            "engine, recheck and workers are for language models named in judges, and there is none: "
+            f"{', '.join(map(repr, meant)):.200}."
+        )
+    found = [_judge(judge, vocabulary, engine) for judge in meant]
+    keys = [judge.key for judge in found]
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    if twice:
+        raise ValueError(f"judges names {', '.join(twice)} more than once; each judge votes once.")
+    return found
+
+
+def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
+    """The judges that are meant, each by its own name; nothing is fetched yet.
+
+    Raises:
+        JudgeUnavailable: for a name that cannot be a judge's.
+        ValueError: for no judge.
+    """
+    listed = judges if isinstance(judges, list | tuple) else [cast("str | Judge", judges)]
+    meant: list[str | Judge] = []
+    for judge in listed:
+        if isinstance(judge, str) and judge.startswith(REPLAY):
+            meant.append(ReplayJudge.read(judge.removeprefix(REPLAY)))
+        else:
+            meant += ENSEMBLES.get(judge, [judge]) if isinstance(judge, str) else [judge]
+    if not meant:
+        raise ValueError("judges is empty; expected 'flan-t5', 'lexical', or a list of models.")
+    for judge in meant:
+        if isinstance(judge, str) and judge != LEXICAL:
+            weights.check_name(judge)
+        elif not isinstance(judge, str) and not (hasattr(judge, "answer") and hasattr(judge, "key")):
+            raise JudgeUnavailable(
+                f"{judge!r:.80} is no judge; expected a name, a model, or a halluscope judge."
+            )
+    return meant
+
+
+def find(judges: str | Judge | Sequence[str | Judge]) -> None:
+    """Find the weights of the language models that are meant, without loading one.
+
+    Raises:
+        JudgeUnavailable: for a model that is not to be had.
+    """
+    for judge in named(judges):
+        if isinstance(judge, str) and judge != LEXICAL:
+            weights.find(judge)
+
+
+def _is_given(judge: str | Judge) -> bool:
+    """Whether a judge is there already, or needs no language model."""
+    return judge == LEXICAL or not isinstance(judge, str)
+
+
+def _judge(judge: str | Judge, vocabulary: Vocabulary, engine: Engine) -> Judge:
+    if not isinstance(judge, str):
+        return judge
+    return LexicalJudge(vocabulary) if judge == LEXICAL else engine.judge(judge)

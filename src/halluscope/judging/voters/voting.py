@@ -1,0 +1,106 @@
+"""From the votes of N judges x M questions to one label a cell, and which cells are still worth asking about.
+
+Source: THRONE, section 3.2 (the equation of the labels), with `k` agreeing votes required of `n = N x M`.
+A cell is one (image, class) pair.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from halluscope.judging.votes import NO, UNASKED, YES
+
+IGNORED = -1
+"""The label of a cell on which too few votes agree; it counts nowhere."""
+
+AGREEMENTS = ("unanimous", "majority")
+
+Counts = NDArray[np.int16]
+"""[images, classes], how many votes."""
+
+
+def required(agreement: str | int, votes: int) -> int:
+    """The number k of agreeing votes that `agreement` asks for among `votes`.
+
+    More than half must agree, or a cell could be labelled yes and no at once.
+
+    >>> required("unanimous", 9), required("majority", 9), required(8, 9)
+    (9, 5, 8)
+
+    Raises:
+        ValueError: for an unknown name or a k outside [votes // 2 + 1, votes].
+    """
+    fewest = votes // 2 + 1
+    if agreement == "unanimous":
+        return votes
+    if agreement == "majority":
+        return fewest
+    if isinstance(agreement, bool) or not isinstance(agreement, int | np.integer):
+        raise ValueError(
+            f"agreement is {agreement!r:.80}; expected {', '.join(map(repr, AGREEMENTS))} or a number."
+        )
+    if not fewest <= agreement <= votes:
+        raise ValueError(
+            f"agreement is {agreement}, but there are {votes} votes (judges x questions) a cell; "
+            f"expected a number from {fewest} (more than half) to {votes} (unanimous)."
+        )
+    return int(agreement)
+
+
+def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
+    """Check given votes and return them as bool [images, classes, votes].
+
+    Raises:
+        ValueError: for another shape, no vote at all, or a value other than 0 and 1.
+    """
+    try:
+        array = np.asarray(votes)
+    except ValueError as error:
+        raise ValueError(
+            f"votes is no array ({error}); expected 0/1 [images, classes, judges x questions]."
+        ) from error
+    if array.ndim != 3 or array.shape[:2] != (images, classes) or array.shape[2] == 0:
+        raise ValueError(
+            f"votes has the shape {array.shape}; expected ({images} images, {classes} classes, judges x questions), "
+            "one row a prediction and one column a class of the vocabulary, in its order."
+        )
+    if array.dtype != bool:
+        valid = (array == 0) | (array == 1)
+        if not valid.all():
+            row, cls, vote = map(int, np.argwhere(~valid)[0])
+            raise ValueError(
+                f"votes[{row}, {cls}, {vote}] is {array[row, cls, vote]!r}; expected 0 (no) or 1 (yes)."
+            )
+    return array.astype(bool)
+
+
+def count(answers: NDArray[np.int8]) -> tuple[Counts, Counts]:
+    """Yes votes and no votes of answers [images, classes, n]; a reply that is neither is a vote against yes."""
+    yes = _along_votes(answers == YES)
+    return yes, _along_votes(answers != UNASKED) - yes
+
+
+def label(yes: Counts, no: Counts, k: int) -> NDArray[np.int8]:
+    """The label of each cell: 1 if k votes say yes, 0 if k say no, else `IGNORED` (THRONE, section 3.2).
+
+    >>> label(np.array([9, 0, 8]), np.array([0, 9, 1]), k=9).tolist()
+    [1, 0, -1]
+    """
+    return np.where(yes >= k, YES, np.where(no >= k, NO, IGNORED)).astype(np.int8)
+
+
+def undecided(yes: Counts, no: Counts, n: int, k: int, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The cells whose further answers can still move precision or recall.
+
+    A present object's label matters in full (found, missed, or ignored). Of an absent object it only matters
+    whether it becomes an agreed yes: agreed no and ignored enter neither precision nor recall.
+    """
+    left = n - yes - no
+    yes_open = (yes < k) & (yes + left >= k)
+    no_open = (no < k) & (no + left >= k)
+    return np.where(present, (yes < k) & (no < k) & (yes_open | no_open), yes_open)
+
+
+def _along_votes(table: NDArray[np.bool_]) -> Counts:
+    """Count along the last axis; einsum is several times as fast as sum where that axis is short."""
+    counts: Counts = np.einsum("icv->ic", table.view(np.int8), dtype=np.int16)
+    return counts

@@ -1,0 +1,50 @@
+"""What a voter's reply says: yes, no, or neither. Every rule that reads a reply has a name.
+
+A rule reads the reply while it is still being generated, so that generation can stop as soon as the rest
+cannot change the reading.
+"""
+
+import re
+from collections.abc import Callable
+
+NO, YES, OTHER = 0, 1, 2
+"""Codes of a vote. `OTHER` is a reply that is neither; it counts as no yes vote and is reported as unparsed."""
+
+UNASKED = -1
+"""Code of a cell whose question was not put, because its answer could move no number."""
+
+Rule = Callable[[str, bool], int | None]
+"""`rule(reply so far, has it ended)` gives an answer code, or None while more of the reply is needed."""
+
+_WORDS = {"yes": YES, "no": NO}
+_APOSTROPHES = "'\u2019"
+_FIRST_WORD = re.compile(rf"[^\W\d_]+(?:[{_APOSTROPHES}][^\W\d_]+)?")
+
+
+def whole(reply: str, ended: bool) -> int | None:
+    """Yes or no only if the whole stripped, lowercased reply is that word: the rule of THRONE's released code.
+
+    >>> whole(" Yes ", True), whole("yes, a dog", True), whole("ye", False)
+    (1, 2, None)
+    """
+    word = reply.strip().lower()
+    if ended:
+        return _WORDS.get(word, OTHER)
+    return None if any(known.startswith(word) for known in _WORDS) else OTHER
+
+
+def first_word(reply: str, ended: bool = True) -> int | None:
+    """Yes or no if that is the reply's first word, whatever stands before it that is no letter, and whatever follows.
+
+    >>> first_word("Yes, there is."), first_word("Nothing"), first_word("**No", ended=False), first_word("1. Yes")
+    (1, 2, None, 1)
+    """
+    found = _FIRST_WORD.search(reply)
+    word = found.group().lower() if found else ""
+    rest = reply[found.end() :] if found else ""
+    if ended or (rest and rest not in _APOSTROPHES):
+        return _WORDS.get(word, OTHER)
+    return None if any(known.startswith(word) for known in _WORDS) else OTHER
+
+
+RULES: dict[str, Rule] = {"whole": whole, "first-word": first_word}

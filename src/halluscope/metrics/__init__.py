@@ -1,1 +1,0 @@
-"""One module a metric: input checked, judged, voted, scored, signed."""

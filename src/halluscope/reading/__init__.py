@@ -1,0 +1,1 @@
+"""Opens what users have: JSON, datasets, images and COCO annotations."""

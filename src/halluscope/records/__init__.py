@@ -1,1 +1,0 @@
-"""What rows are, and reading them from the files that users have; rows are matched by their ids."""

@@ -1,0 +1,379 @@
+"""What the rest must know of each benchmark: one record per room, and the one place that finds them.
+
+A room is a folder in `halluscope.benchmarks`; its `__init__` holds the record `BENCHMARK`, and its modules hold the
+work: `rows`, `build`, `metric`, `scoring`, `report`. A record is checked before it counts: what is missing is said.
+"""
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any, Literal
+
+from halluscope.errors import RegistryError
+from halluscope.options import Option, check, keywords, nearest
+from halluscope.paths import PACKAGE, share
+
+ROOMS = "halluscope.benchmarks"
+
+HIGHER: Literal["higher"] = "higher"
+LOWER: Literal["lower"] = "lower"
+Direction = Literal["higher", "lower"] | None
+"""Which way a score is better; None for one that says what a model is like, not how good it is."""
+
+QUESTION = "{question}"
+"""What stands for a row's own question in a prompt."""
+
+SIGNATURE = "signature"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What an LVLM is asked, and what its responses are scored against.
+
+    Attributes:
+        name: of the dataset, of its folder, its builder and its harness task.
+        id: the columns that find a row.
+        also: columns that find a row together with `id`, where all responses have them.
+        columns: what else its rows must have.
+        config: the config that is asked when none is named; "" for a dataset with one.
+        images: the config that holds the images; "" where they stand in the rows.
+        image_key: the column that tells images apart; null where a question has none.
+        file: the column with the image's file name, for a folder of images.
+        builder: where its builder stands in the room: a module, and a name in it.
+        options: options of the metric that follow from it, such as its vocabulary.
+        harness: options that the harnesses set unless the user says otherwise.
+        harness_task: its name where a harness has a task of that name: harness -> name.
+    """
+
+    name: str
+    id: tuple[str, ...]
+    columns: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    config: str = ""
+    images: str = ""
+    image_key: str = "image_id"
+    file: str = "file_name"
+    builder: str = "build:BUILDER"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    harness: Mapping[str, Any] = field(default_factory=dict)
+    harness_task: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that find a row among all."""
+        return (*self.id, *self.also)
+
+    def identity(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """What finds a row."""
+        return {name: row[name] for name in self.key if name in row}
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Who may judge.
+
+    Attributes:
+        kind: "votes", yes or no about a text (option `judges`); "verdicts" on a response (option `judge`).
+        default: who judges unless the user says otherwise.
+        rules: the names that need no language model.
+    """
+
+    kind: Literal["votes", "verdicts"]
+    default: str
+    rules: tuple[str, ...]
+
+    @property
+    def options(self) -> type:
+        """The dataclass that holds how they are asked."""
+        if self.kind == "votes":
+            from halluscope.judging.voters.poll import Voting
+
+            return Voting
+        from halluscope.judging.graders.grading import Grading
+
+        return Grading
+
+    def find(self, options: Mapping[str, Any]) -> None:
+        """Find who judges with these options, without loading a model.
+
+        Raises:
+            JudgeUnavailable: if one is not to be had.
+        """
+        if self.kind == "votes":
+            from halluscope.judging.voters.resolve import find
+
+            find(options.get("judges", self.default))
+        elif (judge := options.get("judge", self.default)) not in self.rules:
+            from halluscope.judging.graders.resolve import resolve_chat
+
+            resolve_chat(judge, device=options.get("device"))
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark.
+
+    Attributes:
+        name: of the room, of the metric, and of its folder in metrics/.
+        title: for people.
+        about: what it measures, in a few words.
+        description: what it measures, in a few sentences.
+        principal: the score by which models are compared.
+        scores: the scores that it reports, in this order, and which way each is better. "main_hal" speaks for
+            "main_hal/count" too.
+        others: what else its result holds as a number; an asterisk stands for any letters.
+        citation: BibTeX.
+        links: where to read more.
+        licence: what the licences of its upstream files allow.
+        datasets: what it is scored on; a metric without one of its own names others in `reads`.
+        reads: the names of the datasets that it is scored on.
+        prompt: what an LVLM is asked; `QUESTION` stands for the row's own.
+        max_new_tokens: how long a response may be.
+        target: the column with what is right.
+        chooses: whether the responses choose the images that are scored; otherwise each question needs one.
+        judges: who may judge; None where nobody does.
+        options: what a user may set.
+        given: options of `compute` that come from the rows, or stand for a judge's work.
+        items: the option, and the key of a result, for a table of each image or question; "" if it has none.
+        extras: the extras of this package that it cannot do without.
+    """
+
+    name: str
+    title: str
+    about: str
+    description: str
+    principal: str
+    scores: Mapping[str, Direction]
+    citation: str
+    links: tuple[str, ...]
+    licence: str
+    others: Mapping[str, Direction] = field(default_factory=dict)
+    datasets: tuple[Dataset, ...] = ()
+    reads: tuple[str, ...] = ()
+    prompt: str = QUESTION
+    max_new_tokens: int = 256
+    target: str = "answer"
+    chooses: bool = False
+    judges: Judges | None = None
+    options: tuple[Option, ...] = ()
+    given: tuple[str, ...] = ()
+    items: str = ""
+    extras: tuple[str, ...] = ()
+
+    def module(self, name: str) -> ModuleType:
+        """A module of its room, such as "metric"."""
+        return importlib.import_module(f"{ROOMS}.{self.name}.{name}")
+
+    @property
+    def folder(self) -> Path:
+        """Its room."""
+        return PACKAGE / "benchmarks" / self.name
+
+    @property
+    def compute(self) -> Callable[..., dict[str, Any]]:
+        """The metric: predictions, references and options to a result."""
+        function: Callable[..., dict[str, Any]] = self.module("metric").compute
+        return function
+
+    @property
+    def keywords(self) -> set[str]:
+        """The options that `compute` has."""
+        judging = {one.name for one in fields(self.judges.options)} if self.judges else set()
+        return keywords(self.compute) | judging
+
+    @property
+    def help(self) -> str:
+        """What `compute` takes and gives, and how judges are asked."""
+        about = [self.compute.__doc__, self.judges.options.__doc__ if self.judges else None]
+        return "\n\n".join(inspect.cleandoc(text) for text in about if text)
+
+    def dataset(self, columns: Sequence[str]) -> Dataset | None:
+        """That of its datasets whose rows have these columns; None if there is none."""
+        fitting = (one for one in self.datasets if {*one.id, *one.columns} <= {*columns})
+        return max(
+            fitting, key=lambda one: len({*one.id, *one.also, *one.columns} & {*columns}), default=None
+        )
+
+    def direction(self, score: str) -> Direction:
+        """Which way a score is better; one of a group or a part is better as the whole is.
+
+        Raises:
+            KeyError: for a score that it does not have.
+        """
+        known = {**self.scores, **self.others}
+        for name in (score, score.partition("/")[0], score.rpartition("/")[2]):
+            for pattern, direction in known.items():
+                if fnmatchcase(name, pattern):
+                    return direction
+        raise KeyError(score)
+
+    def builder(self, dataset: Dataset) -> Any:
+        """What builds one of its datasets: a `halluscope.building.command.Builder`."""
+        module, _, name = dataset.builder.partition(":")
+        return getattr(self.module(module), name)
+
+    def asked(self, row: Mapping[str, Any], prompt: str | None = None) -> str:
+        """What the LVLM is asked about a row."""
+        template = prompt or self.prompt
+        return template.replace(QUESTION, row["question"]) if QUESTION in template else template
+
+    def check_prompt(self, prompt: str) -> None:
+        """Check that a prompt puts each row's question, if rows have one.
+
+        Raises:
+            ValueError: if it does not, or puts one where there is none.
+        """
+        if (QUESTION in prompt) != (QUESTION in self.prompt):
+            put = "with {question} for each row's own" if QUESTION in self.prompt else "without {question}"
+            raise ValueError(f"The prompt for {self.name} is {prompt[:80]!r}; expected one {put}.")
+
+    def check_options(self, given: Mapping[str, Any]) -> None:
+        """Check the names of options of `compute`.
+
+        Raises:
+            ValueError: for one that it does not have; the message names its neighbour.
+        """
+        check(given, self.keywords, self.name)
+
+
+def benchmarks() -> list[Benchmark]:
+    """All benchmarks, in the order of their names.
+
+    Raises:
+        RegistryError: for a room whose record is missing or incomplete, or a name that comes twice.
+    """
+    return list(_all().values())
+
+
+def benchmark(name: str) -> Benchmark:
+    """The benchmark of this name, which may be that of one of its datasets.
+
+    Raises:
+        ValueError: if there is none; the message names the nearest.
+    """
+    found = _all().get(name) or next((one for one, dataset in _datasets() if dataset.name == name), None)
+    if found is None:
+        known = names()
+        raise ValueError(
+            f"There is no benchmark {name!r:.80}.{nearest(str(name), known)} Known are {', '.join(known)}."
+        )
+    return found
+
+
+def dataset(name: str) -> Dataset:
+    """The dataset of this name.
+
+    Raises:
+        ValueError: if there is none; the message names the nearest.
+    """
+    known = {dataset.name: dataset for _, dataset in _datasets()}
+    if name not in known:
+        raise ValueError(
+            f"There is no dataset {name!r:.80}.{nearest(str(name), list(known))} Known are {', '.join(known)}."
+        )
+    return known[name]
+
+
+def identity(of: Benchmark) -> Dataset:
+    """The dataset by whose ids a benchmark's rows are found: its first, or the first that it reads."""
+    return of.datasets[0] if of.datasets else dataset(of.reads[0])
+
+
+def datasets() -> list[Dataset]:
+    """All datasets, in the order of their benchmarks."""
+    return [dataset for _, dataset in _datasets()]
+
+
+def names() -> list[str]:
+    """The names of all benchmarks and datasets."""
+    return list(dict.fromkeys([*_all(), *(dataset.name for dataset in datasets())]))
+
+
+def of(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
+    """The benchmark and the dataset whose rows have these columns.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    for one in benchmarks():
+        if found := one.dataset(columns):
+            return one, found
+    known = ", ".join(dataset.name for dataset in datasets())
+    raise ValueError(
+        f"A dataset with the columns {', '.join(columns)} is none of ours; expected one of {known}."
+    )
+
+
+def _datasets() -> Iterator[tuple[Benchmark, Dataset]]:
+    return ((one, dataset) for one in benchmarks() for dataset in one.datasets)
+
+
+@cache
+def _all() -> dict[str, Benchmark]:
+    rooms = importlib.import_module(ROOMS)
+    found = [_load(room.name) for room in iter_modules(rooms.__path__) if room.ispkg]
+    return collect(found)
+
+
+def _load(room: str) -> Benchmark:
+    record = getattr(importlib.import_module(f"{ROOMS}.{room}"), "BENCHMARK", None)
+    if not isinstance(record, Benchmark):
+        raise RegistryError(f"The room {ROOMS}.{room} has no record; expected a `Benchmark` named BENCHMARK.")
+    if record.name != room:
+        raise RegistryError(
+            f"The room {ROOMS}.{room} holds the record of {record.name!r}; expected {room!r}."
+        )
+    return record
+
+
+def collect(records: Sequence[Benchmark]) -> dict[str, Benchmark]:
+    """Records by name, each of them complete.
+
+    Raises:
+        RegistryError: for a record that lacks something, or a name that comes twice.
+    """
+    first: dict[str, str] = {}
+    for record in records:
+        if problems := list(_problems(record)):
+            raise RegistryError(f"The record of {record.name} is not complete: {'; '.join(problems)}.")
+        for name in {record.name, *(dataset.name for dataset in record.datasets)}:
+            if name in first:
+                raise RegistryError(
+                    f"{record.name} and {first[name]} both hold the name {name!r}; names are unique."
+                )
+            first[name] = record.name
+    return {record.name: record for record in records}
+
+
+def _problems(record: Benchmark) -> Iterator[str]:
+    """What a record lacks."""
+    for name in ("title", "about", "description", "citation", "licence"):
+        if not getattr(record, name).strip():
+            yield f"it has no {name}"
+    if not record.principal:
+        yield "it has no principal score"
+    elif record.scores.get(record.principal) not in (HIGHER, LOWER):
+        yield f"its principal score {record.principal!r} has no direction; expected {HIGHER!r} or {LOWER!r} in `scores`"
+    for score, direction in {**record.scores, **record.others}.items():
+        if direction not in (HIGHER, LOWER, None):
+            yield f"the direction of {score!r} is {direction!r}; expected {HIGHER!r}, {LOWER!r} or None"
+    if not _is_there("metrics", record.name, "README.md"):
+        yield f"its metric has no card (metrics/{record.name}/README.md)"
+    for dataset in record.datasets:
+        if not _is_there("datasets", dataset.name, "spec.toml"):
+            yield f"its dataset {dataset.name} has no spec (datasets/{dataset.name}/spec.toml)"
+        if not _is_there("dataset_cards", f"{dataset.name}.md"):
+            yield f"its dataset {dataset.name} has no card (dataset_cards/{dataset.name}.md)"
+
+
+def _is_there(*parts: str) -> bool:
+    try:
+        return share(*parts).is_file()
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,120 @@
+"""HQM: how far a hallucination benchmark can be believed (Yan et al., "Measuring the Measurers", section III).
+
+Reliable is a benchmark that gives the same models the same scores again: in a second run, or in a parallel form.
+Valid is one whose scores agree with people's (criterion), and whose questions and answers people find right (content).
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from halluscope.signature import signature
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.correlation import by_chance, correlations, undefined
+from halluscope.stats.strata import Stratum, share
+
+CORRELATED = ("test_retest", "parallel_forms", "criterion")
+"""Equations 1, 2 and 4: the same correlation with three kinds of second test."""
+
+CONTENT = "content"
+"""Equation 3: a share."""
+
+INDICATORS = (*CORRELATED, CONTENT)
+
+
+def compute(
+    predictions: Sequence[float],
+    references: Sequence[float] | None = None,
+    *,
+    indicator: str = "test_retest",
+    bootstrap: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> dict[str, Any]:
+    """Measure how far a benchmark can be believed, from the scores that it gave to several models.
+
+    Args:
+        predictions: a score a model, at least three; for "content" a mark a reviewed row, 1 valid and 0 not valid.
+        references: the same models' scores in the second test, in the same order: another run ("test_retest"), a
+            parallel form ("parallel_forms"), people's ("criterion"). None for "content".
+        indicator: which of these it is.
+        bootstrap: how many resamples of the models the intervals are made of; 0 for none.
+        seed: of the bootstrap.
+        level: of the intervals, in (0, 1).
+
+    Returns:
+        `pearson` (equations 1, 2 and 4), and beside it `spearman` and `kendall` (tau-b), in [-1, 1]; `low` and `high`,
+        the interval of `pearson`, and `interval` with that of each; `chance`, how often models put to scores at random
+        correlate as strongly, at least 1 / n! for n models; `models`; `undefined`, None or why there is no
+        correlation, in which case all figures are NaN and a warning is given; `signature`.
+        For "content": `content` (equation 3) in [0, 1], `low` and `high` (Wilson), `valid`, `rows`, `signature`.
+
+    Raises:
+        ValueError: for fewer than three models, unequal lengths, a score that is no finite number, a mark other than 0
+            and 1, or an unknown indicator.
+        MissingExtra: without scipy (pip install 'halluscope[stats]'); "content" needs none.
+    """
+    if indicator not in INDICATORS:
+        raise ValueError(f"indicator is {indicator!r:.80}; expected one of {', '.join(INDICATORS)}.")
+    resampling = Bootstrap(bootstrap, seed, level)
+    if indicator == CONTENT:
+        return _content(predictions, references, level)
+    if references is None:
+        raise ValueError(f"references is None; {indicator} needs the models' scores in the second test.")
+    found = correlations(predictions, references, resampling)
+    why = undefined(predictions, references)
+    if why:
+        warnings.warn(why, stacklevel=2)
+    return {
+        **{name: figures["value"] for name, figures in found.items()},
+        "low": found["pearson"]["low"],
+        "high": found["pearson"]["high"],
+        "interval": {name: (figures["low"], figures["high"]) for name, figures in found.items()},
+        "chance": by_chance(predictions, references),
+        "models": len(predictions),
+        "undefined": why,
+        "signature": signature("hqm", indicator=indicator, models=len(predictions), interval=resampling),
+    }
+
+
+def _content(marks: Sequence[float], references: object, level: float) -> dict[str, Any]:
+    if references is not None:
+        raise ValueError(
+            "references are given; content validity takes only predictions, a mark a reviewed row."
+        )
+    if isinstance(marks, str) or not hasattr(marks, "__len__") or not len(marks):
+        raise ValueError(f"predictions is {marks!r:.80}; expected a mark, 1 or 0, for each reviewed row.")
+    for row, mark in enumerate(marks):
+        if mark not in (0, 1):
+            raise ValueError(f"predictions[{row}] is {mark!r:.80}; expected 1 for valid, 0 for not valid.")
+    return content(marks, level=level)
+
+
+def content(
+    marks: Sequence[float], strata: Mapping[str, Stratum] | None = None, level: float = 0.95
+) -> dict[str, Any]:
+    """Content validity (equation 3) of marks that were checked; weighted, if the rows were drawn by strata.
+
+    Args:
+        marks: 1 valid or 0 not valid, a reviewed row.
+        strata: the same rows by stratum.
+        level: of the interval, in (0, 1).
+
+    Returns:
+        What `compute` gives for "content".
+    """
+    found = share(marks, strata or {}, level)
+    return {
+        CONTENT: found["value"],
+        "low": found["low"],
+        "high": found["high"],
+        "valid": int(sum(marks)),
+        "rows": len(marks),
+        "signature": signature(
+            "hqm",
+            indicator=CONTENT,
+            rows=len(marks),
+            **({"strata": len(strata)} if strata else {}),
+            interval=f"{level:g},wilson",
+        ),
+    }

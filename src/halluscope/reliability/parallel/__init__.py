@@ -1,0 +1,145 @@
+"""The parallel form of a benchmark: the same questions in other words (HQM, section III.A).
+
+Yes/no questions are negated and get the opposite answer, options are shuffled, prompts and free-form questions are
+rephrased. Rows keep their ids and columns, so that answers are scored as those to the original are.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from halluscope.judging.questions import OBJECT_ASKED
+from halluscope.reliability.parallel.negation import OPPOSITE, Refused, negate, opposite
+from halluscope.reliability.parallel.options import shuffle
+from halluscope.reliability.parallel.rephrasing import rephrase
+
+QUESTIONS = ("question", "text", "instruction", "prompt")
+"""Where a row's question is looked for, in this order."""
+
+ANSWERS_OF_TEXT = ("answer", "ground_truth")
+ANSWERS = (*ANSWERS_OF_TEXT, "gt_answer", "label")
+YES_NO = ("yes", "no")
+CODED = (*OPPOSITE, "true", "false")
+"""How a `gt_answer` or `label` may stand for yes or no; as an `answer`, 1 is a number ("How many dogs ...?")."""
+
+OPTIONS = ("options", "choices")
+NEGATED, REPHRASED, SHUFFLED = "negated", "rephrased", "shuffled"
+
+_LEADING = re.compile(r"\s*(yes|no)\b(?:[\s,.:;!]+|$)(?!answer)", re.IGNORECASE)
+_SAYS_MORE = re.compile(r"(?:yes|no)[,.:;!]\s")
+_LETTERS = tuple(tuple(re.compile(rf"(?:^|[\s(\[]){one}[.):\]]") for one in pair) for pair in ("AB", "12"))
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ParallelForm:
+    """What became of rows.
+
+    Attributes:
+        rows: the parallel rows, in their order.
+        kept: the place, among the given rows, of each of them.
+        how: how many were "negated", "shuffled" and "rephrased".
+        refused: why rows have no parallel form -> their places.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
+    how: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, list[int]] = field(default_factory=dict)
+
+
+def parallel_form(rows: Iterable[Row], seed: int = 0) -> ParallelForm:
+    """Make the parallel form of a benchmark's rows.
+
+    What is done to a row depends on its columns: one with `options` (or `choices`) is shuffled and rephrased, one
+    whose answer is yes or no is negated, any other is rephrased.
+
+    Args:
+        rows: of any dataset here, or any with a question (`question`, `text`, `instruction` or `prompt`) and, but for
+            descriptions, an answer (`answer`, `gt_answer`, `label` or `ground_truth`).
+        seed: chooses wordings and orders. The same row and seed give the same parallel row, whatever the other rows.
+
+    Returns:
+        The rows that have a parallel form, and why others have none: none is made that could be wrong.
+
+    Raises:
+        ValueError: for a row without a question, or if there are no rows.
+    """
+    form = ParallelForm()
+    place = -1
+    for place, row in enumerate(rows):
+        try:
+            how, changed = _parallel(row, place, seed)
+        except Refused as reason:
+            form.refused.setdefault(str(reason), []).append(place)
+            continue
+        form.rows.append({**row, **changed})
+        form.kept.append(place)
+        form.how[how] = form.how.get(how, 0) + 1
+    if place < 0:
+        raise ValueError("There are no rows; expected a dataset's rows, each with a question.")
+    return form
+
+
+def _parallel(row: Row, place: int, seed: int) -> tuple[str, dict[str, Any]]:
+    """What is done to a row, and the columns that change."""
+    column = next((name for name in QUESTIONS if isinstance(row.get(name), str)), None)
+    if column is None:
+        raise ValueError(
+            f"rows[{place}] has no question; expected it as {', '.join(QUESTIONS)}, got {list(row)!r:.120}."
+        )
+    question = row[column]
+    answer = next((name for name in ANSWERS if row.get(name) is not None), None)
+    options = next((name for name in OPTIONS if row.get(name) is not None), None)
+    if options and answer:
+        return SHUFFLED, _shuffled(row, column, options, answer, seed)
+    if answer and _is_yes_or_no(row[answer], YES_NO if answer in ANSWERS_OF_TEXT else CODED):
+        return NEGATED, _negated(row, column, answer, seed)
+    return REPHRASED, {column: rephrase(question, seed)}
+
+
+def _is_yes_or_no(answer: object, known: Sequence[str]) -> bool:
+    """Whether an answer is yes or no; refused if it says more than that."""
+    if isinstance(answer, bool):
+        return True
+    text = str(answer).strip().rstrip(".!").lower()
+    if text not in known and _SAYS_MORE.match(text):
+        raise Refused("its answer says more than yes or no")
+    return text in known
+
+
+def _negated(row: Row, column: str, answer: str, seed: int) -> dict[str, Any]:
+    question = row[column]
+    changed = {column: negate(question, seed), answer: opposite(row[answer])}
+    asked = OBJECT_ASKED.fullmatch(question)
+    if asked and "object" not in row:  # it cannot be read off the parallel question
+        changed["object"] = asked["object"]
+    if isinstance(row.get("gt_answer_details"), str):
+        changed["gt_answer_details"] = _details(row["gt_answer_details"])
+    return changed
+
+
+def _shuffled(row: Row, column: str, options: str, answer: str, seed: int) -> dict[str, Any]:
+    if not isinstance(row[options], list):
+        raise Refused("its options are no list of texts")
+    if _holds_options(row[column]):
+        raise Refused("its question holds the options in their order")
+    shuffled, right = shuffle(row[options], row[answer], seed)
+    return {column: rephrase(row[column], seed), options: shuffled, answer: right}
+
+
+def _holds_options(question: str) -> bool:
+    """Whether a question lists options by letters or numbers itself: "A. cat B. dog"."""
+    starts = ((first.search(question), second) for first, second in _LETTERS)
+    return any(start and second.search(question, start.end()) for start, second in starts)
+
+
+def _details(details: str) -> str:
+    """What a row says of the right answer, without the yes or no that it may open with: that has changed."""
+    opening = _LEADING.match(details)
+    if not opening:
+        return details
+    rest = details[opening.end() :]
+    return rest if re.search(r"\w", rest) else str(opposite(opening[1].lower()))

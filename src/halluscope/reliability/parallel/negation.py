@@ -1,0 +1,146 @@
+"""Yes/no questions negated, with the opposite answer (HQM, section III.A). What cannot be negated safely is refused.
+
+"Isn't it red?" and "Is there no dog?" do not turn an English yes into a no, so a negated question asks about a
+statement: "Is it true that there is no dog in the image?", "Is it false that the top line is longer than the bottom
+line?". Only a question whose subject ends where a rule can see it becomes a statement.
+"""
+
+import re
+
+from halluscope.reliability.parallel.choice import chooser
+
+TRUE = ("true", "correct")
+FALSE = ("false", "untrue")
+OPPOSITE = {"yes": "no", "no": "yes", "1": "0", "0": "1"}
+
+_QUESTION = re.compile(
+    r"(?P<before>(?:[^?]*?(?:[.,:;]\s+|\n))?(?:then )?)(?P<verb>is|are|was|were|does|do|did) (?P<rest>[^?]+?)\s*"
+    r"\?(?P<after>[^?]*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LED = re.compile(rf"it (?P<lead>{'|'.join(TRUE + FALSE)}) that (?P<statement>.+)", re.DOTALL)
+_NEGATIVE = re.compile(r"(?:\w+ )?(?:no|not|never)\b", re.IGNORECASE)
+_CHOICE = re.compile(r"\bor (?:not|is|are|was|were|does|do|did)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"(?:^|[.:;]\s|\n)\s*(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should"
+    r"|what|which|who|whose|where|when|why|how)\b",
+    re.IGNORECASE,
+)
+# "No dog and a cat", "no lot of dogs" would be something else.
+_NONE = re.compile(
+    r"there (?:an?|any|some) (?P<what>(?!.*(?:,|\b(?:and|or|but|both|either|that|which|who)\b))"
+    r"(?!(?:lot|couple|number|few|little|bit|dozen|hundred|thousand|majority|single|maximum|minimum)\b).+)",
+    re.DOTALL,
+)
+_BE = ("is", "are", "was", "were")
+
+_ARTICLE = r"(?:an?|the)"
+_PICTURE = r"(?:image|picture|photo|photograph|figure|scene|chart|map|table|graph|poster)"
+_MORE = (
+    r"(?:(?:much|slightly|significantly) )?(?:(?:more|less|fewer)(?: [a-z]+)?|(?!other|rather)[a-z]+er) than "
+)
+# No bare plural, and below no predicate that ends in a participle: "Are children younger than ten allowed?"
+_NOUN = r"(?:(?:the|this|that|these|those|an?|its|his|her|their|one|two|three|four|five|six)\b|[^a-z])"
+_SUBJECT_BE = (
+    re.compile(r"(?P<subject>there|it|he|she|they|we|you) (?P<predicate>.+)", re.IGNORECASE | re.DOTALL),
+    re.compile(
+        rf"(?P<subject>this|that|these|those|(?:this|the) {_PICTURE}) (?P<predicate>{_ARTICLE} .+)",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    re.compile(
+        rf"(?P<subject>{_NOUN}.*?) (?P<predicate>(?:{_MORE}|the same |equal to )"
+        r"(?!.*[a-z]{3}(?:ed|ing|ible|able)$).+)",
+        re.DOTALL,
+    ),
+)
+_SUBJECT_DO = (
+    re.compile(r"(?P<subject>it|he|she|they|we|you) (?P<predicate>.+)", re.IGNORECASE | re.DOTALL),
+    re.compile(
+        rf"(?P<subject>(?:this|the) {_PICTURE}) (?P<predicate>(?:only |also )?"
+        r"(?:show|contain|depict|have|include|feature|display|illustrate|represent) .+)",
+        re.IGNORECASE | re.DOTALL,
+    ),
+)
+_PRONOUNS = frozenset({"there", "it", "he", "she", "they", "we", "you", "this", "that", "these", "those"})
+# A subject that ends in such a word, or holds a clause of its own, does not end there.
+_UNFINISHED = re.compile(
+    r"(?:\b(?:an?|the|this|that|these|those|of|in|on|at|to|from|for|with|by|and|or|but|than|as|no|not|is|are|was|were"
+    r"|be|being|have|has|had)|ing|,)$|\s(?:that|which|who|whose|where|when|while|if|because)\b|[,;:]",
+    re.IGNORECASE,
+)
+
+_BARE = re.compile(r"(\s*)(\w+)([.!]*\s*)")
+
+
+class Refused(ValueError):
+    """A row that no rule makes a parallel form of; the message is the reason, the same for all rows of a kind."""
+
+
+def negate(question: str, seed: int = 0) -> str:
+    """Negate a yes/no question, so that its right answer becomes the other one.
+
+    Negated again, its meaning comes back, though not its wording.
+
+    Args:
+        question: one question; what stands before a comma or a stop ("According to the image, ...") and after the
+            question mark ("Answer in one word.") stays as it is.
+        seed: chooses among equal wordings; the same question and seed give the same text.
+
+    Raises:
+        Refused: for what is no single yes/no question, a negative one, or one whose subject no rule can tell from what
+            is said of it.
+
+    >>> negate("Is there a dog in the image?").replace("correct", "true")
+    'Is it true that there is no dog in the image?'
+    >>> negate("Are the lines the same length? Yes or No").replace("untrue", "false")
+    'Is it false that the lines are the same length? Yes or No'
+    """
+    found = _QUESTION.fullmatch(question.strip())
+    if not found or _ASKS.search(found["before"]):
+        raise Refused("it is no single question that opens with is, are, was, were, does, do or did")
+    verb, rest = found["verb"].lower(), found["rest"]
+    leads, statement = _statement(verb, rest)
+    lead = chooser(seed, question)(leads)
+    is_ = "Is" if found["verb"][0].isupper() else "is"
+    return f"{found['before']}{is_} it {lead} that {statement}?{found['after']}"
+
+
+def opposite(answer: object) -> object:
+    """The other answer, in the same type and case.
+
+    >>> [opposite(answer) for answer in ("yes", "No.", "1", 0, True)]
+    ['no', 'Yes.', '0', 1, False]
+
+    Raises:
+        Refused: for an answer that is neither yes nor no.
+    """
+    if isinstance(answer, bool):
+        return not answer
+    if isinstance(answer, int) and answer in (0, 1):
+        return 1 - answer
+    said = _BARE.fullmatch(answer) if isinstance(answer, str) else None
+    if not said or said[2].lower() not in OPPOSITE:
+        raise Refused("its answer is neither yes nor no")
+    other = OPPOSITE[said[2].lower()]
+    other = other.upper() if said[2].isupper() else other.title() if said[2].istitle() else other
+    return said[1] + other + said[3]
+
+
+def _statement(verb: str, rest: str) -> tuple[tuple[str, ...], str]:
+    """What may lead, and the statement that follows it."""
+    led = _LED.fullmatch(rest) if verb == "is" else None
+    if led:
+        return (FALSE if led["lead"] in TRUE else TRUE), led["statement"]
+    if _NEGATIVE.match(rest):
+        raise Refused("it is a negative question, whose yes can mean either")
+    if _CHOICE.search(rest):
+        raise Refused("it asks which of two things is so")
+    none = _NONE.fullmatch(rest) if verb in _BE else None
+    if none:
+        return TRUE, f"there {verb} no {none['what']}"
+    for rule in _SUBJECT_BE if verb in _BE else _SUBJECT_DO:
+        parts = rule.fullmatch(rest)
+        subject = parts["subject"] if parts else ""
+        if parts and (subject.lower() in _PRONOUNS or not _UNFINISHED.search(subject)):
+            return FALSE, f"{subject} {verb} {parts['predicate']}"
+    raise Refused("no rule can tell where its subject ends")

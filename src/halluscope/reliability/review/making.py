@@ -1,0 +1,238 @@
+"""Makes review sheets: a sample of rows, drawn by a seed, as a page for the browser and as CSV."""
+
+import base64
+import hashlib
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from halluscope.reading.files import plain_name
+from halluscope.reading.pictures import open_picture
+from halluscope.reading.rows import picture_columns, read_rows, without_pictures
+from halluscope.reliability.parallel import ANSWERS, OPTIONS, QUESTIONS
+from halluscope.reliability.review.sheet import COLUMNS, MARKS, Entry, cells, name_of, to_csv
+from halluscope.responses.files import TEXTS, text_of
+
+IDS = ("question_id", "id", "image_id")
+LABELS = (*ANSWERS, "objects")
+FILES = ("file_name", "filename", "image")
+LARGEST_SIDE = 1280
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A row of a sheet, and its image as a data URI if there is one."""
+
+    entry: dict[str, str]
+    image: str | None
+
+
+def draw(
+    rows: Any,
+    sample: int,
+    seed: int = 0,
+    *,
+    stratum: str | None = None,
+    responses: Mapping[str, Sequence[Row]] | None = None,
+    images: Path | None = None,
+) -> list[Drawn]:
+    """Draw a sample of rows.
+
+    Args:
+        rows: what `halluscope.reading.rows.read_rows` gives.
+        sample: how many; with `stratum`, how many of each stratum (all, if it has fewer).
+        seed: of the draw.
+        stratum: the column that says which stratum a row is of.
+        responses: a model's name -> its responses; the sheet then has a row for each model and drawn row, the
+            models in an order that the reader cannot guess.
+        images: the folder that holds the image files which rows name.
+
+    Returns:
+        The rows in the order of the dataset.
+
+    Raises:
+        ValueError: for more rows than there are, a row without the stratum or a question, a response that is missing
+            or comes twice, or an image that is not there.
+    """
+    table = without_pictures(rows)
+    generator = random.Random(seed)
+    keys = [generator.random() for _ in range(len(table))]
+    strata: dict[str, list[int]] = {}
+    for place, row in enumerate(table):
+        strata.setdefault(_stratum(row, stratum, place), []).append(place)
+    most = len(table) if stratum is None else max(map(len, strata.values()))
+    if not 1 <= sample <= most:
+        raise ValueError(f"The sample is {sample:,}; expected 1 to {most:,} rows.")
+    of = {name: sorted(places, key=keys.__getitem__)[:sample] for name, places in strata.items()}
+    drawn = sorted((place, name) for name, places in of.items() for place in places)
+    key, said = _by_key(responses or {}, table[0])
+    found = []
+    for place, name in drawn:
+        row = table[place]
+        entry = _entry(row, place) | (
+            {} if stratum is None else {"stratum": name, "stratum_rows": str(len(strata[name]))}
+        )
+        image = _image(rows, place, row, images)
+        for model in sorted(said, key=lambda _: generator.random()):
+            answer = said[model].get(str(row.get(key)))
+            if answer is None:
+                raise ValueError(
+                    f"{model} has no response with the {key} {row.get(key)!r:.80}, which was drawn."
+                )
+            found.append(Drawn(_whole(entry | {"model": model, "response": answer}), image))
+        if not said:
+            found.append(Drawn(_whole(entry), image))
+    return found
+
+
+def write(drawn: Sequence[Drawn], folder: Path, marks: str, title: str) -> str:
+    """Write the sheet as sheet.csv and as page.html into a folder; returns its name.
+
+    Raises:
+        ValueError: for unknown marks, or a folder that holds a sheet already.
+    """
+    if marks not in MARKS:
+        raise ValueError(f"marks is {marks!r:.80}; expected {' or '.join(MARKS)}.")
+    if (folder / "sheet.csv").exists():
+        raise ValueError(f"{folder} holds a sheet already; name another folder, so that no marks are lost.")
+    name = name_of([one.entry for one in drawn], marks)
+    entries = [
+        {**one.entry, "sheet": name, "row": str(number), "mark": "", "note": ""}
+        for number, one in enumerate(drawn, 1)
+    ]
+    columns = [
+        column
+        for column in COLUMNS
+        if column in ("mark", "note") or any(entry.get(column) for entry in entries)
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    page = _page(entries, [one.image for one in drawn], columns, marks, title)
+    (folder / "sheet.csv").write_text(to_csv(entries, columns), encoding="utf-8-sig", newline="")
+    (folder / "page.html").write_text(page, encoding="utf-8", newline="")
+    return name
+
+
+def read_responses(files: Sequence[str]) -> dict[str, list[Row]]:
+    """Read files of models' responses, each named by its file."""
+    found: dict[str, list[Row]] = {}
+    for file in files:
+        if found.setdefault(plain_name(Path(file)), rows := list(read_rows(file))) is not rows:
+            raise ValueError(f"Two files are named {plain_name(Path(file))}; a model is named by its file.")
+    return found
+
+
+def _page(
+    entries: Sequence[Entry], images: Sequence[str | None], columns: Sequence[str], marks: str, title: str
+) -> str:
+    files = resources.files(__package__)
+    script = files.joinpath("page.js").read_text(encoding="utf-8")
+    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(
+        files.joinpath("page.html").read_text(encoding="utf-8")
+    )
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return template.render(
+        title=title,
+        asks="Are the question and its answer right, clear and unambiguous?"
+        if marks == "valid"
+        else f"Do you agree with the {'response' if 'response' in columns else 'answer'}?",
+        marks=MARKS[marks],
+        entries=list(zip(entries, images, strict=True)),
+        data={"columns": list(columns), "rows": [cells(entry, columns) for entry in entries]},
+        sheet=entries[0]["sheet"],
+        script=script,
+        digest=digest,
+    )
+
+
+def _entry(row: Row, place: int) -> dict[str, str]:
+    """What a reader sees of a row."""
+    question = next((row[name] for name in QUESTIONS if isinstance(row.get(name), str)), None)
+    response = next(
+        (row[name] for name in TEXTS if name not in LABELS and isinstance(row.get(name), str)), ""
+    )
+    if question is None and not response:
+        raise ValueError(
+            f"rows[{place}] has no question: {list(row)!r:.120}; expected {', '.join(QUESTIONS)}."
+        )
+    answer = next((row[name] for name in LABELS if row.get(name) is not None), "")
+    options: list[str] = next((row[name] for name in OPTIONS if row.get(name)), [])
+    shown = "\n".join([question or "", *map(str, options)]).strip()
+    return {
+        "id": str(next((row[name] for name in IDS if row.get(name) is not None), place)),
+        "question": shown,
+        "answer": ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer),
+        "response": "" if response == question else response,
+    }
+
+
+def _stratum(row: Row, column: str | None, place: int) -> str:
+    if column is None:
+        return ""
+    if row.get(column) in (None, ""):
+        raise ValueError(
+            f"rows[{place}] has no {column!r:.80}, by which strata are made; got {list(row)!r:.120}."
+        )
+    return str(row[column])
+
+
+def _by_key(responses: Mapping[str, Sequence[Row]], row: Row) -> tuple[str, dict[str, dict[str, str]]]:
+    """What finds a response, and the responses of each model by it."""
+    given = [answer for answers in responses.values() for answer in answers]
+    key = next((name for name in IDS if name in row and all(name in answer for answer in given)), None)
+    if not responses:
+        return "", {}
+    if key is None:
+        raise ValueError(f"No column of {', '.join(IDS)} is in the rows and in all responses; add one.")
+    said: dict[str, dict[str, str]] = {}
+    for model, answers in responses.items():
+        texts = said.setdefault(model, {})
+        for number, answer in enumerate(answers):
+            where = f"{model}, response {number}"
+            text = text_of(answer, where)
+            if str(answer[key]) in texts:
+                raise ValueError(f"{where} is the second one with its {key} {answer[key]!r:.80}.")
+            texts[str(answer[key])] = text
+    return key, said
+
+
+def _image(rows: Any, place: int, row: Row, images: Path | None) -> str | None:
+    """The image as a data URI, at most `LARGEST_SIDE` pixels wide and high."""
+    content = None
+    for column in picture_columns(rows)[:1]:
+        stored = rows[place][column]
+        content = stored and (stored["bytes"] or Path(stored["path"]).read_bytes())
+    if content is None and images is not None:
+        name = next((row[column] for column in FILES if isinstance(row.get(column), str)), None)
+        content = None if name is None else _file(images, name, place)
+    if content is None:
+        return None
+    try:
+        picture = open_picture(content).copy()
+    except OSError as error:
+        raise ValueError(f"The image of rows[{place}] cannot be opened: {error}.") from error
+    picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+    file = BytesIO()
+    picture.save(file, "JPEG", quality=88)
+    return "data:image/jpeg;base64," + base64.b64encode(file.getvalue()).decode()
+
+
+def _file(folder: Path, name: str, place: int) -> bytes:
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise ValueError(f"rows[{place}] names the image {name!r:.80}, which leads out of {folder}.")
+    if not path.is_file():
+        raise ValueError(f"rows[{place}] names the image {name!r:.80}, which is not in {folder}.")
+    return path.read_bytes()
+
+
+def _whole(entry: Mapping[str, str]) -> dict[str, str]:
+    """With a question mark for half a character, which no file can hold."""
+    return {name: text.encode("utf-8", "replace").decode() for name, text in entry.items()}

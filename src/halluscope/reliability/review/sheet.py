@@ -1,0 +1,261 @@
+"""A review sheet as CSV: what stands on it, and how strictly it is read back.
+
+The column `sheet` names it, such as "valid-3f2a9c1e-200": which marks, a digest of `SIGNED`, and how many rows. So a
+marked sheet can be checked by itself: a row that is missing, comes twice, is of another sheet or edited is an error.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from halluscope.stats.strata import Stratum
+
+MARKS = {"valid": ("valid", "not valid"), "agree": ("agree", "disagree")}
+"""What may be marked: whether a question and its answer are valid (HQM, equation 3), or whether people agree with what
+stands there: a model's response (equation 4), or a judgement of it (THRONE, supplement, section 4). The first is 1."""
+
+COLUMNS = (
+    "sheet",
+    "row",
+    "id",
+    "model",
+    "stratum",
+    "stratum_rows",
+    "question",
+    "answer",
+    "response",
+    "mark",
+    "note",
+)
+NEEDED = ("sheet", "row", "mark")
+SIGNED = ("id", "model", "stratum", "stratum_rows", "question")
+"""What the name of a sheet holds a digest of: letters and digits only, since spreadsheets change spaces, quotes and
+leading zeros. Of the other columns they change more, such as an answer that they take for a date."""
+
+LONGEST_CELL = 10_000_000
+
+_NAME = re.compile(rf"(?P<marks>{'|'.join(MARKS)})-[0-9a-f]{{8}}-(?P<rows>[1-9]\d*)")
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+
+Entry = Mapping[str, str]
+"""What stands in a row of a sheet, by column."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A marked sheet.
+
+    Attributes:
+        name: what its column `sheet` says.
+        marks: the two marks that it knows; the first is 1.
+        entries: its rows in their order, those without a mark left out.
+        unmarked: the numbers of the rows without a mark.
+    """
+
+    name: str
+    marks: tuple[str, str]
+    entries: list[Entry]
+    unmarked: list[int]
+
+    def ones(self) -> list[int]:
+        """1 for each row with the first mark, 0 for each with the other."""
+        return [int(entry["mark"] == self.marks[0]) for entry in self.entries]
+
+    def valid(self) -> list[int]:
+        """1 for each valid row, 0 for each other.
+
+        Raises:
+            ValueError: for a sheet with other marks.
+        """
+        if self.marks != MARKS["valid"]:
+            raise ValueError(
+                f"The sheet {self.name} asks whether people {self.marks[0]}; expected one made with --marks valid."
+            )
+        return self.ones()
+
+    def models(self) -> dict[str, "Sheet"]:
+        """What of the sheet is about each model; empty if the sheet names none."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry["model"], []).append(entry)
+        return {} if set(found) == {""} else {name: replace(self, entries=of) for name, of in found.items()}
+
+    def strata(self) -> dict[str, Stratum]:
+        """The strata, in which the second mark is an error; empty if the sheet has none.
+
+        Raises:
+            ValueError: for a stratum without its number of rows.
+        """
+        ones: dict[str, list[int]] = {}
+        rows: dict[str, set[str]] = {}
+        for entry, one in zip(self.entries, self.ones(), strict=True):
+            ones.setdefault(entry["stratum"], []).append(one)
+            rows.setdefault(entry["stratum"], set()).add(entry["stratum_rows"])
+        if set(ones) == {""}:
+            return {}
+        for name, sizes in rows.items():
+            if len(sizes) != 1 or not min(sizes).isdecimal():
+                raise ValueError(
+                    f"The stratum {name!r:.80} has {' and '.join(sorted(sizes)) or 'no'} as stratum_rows; expected "
+                    "the one number of rows that it was drawn from."
+                )
+        return {
+            name: Stratum(int(min(rows[name])), len(found), len(found) - sum(found))
+            for name, found in ones.items()
+        }
+
+
+def name_of(entries: Sequence[Entry], marks: str) -> str:
+    """The name of a sheet with these rows."""
+    signed = [[_characters(entry.get(column, "")) for column in SIGNED] for entry in entries]
+    return f"{marks}-{hashlib.sha256(json.dumps(signed).encode()).hexdigest()[:8]}-{len(entries)}"
+
+
+def _characters(cell: str) -> str:
+    """The letters and digits of a cell, without leading zeros."""
+    return re.sub(r"[\W_]+", "", cell.casefold()).lstrip("0")
+
+
+def cells(entry: Entry, columns: Sequence[str]) -> list[str]:
+    """A row's cells. What a spreadsheet would take for a formula gets an apostrophe in front."""
+    return [guarded(entry.get(column, "")) for column in columns]
+
+
+def guarded(cell: str) -> str:
+    """A cell that no spreadsheet computes.
+
+    >>> guarded("=1+1"), guarded("1+1")
+    ("'=1+1", '1+1')
+    """
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def to_csv(entries: Sequence[Entry], columns: Sequence[str]) -> str:
+    """A sheet as CSV."""
+    file = io.StringIO()
+    writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+    writer.writerow(columns)
+    writer.writerows(cells(entry, columns) for entry in entries)
+    return file.getvalue()
+
+
+def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
+    """Read a marked sheet, as the page or a spreadsheet saved it (commas or semicolons).
+
+    Args:
+        path: the CSV file.
+        allow_unmarked: leave rows without a mark out; otherwise they are an error.
+
+    Raises:
+        ValueError: for what is no sheet; a row that is missing, comes twice, is of another sheet or was edited; a mark
+            that the sheet does not know; rows without a mark; a stratum, or a model's, without any mark.
+        FileNotFoundError: if there is no such file.
+    """
+    lines = _lines(path)
+    name, kind, size = _name(path, lines)
+    marks = MARKS[kind]
+    found: dict[int, Entry] = {}
+    for where, line in lines:
+        if line["sheet"] != name:
+            raise ValueError(
+                f"{where} is of the sheet {line['sheet']!r:.80}, the others of {name!r}. Remove it."
+            )
+        row = int(line["row"]) if line["row"].isdecimal() else 0
+        if not 1 <= row <= size:
+            raise ValueError(
+                f"{where}: row is {line['row']!r:.80}; the sheet {name} has the rows 1 to {size}."
+            )
+        if row in found:
+            raise ValueError(f"{where} is row {row}, which stands there already. Remove one of the two.")
+        mark = " ".join(line["mark"].lower().split())
+        if mark not in (*marks, ""):
+            raise ValueError(
+                f"{where}: the mark is {line['mark']!r:.80}; expected {' or '.join(map(repr, marks))}."
+            )
+        found[row] = {**line, "mark": mark}
+    if missing := [row for row in range(1, size + 1) if row not in found]:
+        raise ValueError(
+            f"{path} lacks {len(missing)} of the {size} rows of the sheet {name}: {_some(missing)}. A part of a sample "
+            "is no random sample; put them back."
+        )
+    entries = [found[row] for row in range(1, size + 1)]
+    if name_of(entries, kind) != name:
+        raise ValueError(
+            f"{path}: {', '.join(SIGNED)} are not what the sheet {name} was made with. Only mark and note may change; "
+            "a spreadsheet keeps the other columns if they are imported as text."
+        )
+    unmarked = [row for row in range(1, size + 1) if not found[row]["mark"]]
+    if len(unmarked) == size or (unmarked and not allow_unmarked):
+        raise ValueError(
+            f"{len(unmarked)} of the {size} rows of {path} have no mark: {_some(unmarked)}. Mark them, or leave them "
+            "out with --allow-unmarked if at least one is marked."
+        )
+    marked = [entry for entry in entries if entry["mark"]]
+    if lost := {_part(entry) for entry in entries} - {_part(entry) for entry in marked}:
+        raise ValueError(
+            f"{path} has no mark in {min(lost)}, which would then not count at all; mark some of its rows."
+        )
+    return Sheet(name, marks, marked, unmarked)
+
+
+def _part(entry: Entry) -> str:
+    """The stratum and the model that a row is of."""
+    of = f" of {entry['model']}" if entry["model"] else ""
+    return f"the stratum {entry['stratum']!r:.80}{of}"
+
+
+def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
+    csv.field_size_limit(LONGEST_CELL)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        header = text.partition("\n")[0]
+        delimiter = ";" if header.count(";") > header.count(",") else ","
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path} is no CSV in UTF-8: {error}. Save it as such again.") from error
+    columns = rows[0] if rows else []
+    if missing := [column for column in NEEDED if column not in columns]:
+        raise ValueError(
+            f"{path} has no column {' or '.join(missing)}; expected a sheet that `halluscope review make` made."
+        )
+    lines = []
+    for number, row in enumerate(rows[1:], 2):
+        if not any(map(str.strip, row)):
+            continue
+        if len(row) != len(columns):
+            raise ValueError(
+                f"{path}, row {number} of the file has {len(row)} cells; expected {len(columns)}."
+            )
+        given = dict(zip(columns, map(_unguarded, row), strict=True))
+        lines.append(
+            (f"{path}, row {number} of the file", {column: given.get(column, "") for column in COLUMNS})
+        )
+    return lines
+
+
+def _name(path: Path, lines: Sequence[tuple[str, Entry]]) -> tuple[str, str, int]:
+    """The name that most rows have, its marks, and its number of rows."""
+    names = Counter(line["sheet"] for _, line in lines)
+    name = names.most_common(1)[0][0] if names else ""
+    parts = _NAME.fullmatch(name)
+    if not parts:
+        raise ValueError(
+            f"{path}: sheet is {name!r:.80}; expected a sheet that `halluscope review make` made."
+        )
+    return name, parts["marks"], int(parts["rows"])
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
+
+
+def _some(rows: Sequence[int]) -> str:
+    return ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")

@@ -1,0 +1,87 @@
+"""Scores that papers print, to put a model among them: each room's published.toml.
+
+Who judged, with which prompts, and on which images differ between a paper and a user: compare with care.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from halluscope import registry
+from halluscope.registry import Benchmark
+from halluscope.reporting.tables import Named
+
+FILE = "published.toml"
+_FACTS = ("name", "parameters", "benchmark", "task", "metric", "judged_by", "line")
+
+
+@dataclass(frozen=True)
+class Published:
+    """What one paper prints of one benchmark.
+
+    Attributes:
+        title: the benchmark.
+        source: the paper and its tables.
+        url: where the paper is.
+        results: the rows, each with the model's name (in square brackets what else the table tells: its size, who
+            judged it) and its scores, fractions as in a metric's result; what a table leaves out is absent. The
+            rows of "hqm" are benchmarks, with their task and metric.
+    """
+
+    title: str
+    source: str
+    url: str
+    results: Named
+
+
+def names() -> list[str]:
+    """The names that `load` knows."""
+    return sorted(_tables())
+
+
+def load(name: str) -> Published:
+    """Read published results, by the name of a dataset such as "throne_coco", or of one of HQM's tables.
+
+    A table's rows may stand in several rooms, each with its `line` in the paper's table.
+
+    Raises:
+        ValueError: if there are none of that name.
+    """
+    if name not in names():
+        raise ValueError(f"There are no published results {name!r:.80}; known are {', '.join(names())}.")
+    parts = _tables()[name]
+    facts = next(part for part in parts if "title" in part)
+    rows = sorted((row for part in parts for row in part["results"]), key=lambda row: row.get("line", 0))
+    results = [(_label(row), _fractions(row, facts["plain"])) for row in rows]
+    return Published(facts["title"], facts["source"], facts["url"], results)
+
+
+def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:
+    """What is published of the dataset that goes with these options; None if there is nothing."""
+    for dataset in benchmark.datasets:
+        if all(options.get(name, value) == value for name, value in dataset.options.items()):
+            return load(dataset.name) if dataset.name in _tables() else None
+    return None
+
+
+@cache
+def _tables() -> dict[str, list[dict[str, Any]]]:
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for benchmark in registry.benchmarks():
+        file = benchmark.folder / FILE
+        if file.is_file():
+            for table in tomllib.loads(file.read_text(encoding="utf-8"))["tables"]:
+                tables.setdefault(table["name"], []).append(table)
+    return tables
+
+
+def _label(row: dict[str, Any]) -> str:
+    """The name, and in square brackets the row's other facts, such as "LLaVA-1.5 [13B, GPT-4]"."""
+    return f"{row['name']} [{', '.join(str(row[fact]) for fact in _FACTS[1:-1] if fact in row)}]"
+
+
+def _fractions(row: dict[str, Any], plain: list[str]) -> dict[str, Any]:
+    scores = {name: value for name, value in row.items() if name not in _FACTS}
+    return {name: value if name in plain else value / 100 for name, value in scores.items()}

@@ -1,0 +1,81 @@
+"""What `halluscope score NAME ... --json` printed for several models, matched by the models' names."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from halluscope.reading.files import json_rows
+
+Result = Mapping[str, Any]
+
+
+def read_results(path: Path) -> dict[str, Result]:
+    """Read results: the name of what was scored -> its result.
+
+    Raises:
+        ValueError: for a file of another form, or two results of the same name.
+        FileNotFoundError: if there is no such file.
+    """
+    results: dict[str, Result] = {}
+    for where, result in json_rows(path):
+        if not isinstance(result, Mapping) or not isinstance(result.get("responses"), str):
+            raise ValueError(
+                f"{where} is no result: {str(result)[:80]!r}. Expected what `halluscope score NAME --responses A B C "
+                "--json` prints."
+            )
+        if result["responses"] in results:
+            raise ValueError(
+                f"{path} holds two results of the name {result['responses']!r}; a model is matched by its name."
+            )
+        results[result["responses"]] = result
+    return results
+
+
+def score(result: Result, by: str) -> float:
+    """A figure of a result; "sampled/f0.5_cls" is one inside another. NaN where it is undefined.
+
+    Raises:
+        ValueError: if the result does not have it, or it is no number.
+    """
+    value: Any = result
+    if by in result:
+        value = result[by]
+    else:
+        for name in by.split("/"):
+            value = value.get(name, "") if isinstance(value, Mapping) else ""
+    if value is None:
+        return float("nan")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(
+            f"The result of {result['responses']} has no figure {by!r}; expected one of "
+            f"{', '.join(name for name, found in result.items() if isinstance(found, float))}."
+        )
+    return float(value)
+
+
+def scores(
+    results: Mapping[str, Result], models: Sequence[str], by: str, option: str = "--by"
+) -> list[float]:
+    """A figure of several models' results, to be compared; `option` names the figure on the command line.
+
+    Raises:
+        ValueError: as `score`; and if the figure of a model is undefined.
+    """
+    values = [score(results[model], by) for model in models]
+    undefined = [model for model, value in zip(models, values, strict=True) if not math.isfinite(value)]
+    if undefined:
+        others = [
+            name for name in results[models[0]] if all(_defined(results[model], name) for model in models)
+        ]
+        raise ValueError(
+            f"{by} of {undefined[0]} is undefined, as it is of {len(undefined)} of the {len(models)} models. "
+            + (f"Name another figure, such as {option} {others[0]}, or " if others else "Please ")
+            + "leave out the models without it."
+        )
+    return values
+
+
+def _defined(result: Result, name: str) -> bool:
+    value = result.get(name)
+    return isinstance(value, float) and math.isfinite(value)

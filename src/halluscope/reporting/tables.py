@@ -1,0 +1,111 @@
+"""Results for people: tables in percent, as the papers print them, and JSON for machines."""
+
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from tabulate import tabulate
+
+Named = Sequence[tuple[str, Mapping[str, Any]]]
+"""Results, each with the name of what was scored."""
+
+
+def table(
+    results: Named,
+    columns: Mapping[str, str],
+    style: str = "simple",
+    first: str = "responses",
+    plain: Collection[str] = (),
+) -> str:
+    """One row an LVLM, in the order of the results.
+
+    Args:
+        results: absent and undefined figures are "-".
+        columns: figures, and how they are headed.
+        style: as tabulate names it.
+        first: how the names are headed.
+        plain: figures that are no fractions; the others are in percent.
+    """
+
+    def cell(column: str, value: float | None) -> str:
+        return (
+            f"{value:.3f}"
+            if column in plain and value is not None and math.isfinite(value)
+            else percent(value)
+        )
+
+    rows = [[name, *(cell(column, result.get(column)) for column in columns)] for name, result in results]
+    return aligned(rows, [first, *columns.values()], style)
+
+
+def group_table(results: Named, figure: str, style: str = "simple") -> str:
+    """One row a group of questions, one column an LVLM, in percent: of "aAcc" all figures "aAcc/..."."""
+    groups = dict.fromkeys(name for _, result in results for name in result if name.startswith(f"{figure}/"))
+    rows = [
+        [name.removeprefix(f"{figure}/"), *(percent(result.get(name)) for _, result in results)]
+        for name in groups
+    ]
+    return aligned(rows, [figure, *(name for name, _ in results)], style)
+
+
+def aligned(rows: Sequence[Sequence[Any]], header: Sequence[str], style: str, left: int = 1) -> str:
+    """A table of text whose first columns are aligned to the left, the others to the right."""
+    align = ["left"] * left + ["right"] * (len(header) - left)
+    return tabulate(rows, header, tablefmt=style, disable_numparse=True, colalign=align)
+
+
+def class_table(result: Mapping[str, Any], style: str = "simple") -> str:
+    """One row a class: its counts, and its ratios in percent."""
+    columns = list(next(iter(result["classes"].values())))
+    rows = [
+        [name, *(value if isinstance(value, int) else percent(value) for value in row.values())]
+        for name, row in result["classes"].items()
+    ]
+    return tabulate(rows, ["class", *columns], tablefmt=style, disable_numparse=True)
+
+
+def below(remarks: Mapping[str, Sequence[str]]) -> str:
+    """What stands below a table: the remarks on each result, those that are the same once."""
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, lines in remarks.items():
+        names.setdefault(tuple(lines), []).append(name)
+    return "\n".join(
+        "\n".join([f"\n{', '.join(of)}", *(f"  {line}" for line in lines)]) for lines, of in names.items()
+    )
+
+
+def to_json(results: Named) -> str:
+    """A JSON list of results; what is undefined is null."""
+    return json.dumps([{"responses": name} | finite(dict(result)) for name, result in results], indent=2)
+
+
+def percent(fraction: float | None) -> str:
+    """A fraction as a percentage with one decimal, "-" where it is undefined."""
+    return "-" if fraction is None or math.isnan(fraction) else f"{100 * fraction:.1f}"
+
+
+def interval(ends: Sequence[float]) -> str:
+    """An interval in percent; nothing if there is none."""
+    return " to ".join(map(percent, ends))
+
+
+def ranked(results: Named, by: str, higher: bool = True) -> Named:
+    """Results, the best score first, those without one last."""
+
+    def place(named: tuple[str, Mapping[str, Any]]) -> tuple[bool, float]:
+        value = named[1].get(by)
+        if value is None or math.isnan(value):
+            return True, 0.0
+        return False, -float(value) if higher else float(value)
+
+    return sorted(results, key=place)
+
+
+def finite(value: Any) -> Any:
+    """The same nested value with None where a number is undefined, as JSON wants it."""
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

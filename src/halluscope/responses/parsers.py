@@ -1,0 +1,185 @@
+"""What an LVLM's reply to a yes/no question says: yes, no, or neither. Every rule has a name.
+
+Published POPE numbers differ because their rules do, so the rules of POPE itself and of two harnesses stand here
+beside this project's own, `strict`.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.judging import votes
+from halluscope.judging.votes import NO, OTHER, YES
+
+Parser = Callable[[str], int]
+"""`parser(whole reply)` gives YES, NO, or OTHER for a reply that it cannot read."""
+
+_NEGATIVE = frozenset({"No", "not", "no"})
+
+
+def pope(reply: str) -> int:
+    """POPE's official rule: no if `No`, `not` or `no` is among the words before the first full stop, else yes.
+
+    Commas are dropped and words end at spaces, so that "NO", "" and "There isn't a cat" are yes.
+
+    >>> pope("No, there isn't."), pope("There is not a dog. Yes"), pope("NO")
+    (0, 0, 1)
+    """
+    words = reply.partition(".")[0].replace(",", "").split(" ")
+    return YES if _NEGATIVE.isdisjoint(words) else NO
+
+
+def lmms_eval(reply: str) -> int:
+    """The rule of lmms-eval (0.7): yes or no only if the whole stripped, lowercased reply is that word.
+
+    >>> lmms_eval(" Yes "), lmms_eval("yes.")
+    (1, 2)
+    """
+    return {"yes": YES, "no": NO}.get(reply.lower().strip(), OTHER)
+
+
+def vlmevalkit(reply: str) -> int:
+    """The rule of VLMEvalKit without its judge: a word yes and no word no, or the reverse.
+
+    >>> vlmevalkit("The answer is Yes!"), vlmevalkit("yes. No"), vlmevalkit("Not visible")
+    (1, 2, 2)
+    """
+    words = _without_punctuation(reply.lower()).split()
+    if ("yes" in words) == ("no" in words):
+        return OTHER
+    return YES if "yes" in words else NO
+
+
+def strict(reply: str) -> int:
+    """A clear yes or no; whatever contradicts itself, hedges, or speaks of something else is neither.
+
+    Two things are looked for, and must not disagree:
+
+    - a word: a yes anywhere; a no that opens the reply, or that a comma, a stop or the end follows;
+    - a statement: "there is a ...", "I see a ...", "it is visible", or a denial: "there isn't", "there are no",
+      "I do not see", "the image does not show", "not visible". After a yes or no, only the first sentence that holds
+      more than the word counts; in a reply without one, the first sentence that states anything.
+
+    A sentence that doubts ("I cannot tell whether") or denies something beside ("There is a man, not a dog") states
+    nothing. Questions are skipped. Which object a reply speaks of is not understood: "There is a cat" is a yes.
+
+    >>> strict("No, there isn't."), strict("The answer is Yes"), strict("yes. No"), strict("A man, not a dog.")
+    (0, 1, 2, 2)
+    """
+    text = _NO_ANSWER.sub(" ; ", reply.lower().replace("\u2019", "'"))
+    sentences = [part for part in _SENTENCE.findall(text) if not part.endswith("?") and _LETTER.search(part)]
+    said = _said(sentences)
+    longer = [sentence for sentence in sentences if _LETTER.search(_WORD.sub("", sentence))]
+    stated = [_stated(sentence) for sentence in (longer[:1] if said else longer)]
+    readings = said | next(filter(None, stated), set())
+    return readings.pop() if len(readings) == 1 else OTHER
+
+
+def first_word(reply: str) -> int:
+    """Yes or no if that is the reply's first word; what the reply states is not looked at.
+
+    It is the one rule here that also reads answers to negated questions (`halluscope.reliability.parallel`): to "Is it
+    true that there is no dog?", "There is no dog" means yes, which every rule that reads statements takes for a no.
+    Voters are read by the same rule.
+
+    >>> first_word("**Yes**, there is no dog."), first_word("There is no dog.")
+    (1, 2)
+    """
+    code = votes.first_word(reply)
+    return OTHER if code is None else code
+
+
+PARSERS: dict[str, Parser] = {
+    "pope": pope,
+    "strict": strict,
+    "lmms-eval": lmms_eval,
+    "vlmevalkit": vlmevalkit,
+    "first-word": first_word,
+}
+
+
+def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:
+    """Read replies; each different text once.
+
+    Raises:
+        ValueError: for an unknown parser.
+    """
+    if parser not in PARSERS:
+        raise ValueError(f"parser is {parser!r:.80}; expected one of {', '.join(PARSERS)}.")
+    replies = list(replies)
+    codes = {reply: PARSERS[parser](reply) for reply in dict.fromkeys(replies)}
+    return np.fromiter(map(codes.__getitem__, replies), np.int8, len(replies))
+
+
+# VLMEvalKit's way with punctuation: a sign is deleted wherever it stands if it touches a blank anywhere, else it
+# becomes a blank; a number such as 1,000 anywhere deletes all signs. Only the first 32 full stops are deleted.
+_SIGNS = frozenset(';/[]"{}()=+\\_-><@`,?!')
+_THOUSANDS = re.compile(r"\d,\d")
+_FULL_STOP = re.compile(r"\.(?!\d)")
+
+
+def _without_punctuation(text: str) -> str:
+    bare = text
+    number = _THOUSANDS.search(text)
+    for sign in _SIGNS.intersection(text):
+        deleted = number or f"{sign} " in text or f" {sign}" in text
+        bare = bare.replace(sign, "" if deleted else " ")
+    return _FULL_STOP.sub("", bare, count=32)
+
+
+# The strict rule's patterns, over lowercased text.
+_LETTER = re.compile(r"[^\W\d_]")
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]?")
+_NO_ANSWER = re.compile(r"\bno (?:doubt|question|problem|worries|idea|way)\b")
+_WORD = re.compile(r"\b(?:yes|yeah|yep|no|nope)\b")
+_EITHER = re.compile(r"\byes\W{0,3}(?:or |and )?no\b|\bno\W{0,3}(?:or |and )?yes\b")
+_YES = re.compile(r"(?<!not )\b(?:yes|yeah|yep)\b(?!-\w)")
+_NO = re.compile(r"(?<!not )\b(?:no|nope)\b(?=\W*$|\s*[,;:!])")
+_OPENING_NO = re.compile(r"\W*(?:no|nope)\b(?!-\w)")
+
+_IMAGE = r"(?:image|picture|photo|photograph|scene)"
+_SEEN = rf"(?:there|here|present|visible|shown|seen|depicted|found|in (?:the|this) {_IMAGE})"
+_NOT = r"(?:is not|isn't|are not|aren't|was not|wasn't|'s not|cannot be|can't be|can not be)"
+_I_CANNOT = r"i (?:do not|don't|did not|didn't|cannot|can not|can't|could not|couldn't)"
+_DENIED = re.compile(
+    r"\bthere(?: (?:is|are|was|were)|'s) (?:no|not|none|neither)\b|\bthere (?:isn't|aren't|wasn't|weren't)\b"
+    rf"|\b{_I_CANNOT} (?:actually )?(?:see|find|spot|detect|identify|observe|notice)\b"
+    rf"|\b{_IMAGE} (?:does not|doesn't) (?:\w+ )?(?:contain|show|have|include|depict|feature)\b"
+    rf"|{_NOT} (?:\w+ )?{_SEEN}\b|\bno (?:\w+ ){{1,4}}(?:is|are|can be) {_SEEN}\b"
+    rf"|^\W*not {_SEEN}\b|^\W*none\b"
+)
+_AFFIRMED = re.compile(
+    r"\bthere(?: (?:is|are)|'s) (?:indeed |clearly |also |actually )?"
+    r"(?:an?|the|one|two|three|some|several|many|multiple|at least)\b"
+    r"|\bi (?:can |do )?(?:clearly )?see (?:an?|the|one|two|three|some|several|many|multiple)\b"
+    rf"|\b(?:it|they|one) (?:is|are) (?:clearly )?{_SEEN}\b"
+)
+_NEGATION = re.compile(r"\b(?:no|not|none|neither|nor|never|without|lack|absence)\b|n't\b")
+_DOUBT = re.compile(
+    r"\b(?:if|whether|unsure|unclear|maybe|perhaps|possibly|possibility|chance|might|could be|may be|information)\b"
+    r"|\bnot (?:\w+ )?(?:sure|clear|certain|possible|enough)\b|\b(?:hard|difficult|unable) to\b"
+    r"|\b(?:cannot|can't|can not) (?:tell|determine|say|confirm|know)\b"
+    rf"|\b(?:an?|any|no) {_IMAGE}\b|\bsee (?:the )?{_IMAGE}s?\b"
+)
+
+
+def _said(sentences: list[str]) -> set[int]:
+    """What the words yes and no say."""
+    yes = any(_YES.search(sentence) for sentence in sentences)
+    no = any(_NO.search(sentence) for sentence in sentences) or bool(
+        sentences and _OPENING_NO.match(sentences[0])
+    )
+    either = any(_EITHER.search(sentence) for sentence in sentences)
+    return ({YES} if yes or either else set()) | ({NO} if no or either else set())
+
+
+def _stated(sentence: str) -> set[int]:
+    """What a sentence states: {YES}, {NO}, both if it contradicts itself, or nothing."""
+    if _DOUBT.search(sentence):
+        return set()
+    denied, affirmed = _DENIED.search(sentence), _AFFIRMED.search(sentence)
+    if affirmed and not denied and _NEGATION.search(_WORD.sub("", sentence, count=1)):
+        return set()
+    return ({NO} if denied else set()) | ({YES} if affirmed else set())

@@ -1,1 +1,0 @@
-"""Pure functions from counts to numbers, one module a kind of benchmark."""

@@ -1,0 +1,1 @@
+"""Ratios, intervals, correlations and shares: pure functions of numbers."""

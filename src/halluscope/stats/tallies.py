@@ -1,0 +1,53 @@
+"""Figures that are a part over a whole, each a sum over clusters of rows (a set of questions, an image).
+
+Rows of a cluster depend on each other, so that an interval resamples clusters. Of several tallies of the same rows, one
+a repeat of the judging, a figure is the mean.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.stats.ratios import Floats, ratio
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+Tally = Mapping[str, tuple[Ints, Ints]]
+"""Figure -> its part and its whole, each [clusters]."""
+
+
+def score(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[str, Floats]:
+    """The figures [resamples], the mean of several tallies; NaN where the whole is 0.
+
+    Args:
+        tallies: of the same rows, at least one.
+        weights: [resamples, clusters], how often each cluster counts; by default once.
+    """
+    clusters = len(next(iter(tallies[0].values()))[1])
+    weights = np.ones((1, clusters)) if weights is None else weights
+    return {
+        name: np.mean(
+            [ratio(weights @ counts[name][0], weights @ counts[name][1]) for counts in tallies], axis=0
+        )
+        for name in tallies[0]
+    }
+
+
+def figures(tallies: Sequence[Tally]) -> dict[str, float]:
+    """The figures, each cluster once."""
+    return {name: float(value[0]) for name, value in score(tallies).items()}
+
+
+def spread(tallies: Sequence[Tally]) -> dict[str, tuple[float, float]]:
+    """Each figure's least and greatest value over the tallies; NaN if one of them is undefined."""
+    each = [figures([counts]) for counts in tallies]
+    values = {name: np.array([row[name] for row in each]) for name in each[0]}
+    return {name: (float(row.min()), float(row.max())) for name, row in values.items()}
+
+
+def numbers(keys: Sequence[Hashable]) -> Ints:
+    """Number keys by their first appearance: the cluster of each row."""
+    number: dict[Hashable, int] = {}
+    return np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
