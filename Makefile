@@ -22,7 +22,7 @@ bench: $(VENV)/.dev
 
 # lmms-eval needs torchvision, which needs another torch than ours: an environment of its own.
 lmms-eval: $(VENV)-lmms/.ready
-	$(VENV)-lmms/bin/python -m tests.check_lmms_eval
+	$(VENV)-lmms/bin/python -m tests.harness.check_lmms_eval
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix

@@ -88,13 +88,11 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> "Judge | 
     from halluscope.judging.graders.chat import ENDPOINT
     from halluscope.judging.graders.resolve import resolve_chat
     from halluscope.judging.models.engine import Engine
-    from halluscope.judging.voters.resolve import resolve
+    from halluscope.judging.voters.resolve import named, resolve
 
     if name.startswith(ENDPOINT):
         return resolve_chat(name)
-    found = resolve(name, vocabularies.load(vocabulary), Engine())
-    if len(found) > 1:
-        raise ValueError(
-            f"{name!r} stands for {len(found)} judges; load each: {', '.join(one.key for one in found)}."
-        )
-    return found[0]
+    meant = named(name)
+    if len(meant) > 1:
+        raise ValueError(f"{name!r} stands for {len(meant)} judges; load each: {', '.join(map(str, meant))}.")
+    return resolve(name, vocabularies.load(vocabulary), Engine())[0]

@@ -69,4 +69,5 @@ illusion)?
         ),
     ),
     given=("correctness", "same"),
+    items="per_question",
 )

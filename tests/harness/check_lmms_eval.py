@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests import harness_data
+from tests.harness import data as harness_data
 
 SAYS = "Yes a dog."
 TASKS = {"pope": "halluscope_pope"} | {name: name for name in harness_data.TASKS if name != "pope"}
@@ -44,7 +44,7 @@ def main() -> int:
             "HF_HUB_OFFLINE": "1",
             "OMP_NUM_THREADS": "1",
         }
-        include = said("halluscope.cli", "tasks", "lmms-eval").strip()
+        include = said("halluscope", "tasks", "lmms-eval").strip()
         said(
             *("lmms_eval", "--model", "dummy", "--model_args", f"response={SAYS}", "--batch_size", "1"),
             *("--tasks", ",".join(TASKS.values()), "--include_path", include),
@@ -71,9 +71,9 @@ def said(module: str, *arguments: str) -> str:
 def differences(name: str, result: dict[str, Any], folder: Path) -> list[str]:
     """Figures that are not as expected, or not as `halluscope score --samples` has them."""
     (samples,) = (folder / "out").rglob(f"*_samples_{TASKS[name]}.jsonl")
-    command = harness_data.score_command(folder / "data", name, "--samples", str(samples))
+    command = harness_data.score_command(folder / "data", name, "--responses", str(samples))
     protocol = ["--protocol", "lmms-eval"] if name == "hallusionbench" else []
-    printed = said("halluscope.cli", *command, *protocol, "--json", "--bootstrap", "0")
+    printed = said("halluscope", *command, *protocol, "--json", "--bootstrap", "0")
     (ours,) = json.loads(printed)
     figures = {key.removesuffix(",none"): value for key, value in result.items() if key.endswith(",none")}
     wrong = [

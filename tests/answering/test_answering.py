@@ -18,7 +18,8 @@ from halluscope import cli
 from halluscope.answering import sources
 from halluscope.answering.answer import answer
 from halluscope.answering.vlm import Vlm
-from tests import harness_data, tiny_vlm
+from tests.harness import data as harness_data
+from tests.harness import tiny_vlm
 
 TOKENS = 12
 
@@ -166,7 +167,7 @@ def test_it_goes_on_where_it_stopped(data: Path, vlm: Vlm, tmp_path: Path) -> No
 def test_killed_in_the_middle(data: Path, model: Path, vlm: Vlm, tmp_path: Path) -> None:
     out, length = tmp_path / "answers.jsonl", 150
     command = [
-        *(sys.executable, "-m", "halluscope.cli", "answer", "--model", str(model), "--device", "cpu"),
+        *(sys.executable, "-m", "halluscope", "answer", "--model", str(model), "--device", "cpu"),
         *("--dataset", str(data / "pope"), "--images", str(data / "pictures"), "--out", str(out)),
         *("--max-new-tokens", str(length), "--batch-size", "1", "--quiet"),
     ]

@@ -16,7 +16,7 @@ from halluscope.judging.models.converted import ConvertedJudge
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
 from halluscope.judging.store import AnswerStore
-from tests.test_language_models import COCO, HOSTILE, collect
+from tests.judging.test_language_models import COCO, HOSTILE, collect
 from tests.tiny_t5.descriptions import describe
 
 QUESTIONS = PAPER.about(COCO)[0]

@@ -23,7 +23,7 @@ from halluscope.reading.coco import CocoTable
 from halluscope.responses import parsers as replies
 from tests import small_datasets
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/pope_official.json").read_text())
 LABELS = np.unpackbits(np.frombuffer(bytes.fromhex(GOLDEN["labels_packbits_hex"]), np.uint8))
 PREDICTIONS = [GOLDEN["texts"][i] for i in GOLDEN["answers"]]

@@ -30,11 +30,11 @@ from halluscope.paths import share
 from halluscope.reliability.parallel import parallel_form
 from halluscope.reporting import published
 from tests import small_datasets
+from tests.benchmarks.test_hallusionbench import FakeJudge
 from tests.scripted_server import ScriptedServer, reply
-from tests.test_hallusionbench import FakeJudge
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TRUTHS = ("Red.", "Two.", "Blue.", "Running.", "A tree.", "The left one.", "At night.", "STOP.")
 
 
@@ -787,7 +787,7 @@ def test_tables_like_the_papers(files, texts, served, capsys):
     (files / "right.jsonl").write_text(
         (files / "right.jsonl").read_text().replace("The left one", "the left one")
     )
-    options = ["--compare", "--judge", served.judge, "--quiet", "--bootstrap", 50]
+    options = ["--published", "--judge", served.judge, "--quiet", "--bootstrap", 50]
     assert score(files, mine, right, options=options) == 0
     out = capsys.readouterr().out
     names = [line.split("  ")[0] for line in out.splitlines()]
@@ -795,7 +795,7 @@ def test_tables_like_the_papers(files, texts, served, capsys):
     assert names.index("GPT-4o [GPT-4o]") < names.index("mine") + 1
     assert "Table IV" in out and "0.375" in out and "interval over images: main" in out
     assert "claims beside" not in out
-    assert score(files, mine, options=["--compare"]) == 0
+    assert score(files, mine, options=["--published"]) == 0
     assert "claims beside the main answer were not looked for" in capsys.readouterr().out
     served.script = lambda prompt, *_: reply("well ...")
     with pytest.warns(UserWarning, match="no readable verdict"):

@@ -12,7 +12,7 @@ from halluscope.judging.models.lean_t5 import LeanT5
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
 from halluscope.judging.questions import Question
 from halluscope.vocabularies import load
-from tests.test_language_models import HOSTILE, QUESTIONS
+from tests.judging.test_language_models import HOSTILE, QUESTIONS
 
 SHAPE = {
     "vocab_size": 90,

@@ -32,7 +32,7 @@ def pictures(folder: Path, name: str) -> str | None:
 
 
 SCORED = {
-    "throne_coco": ("throne", "--labels", "--judges", "lexical"),
+    "throne_coco": ("throne", "--dataset", "--judges", "lexical"),
     "pope": ("pope", "--questions"),
     "pope_c": ("pope", "--questions"),
     "hallusionbench": ("hallusionbench", "--dataset"),

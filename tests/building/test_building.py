@@ -30,7 +30,7 @@ from halluscope.paths import checkout, share
 from halluscope.reading import coco
 from tests import small_datasets
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 throne_coco = small_datasets.builder("throne_coco")

@@ -6,7 +6,7 @@ import pytest
 from halluscope import cli
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import correlations
-from tests.test_presence import TABLE_1
+from tests.benchmarks.test_throne_scoring import TABLE_1
 
 # THRONE, Table 2: class-wise F0.5 on Objects365, in the order of Table 1, in percent.
 OBJECTS365 = {

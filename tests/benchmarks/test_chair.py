@@ -20,7 +20,7 @@ from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
 from halluscope.vocabularies import load
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 COCO = load("coco").classes
 
 # A list of our own: COCO's names, and some words more.
@@ -319,12 +319,14 @@ def test_the_command_with_coco_files(command, coco_files, tmp_path, capsys):
 
 def test_the_command_with_labels(command, tmp_path, capsys):
     (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["chair", "cup"]}))
-    assert cli.main([*command, "--labels", str(tmp_path / "labels.json")]) == 0
+    assert cli.main([*command, "--dataset", str(tmp_path / "labels.json")]) == 0
     out = capsys.readouterr().out
     assert "33.3" in out and "50.0" in out and "66.7" in out and "signature: chair|vocabulary:coco|" in out
 
 
-@pytest.mark.parametrize("labels", [[], ["--instances", "i.json"], ["--labels", "x", "--captions", "c.json"]])
+@pytest.mark.parametrize(
+    "labels", [[], ["--instances", "i.json"], ["--dataset", "x", "--captions", "c.json"]]
+)
 def test_the_command_without_ground_truth(command, labels, capsys):
     assert cli.main([*command, *labels]) == 2
     assert "either --labels, or both --instances and --captions" in capsys.readouterr().err

@@ -20,7 +20,7 @@ from halluscope.harness import functions as harness
 from halluscope.paths import PACKAGE
 from halluscope.reading import pictures
 from halluscope.responses import samples
-from tests import harness_data
+from tests.harness import data as harness_data
 
 HARNESSES = ("lm_eval", "lmms_eval")
 
@@ -310,7 +310,7 @@ def test_what_cannot_be_scored_is_said_and_loses_no_answer(
     figures = answered("throne_coco", ["A dog."] * 3, judges=["lexical"], agreement="most")
     assert all(value != value for name, value in figures.items() if name != "signature")
     assert figures["signature"] == "not scored"
-    assert "throne_coco is not scored: agreement is 'most'" in caplog.text and "--samples" in caplog.text
+    assert "throne_coco is not scored: agreement is 'most'" in caplog.text and "--responses" in caplog.text
 
 
 # Samples

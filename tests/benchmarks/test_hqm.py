@@ -17,7 +17,7 @@ from halluscope.reporting import published
 from halluscope.stats.correlation import by_chance
 from halluscope.stats.wilson import content_validity, wilson
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +207,7 @@ def files(tmp_path):
 
 
 def test_table_1_and_2(files, capsys):
-    options = ["--retest", files["retest"], "--parallel", files["parallel"], "--compare"]
+    options = ["--retest", files["retest"], "--parallel", files["parallel"], "--published"]
     assert cli.main(["reliability", files["first"], *options]) == 0
     out = capsys.readouterr().out
     rows = {line.split("  ")[0]: line.split() for line in out.splitlines()}

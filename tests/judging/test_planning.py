@@ -363,7 +363,7 @@ def files(descriptions, tmp_path):
     rows = [json.dumps({"image_id": i, "caption": text}) for i, text in enumerate(texts)]
     (tmp_path / "mine.jsonl").write_text("\n".join(rows))
     (tmp_path / "labels.json").write_text(json.dumps(dict(enumerate(objects))))
-    return ["throne", "--responses", str(tmp_path / "mine.jsonl"), "--labels", str(tmp_path / "labels.json")]
+    return ["throne", "--responses", str(tmp_path / "mine.jsonl"), "--dataset", str(tmp_path / "labels.json")]
 
 
 def test_the_command_that_scores_with_plan_for_score(files, tiny_t5, tmp_path, capsys, one_thread):
@@ -403,7 +403,7 @@ def test_of_a_model_on_the_hub_only_what_describes_it_is_fetched(files, tiny_t5,
     hub.make(
         "model", "org/tiny", {file.name: file.read_bytes() for file in tiny_t5.iterdir() if file.is_file()}
     )
-    command = [sys.executable, "-m", "halluscope.cli", "plan", *files, "--judges", "org/tiny", "--json"]
+    command = [sys.executable, "-m", "halluscope", "plan", *files, "--judges", "org/tiny", "--json"]
     home = tmp_path / "home"
     for more in ({}, {"HF_HUB_OFFLINE": "1"}):
         done = subprocess.run(

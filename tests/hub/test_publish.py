@@ -265,7 +265,7 @@ def test_killed_and_repeated_it_ends_complete(
 ) -> None:
     with hub.holding(at) as came:
         process = subprocess.Popen(
-            [sys.executable, "-m", "halluscope.cli", "publish", *throne_coco_in(built)],
+            [sys.executable, "-m", "halluscope", "publish", *throne_coco_in(built)],
             env=hub.environment(tmp_path / "home"),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -23,7 +23,7 @@ def files(tmp_path):
 
 def score(files, *options, responses=("mine.jsonl",)):
     paths = [str(files / name) for name in responses]
-    command = ["score", "throne", "--responses", *paths, "--labels", str(files / "labels.json"), *options]
+    command = ["score", "throne", "--responses", *paths, "--dataset", str(files / "labels.json"), *options]
     return cli.main(command)
 
 
@@ -98,7 +98,7 @@ def test_what_would_be_dropped_is_an_error(files, capsys):
 
 
 def test_another_beta_is_shown(files, capsys):
-    assert score(files, "--judges", "lexical", "--beta", "2", "--compare", "--bootstrap", "0") == 0
+    assert score(files, "--judges", "lexical", "--beta", "2", "--published", "--bootstrap", "0") == 0
     out = capsys.readouterr().out
     assert "F2_all" in out and "F2_cls" in out and "LLaVA-Mistral" in out
 

@@ -16,7 +16,8 @@ from halluscope.answering import sources
 from halluscope.answering.vlm import Vlm
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.harness import settings
-from tests import harness_data, tiny_vlm
+from tests.harness import data as harness_data
+from tests.harness import tiny_vlm
 
 TOKENS = 12
 
@@ -39,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("lm-eval")
     data, model = harness_data.build_all(folder / "data"), tiny_vlm.make(folder / "vlm")
     include = subprocess.run(
-        [sys.executable, "-m", "halluscope.cli", "tasks", "lm-eval"],
+        [sys.executable, "-m", "halluscope", "tasks", "lm-eval"],
         capture_output=True,
         text=True,
         check=True,
@@ -129,7 +130,7 @@ def test_answers_are_those_of_a_plain_loop(run: Run, vlm: Vlm, task: str) -> Non
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
 @pytest.mark.parametrize("task", harness_data.TASKS)
 def test_samples_score_as_in_the_harness(run: Run, task: str, capsys: pytest.CaptureFixture[str]) -> None:
-    command = harness_data.score_command(run.data, task, "--samples", str(run.samples[task]))
+    command = harness_data.score_command(run.data, task, "--responses", str(run.samples[task]))
     protocol = ["--protocol", "lmms-eval"] if task == "hallusionbench" else []
     assert cli.main([*command, *protocol, "--json", "--bootstrap", "0"]) == 0
     (result,) = json.loads(capsys.readouterr().out)
@@ -157,7 +158,7 @@ def test_samples_of_another_task_or_not_all(
             str(short): missing,
         }.items():
             short.write_text("".join(lines[:-1]))
-            assert cli.main(harness_data.score_command(run.data, task, "--samples", file)) == 2
+            assert cli.main(harness_data.score_command(run.data, task, "--responses", file)) == 2
             assert message in capsys.readouterr().err
 
 

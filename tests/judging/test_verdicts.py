@@ -13,8 +13,8 @@ from halluscope.errors import JudgingFailed, StoreError
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.verdicts import collect, fill, json_object, one_of
 from halluscope.judging.store import AnswerStore
+from tests.judging.test_store import run as answer_votes
 from tests.scripted_server import ScriptedServer, reply
-from tests.test_store import run as answer_votes
 
 READ = one_of("correct", "incorrect", "unclear")
 TEMPLATE = (

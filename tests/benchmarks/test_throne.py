@@ -13,7 +13,7 @@ from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.judging.voters.replay import ReplayJudge
 from halluscope.vocabularies import load
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/throne_released.json").read_text())
 COCO = load("coco")
 

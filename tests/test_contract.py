@@ -1,0 +1,275 @@
+"""What every benchmark promises, for each one that the registry finds: a new room is held to it by being there."""
+
+import inspect
+import math
+import runpy
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import evaluate
+import pytest
+
+import halluscope
+from halluscope import cli, registry
+from halluscope.building import spec
+from halluscope.errors import RegistryError
+from halluscope.hub.space import LINES, Page
+from halluscope.options import keywords
+from halluscope.paths import share
+from halluscope.registry import HIGHER, LOWER, Benchmark
+from halluscope.scoring import READING
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
+ALL = registry.benchmarks()
+SHARED = {"bootstrap", "seed", "level", "progress", "device", "store"}
+"""Options that are not a benchmark's own."""
+
+
+def each(fitting=lambda one: True):
+    return pytest.mark.parametrize(
+        "benchmark", [pytest.param(one, id=one.name) for one in ALL if fitting(one)]
+    )
+
+
+def example(benchmark: Benchmark) -> tuple[list[Any], list[Any], dict[str, Any]]:
+    """What the metric's page shows at first: predictions, references and options."""
+    page: Page = runpy.run_path(str(share("metrics", benchmark.name, "app.py")))["page"]
+    rows = [box.rows(box.example, LINES) for box in (page.predictions, page.references)]
+    options = {name: value for name, value in page.options.items() if name in benchmark.keywords}
+    return rows[0], rows[1], options
+
+
+def scored(benchmark: Benchmark, tmp_path, **options: Any) -> dict[str, Any]:
+    predictions, references, shown = example(benchmark)
+    return benchmark.compute(predictions, references, **shown | offline(benchmark, tmp_path) | options)
+
+
+def offline(benchmark: Benchmark, tmp_path) -> dict[str, Any]:
+    """What makes a metric do without a download: a word list of its vocabulary's names."""
+    if "synonyms" not in benchmark.keywords:
+        return {}
+    from halluscope.vocabularies import load
+
+    words = tmp_path / "synonyms.txt"
+    words.write_text("\n".join(load("coco").classes))
+    return {"synonyms": words, "allow_other_synonyms": True}
+
+
+def numbers(result: Mapping[str, Any]) -> list[str]:
+    return [
+        name
+        for name, value in result.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+
+
+# What the metric gives
+
+
+@each()
+def test_the_signature_is_one_line_with_the_version_last(benchmark, tmp_path):
+    signature = scored(benchmark, tmp_path)["signature"]
+    assert signature.isprintable() and signature.startswith(f"{benchmark.name}|")
+    assert signature.endswith(f"|version:{halluscope.__version__}")
+
+
+@each()
+def test_each_number_says_which_way_it_is_better(benchmark, tmp_path):
+    result = scored(benchmark, tmp_path)
+    assert result[benchmark.principal] is not None
+    assert {benchmark.direction(name) for name in numbers(result)} <= {HIGHER, LOWER, None}
+
+
+@each()
+def test_evaluate_gives_the_same(benchmark, tmp_path):
+    metric = evaluate.load(str(share("metrics", benchmark.name)))
+    predictions, references, options = example(benchmark)
+    options |= offline(benchmark, tmp_path)
+    got = metric.compute(predictions=predictions, references=references, **options)
+    expected = benchmark.compute(predictions, references, **options)
+    assert repr(got) == repr(expected)
+    assert metric.info.citation == benchmark.citation
+    assert metric.inputs_description == benchmark.help
+
+
+@each()
+def test_the_docstring_names_each_option_and_score(benchmark):
+    text = benchmark.help
+    for heading in ("Args:", "Returns:", "Raises:"):
+        assert heading in text
+    assert [name for name in sorted(benchmark.keywords) if f" {name}: " not in text] == []
+    assert [name for name in benchmark.scores if name.partition("/")[0] not in text] == []
+
+
+# What it refuses
+
+
+@each()
+def test_unequal_lengths(benchmark, tmp_path):
+    predictions, references, options = example(benchmark)
+    with pytest.raises(ValueError, match=r"(?s)\d+ .*\d+ "):
+        benchmark.compute(predictions[:-1], references, **options | offline(benchmark, tmp_path))
+
+
+@each()
+def test_empty_input(benchmark, tmp_path):
+    with pytest.raises(ValueError, match=r"empty|There are 0"):
+        benchmark.compute([], [], **offline(benchmark, tmp_path))
+
+
+@each()
+def test_not_a_number(benchmark, tmp_path):
+    predictions, references, options = example(benchmark)
+    with pytest.raises(ValueError, match=r"\bnan\b|undefined"):
+        benchmark.compute([math.nan, *predictions[1:]], references, **options | offline(benchmark, tmp_path))
+
+
+@each()
+def test_a_misspelt_option_gets_its_neighbour(benchmark):
+    metric = evaluate.load(str(share("metrics", benchmark.name)))
+    predictions, references, _ = example(benchmark)
+    with pytest.raises(ValueError, match=r"no option 'bootstrapp'.* Did you mean 'bootstrap'\?"):
+        metric.compute(predictions=predictions, references=references, bootstrapp=3)
+
+
+@each()
+def test_nothing_is_passed_over(benchmark):
+    """Each option of `compute` is one that a user may set, or is given by the rows."""
+    own = {option.name for option in benchmark.options} | {*benchmark.given, benchmark.items}
+    assert benchmark.keywords - SHARED - own - {"indicator", "per_class"} == set()
+
+
+@each(lambda one: bool(one.datasets or one.reads))
+def test_each_option_of_the_command_line_goes_somewhere(benchmark):
+    rows = benchmark.module("rows")
+    known = benchmark.keywords.union(
+        *(keywords(getattr(rows, name)) for name in READING if hasattr(rows, name))
+    )
+    assert {option.name for option in benchmark.options} - known == set()
+
+
+@each(lambda one: bool(one.datasets or one.reads))
+def test_choices_on_the_command_line_are_those_of_the_metric(benchmark, tmp_path):
+    """A choice that the record offers is taken; the metric refuses another, and names all that are offered."""
+    for option in benchmark.options:
+        if (
+            option.choices
+            and option.name in keywords(benchmark.compute)
+            and option.name not in benchmark.given
+        ):
+            with pytest.raises(ValueError) as refused:
+                scored(benchmark, tmp_path, **{option.name: "no such thing"})
+            assert [choice for choice in option.choices if choice not in str(refused.value)] == []
+
+
+# What stands beside it
+
+
+@each()
+def test_card_citation_and_licence(benchmark):
+    card = share("metrics", benchmark.name, "README.md").read_text(encoding="utf-8")
+    assert f"# {benchmark.title}" in card and "```bibtex" in card
+    assert benchmark.citation.strip().startswith("@") and benchmark.licence.endswith(".")
+    for dataset in benchmark.datasets:
+        facts = spec.load(dataset.name)
+        assert facts.expected and facts.license
+        assert share("dataset_cards", f"{dataset.name}.md").is_file()
+        assert share("builders", f"{dataset.name}.py").is_file()
+        assert benchmark.builder(dataset).name == dataset.name
+
+
+@each()
+def test_what_info_prints(benchmark, capsys):
+    assert cli.main(["info", benchmark.name]) == 0
+    printed = capsys.readouterr().out
+    assert (
+        f"{benchmark.principal}: {benchmark.scores[benchmark.principal]} is better (the principal score)"
+        in printed
+    )
+    assert inspect.cleandoc(benchmark.citation) in printed
+    assert all(option.help in printed for option in benchmark.options)
+
+
+# A record that is not complete does not load, and the message says what it lacks
+
+
+@pytest.mark.parametrize(
+    ("change", "lacks"),
+    [
+        ({"principal": ""}, "it has no principal score"),
+        ({"principal": "unheard_of"}, "its principal score 'unheard_of' has no direction"),
+        ({"scores": {"f0.5_cls": "upwards"}}, "the direction of 'f0.5_cls' is 'upwards'"),
+        ({"citation": " "}, "it has no citation"),
+        ({"name": "nowhere"}, r"its metric has no card \(metrics/nowhere/README.md\)"),
+    ],
+)
+def test_a_record_that_lacks_something(change, lacks):
+    with pytest.raises(RegistryError, match=lacks):
+        registry.collect([replace(registry.benchmark("throne"), **change)])
+
+
+def test_a_dataset_without_spec_and_card():
+    throne = registry.benchmark("throne")
+    datasets = (replace(throne.datasets[0], name="nowhere"),)
+    with pytest.raises(RegistryError, match=r"nowhere has no spec .*; its dataset nowhere has no card"):
+        registry.collect([replace(throne, datasets=datasets)])
+
+
+def test_two_of_one_name():
+    throne = registry.benchmark("throne")
+    with pytest.raises(RegistryError, match=r"both hold the name 'throne"):
+        registry.collect([throne, throne])
+
+
+# The face
+
+
+def test_the_face():
+    assert set(halluscope.__all__) == {
+        "__version__",
+        "get_benchmark",
+        "list_benchmarks",
+        "load_judge",
+        "score",
+    }
+    assert halluscope.list_benchmarks() == [one.name for one in ALL]
+    assert halluscope.get_benchmark("throne_coco") is halluscope.get_benchmark("throne")
+    with pytest.raises(ValueError, match=r"no benchmark 'thrones'. Did you mean 'throne'\?"):
+        halluscope.get_benchmark("thrones")
+
+
+def test_judges_by_name(tiny_t5):
+    assert halluscope.load_judge("lexical").key.startswith("lexical")
+    assert halluscope.load_judge(str(tiny_t5)).key.startswith("checkpoint@")
+    assert "SmolLM2" in halluscope.load_judge("openai:SmolLM2@http://127.0.0.1:1/v1").key
+    with pytest.raises(ValueError, match="'flan-t5' stands for 3 judges"):
+        halluscope.load_judge("flan-t5")
+
+
+def test_a_moved_import_says_where_it_is_now():
+    with pytest.raises(ImportError, match=r"halluscope\.benchmarks\.throne\.metric"):
+        import halluscope.metrics.throne  # noqa: F401
+
+
+def test_commands(capsys):
+    assert cli.main([]) == 0
+    assert {*cli.COMMANDS} <= set(capsys.readouterr().out.split())
+    for words, meant in ((["scoer"], "score"), (["score", "thorne"], "throne")):
+        with pytest.raises(SystemExit):
+            cli.main(words)
+        assert f"Did you mean {meant!r}?" in capsys.readouterr().err
+    assert cli.main(["info", "poep"]) == 2
+    assert "Did you mean 'pope'?" in capsys.readouterr().err
+    assert cli.main(["build", "thrown_coco"]) == 2
+    assert "Did you mean 'throne_coco'?" in capsys.readouterr().err
+
+
+def test_list_says_what_is_built_and_kept(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "datasets" / "pope" / "data").mkdir(parents=True)
+    assert cli.main(["list"]) == 0
+    printed = capsys.readouterr().out
+    assert {"datasets/pope"} <= set(printed.split())
+    assert all(dataset.name in printed for dataset in registry.datasets())
+    assert "0 votes, 0 replies" in printed

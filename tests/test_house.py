@@ -1,0 +1,104 @@
+"""The house: rooms stand on floors, and what a room imports, at the top or inside a function, lies below it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from halluscope import registry
+from halluscope.paths import PACKAGE
+
+FLOORS = (
+    *("errors", "signature", "paths", "options", "vocabularies", "inputs", "stats"),
+    *("judging", "judging.models", "judging.voters", "judging.graders", "judging.cost"),
+    *("reading", "responses", "registry", "reporting", "building", "reliability", "scoring"),
+    *("benchmarks", "answering", "harness", "hub", "cli"),
+)
+"""The rooms, from the ground floor up. The face (`halluscope`) stands outside: it opens rooms when it is called."""
+
+SHARED = [room for room in FLOORS if room not in ("benchmarks", "vocabularies")]
+FACE = ("halluscope", "halluscope.__main__", "halluscope.metrics")
+
+
+def modules() -> dict[str, Path]:
+    """Each module by its name."""
+    return {
+        ".".join(("halluscope", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(
+            ".__init__"
+        ): file
+        for file in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+def imports(module: str, file: Path, known: set[str]) -> Iterator[str]:
+    """The modules of this package that a module imports, wherever in it the import stands."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "halluscope":
+            for name in node.names:
+                inner = f"{node.module}.{name.name}"
+                yield inner if inner in known else str(node.module)
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name in known)
+
+
+def room(module: str) -> str:
+    """The room that a module lies in."""
+    inside = module.removeprefix("halluscope.")
+    return next(floor for floor in reversed(FLOORS) if inside == floor or inside.startswith(f"{floor}."))
+
+
+ARROWS = {
+    module: sorted(set(imports(module, file, {*modules()})) - {"halluscope"})
+    for module, file in modules().items()
+    if module not in FACE
+}
+
+
+@pytest.mark.parametrize("module", ARROWS)
+def test_what_a_room_imports_lies_below_it(module):
+    above = [other for other in ARROWS[module] if FLOORS.index(room(other)) > FLOORS.index(room(module))]
+    assert above == []
+
+
+def test_no_modules_import_each_other():
+    TopologicalSorter(ARROWS).prepare()  # raises CycleError, naming the circle
+
+
+@pytest.mark.parametrize("module", [module for module in ARROWS if room(module) in SHARED])
+def test_shared_rooms_import_no_benchmark(module):
+    assert [other for other in ARROWS[module] if room(other) == "benchmarks"] == []
+
+
+@pytest.mark.parametrize("name", [benchmark.name for benchmark in registry.benchmarks()])
+def test_shared_rooms_do_not_name_a_benchmark(name):
+    if name in ("throne", "pope"):
+        pytest.skip("papers of that name are sources of what is shared")
+    own = PACKAGE / "benchmarks" / name
+    word = re.compile(rf"\b{name}\b", re.IGNORECASE)
+    named = [
+        str(file.relative_to(PACKAGE))
+        for file in sorted(PACKAGE.rglob("*"))
+        if file.suffix in (".py", ".toml", ".html", ".js")
+        and own not in file.parents
+        # class words, and tables of papers
+        and not (
+            name == "chair"
+            and (file.parent.name == "vocabularies" or file.name in ("lexical.toml", "published.toml"))
+        )
+        and word.search(file.read_text(encoding="utf-8"))
+    ]
+    # HQM is a paper, whose equations the shared statistics and the reliability rooms state
+    assert named == [] or name == "hqm"
+
+
+def test_a_benchmark_imports_another_only_where_its_paper_does():
+    between = {
+        (module.split(".")[2], other.split(".")[2])
+        for module, others in ARROWS.items()
+        for other in others
+        if room(module) == room(other) == "benchmarks" and module.count(".") > 1 and other.count(".") > 1
+    }
+    assert {pair for pair in between if pair[0] != pair[1]} == {("throne", "pope")}  # supplement, section 2
