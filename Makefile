@@ -4,13 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test check bench lmms-eval format clean
+.PHONY: demo test test-all check coverage bench lmms-eval format release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/halluscope demo
 
 test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not long"
+
+# What `test` leaves out as well: browser sweeps, simulations and long faults.
+test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+coverage: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not long" --cov --cov-report=term-missing:skip-covered
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check
@@ -28,8 +35,14 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+# Wheel and sdist, and the wheel tried as a user would: CONTRIBUTING.md, "Releasing".
+release: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build
+	sh .ci/try_wheel dist/*.whl
+
 clean:
-	rm -rf $(VENV) $(VENV)-lmms
+	rm -rf $(VENV) $(VENV)-lmms dist
 
 $(VENV)/.demo: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PIL import Image as Pillow
 
 from halluscope import registry
@@ -12,6 +13,12 @@ from halluscope.benchmarks.pope.rows import SAMPLINGS
 
 OBJECTS = [["person", "cup"], [], ["dog"]]
 """What is in the images of throne_coco, in the order of its rows."""
+
+
+def needs(*names: str) -> Any:
+    """A test of certain benchmarks or datasets, which is skipped where one of them is not part of the package."""
+    missing = sorted({*names} - {*registry.names()})
+    return pytest.mark.skipif(bool(missing), reason=f"there is no {', '.join(missing)}")
 
 
 def build(name: str, folder: Path, **options: Any) -> Path:
@@ -123,3 +130,4 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "hallusionbench": _hallusionbench,
     "hqh": _hqh,
 }
+"""How each is made; which of them there are, the registry says."""

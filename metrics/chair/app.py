@@ -34,7 +34,7 @@ authors.
     predictions=Box(
         "Captions, an image a line",
         "A brown dog catches a frisbee beside a bench.\nTwo cats sleep on a couch.",
-        keys=("caption", "response", "text"),
+        responses=True,
     ),
     references=Box(
         "Objects in the image, divided by commas",

@@ -35,7 +35,7 @@ yes, no and uncertain here; published scores were judged by GPT-4, which needs t
     predictions=Box(
         "Answers, a question a line",
         "I cannot tell without seeing the chart.\nYes, there are more red bars.\nYes, there are more red bars.",
-        keys=("response", "answer", "model_prediction"),
+        responses=True,
     ),
     references=Box(
         "Rows of the dataset, a JSON object a line", "\n".join(map(json.dumps, _ROWS)), json.loads

@@ -27,7 +27,7 @@ scores were judged by GPT-4o, which needs the package (`judge="openai:MODEL"`).
     predictions=Box(
         "Answers, a question a line",
         "There are 2 dogs.\nThey play with a stick.",
-        keys=("response", "answer"),
+        responses=True,
     ),
     references=Box(
         "Rows of the dataset, a JSON object a line", "\n".join(map(json.dumps, _ROWS)), json.loads

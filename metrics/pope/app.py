@@ -14,7 +14,7 @@ rules: try them on the same replies.
     predictions=Box(
         "Replies, a question a line",
         "Yes, there is a dog on the lawn.\nNo.\nI cannot tell from this picture.\nYes",
-        keys=("response", "answer", "text"),
+        responses=True,
     ),
     references=Box("Right answers, yes or no", "yes\nno\nyes\nno", str.strip, keys=("answer", "label")),
     choices={

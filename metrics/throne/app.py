@@ -15,7 +15,7 @@ and the classes that are in each image. Rules read the texts here; the paper's F
         "Descriptions, an image a line",
         "A brown dog catches a frisbee while a man watches from a bench.\n"
         "Two cats sleep on a couch beside a laptop. There is no dog.",
-        keys=("caption", "response", "text"),
+        responses=True,
     ),
     references=Box(
         "Objects in the image, divided by commas",

@@ -1,53 +1,73 @@
 """What the tests of harnesses run on: a small copy of each dataset, and the images of those that were built without."""
 
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
+from halluscope import registry
+from halluscope.reading.rows import read_rows
+from halluscope.registry import Dataset
 from tests import small_datasets
 
-TASKS = ("throne_coco", "pope", "pope_c", "hallusionbench", "hqh")
-PICTURES = ("COCO_val2014_000000000010.jpg", "10.jpg", "VS/chart/0_1.png", "VS/chart/0_2.png")
+TASKS = [dataset.name for dataset in registry.datasets()]
+WITH_IMAGES = ("throne_coco", "pope_c")
+"""The datasets that are built with their images."""
 
 
 def build_all(folder: Path) -> Path:
     """Build the datasets as folder/<name>; folder/pictures holds the images that they lack."""
     small_datasets.build("throne_coco", folder, with_images=True)
     small_datasets.builder("pope_c").build(folder / "throne_coco", folder / "pope_c", subset=True)
-    for name in ("pope", "hallusionbench", "hqh"):
-        small_datasets.build(name, folder)
-    for number, name in enumerate(PICTURES):
-        file = folder / "pictures" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        gradient = Image.linear_gradient("L").resize((40, 30)).rotate(100 * number)
-        (
-            gradient if name == "10.jpg" else Image.merge("RGB", [gradient, gradient, gradient.rotate(90)])
-        ).save(file)
+    without = [dataset for dataset in registry.datasets() if dataset.name not in WITH_IMAGES]
+    for dataset in without:
+        small_datasets.build(dataset.name, folder)
+    names = {name for dataset in without for name in _file_names(folder, dataset)}
+    for number, name in enumerate(sorted(names)):
+        _draw(folder / "pictures" / name, number)
     return folder
 
 
 def pictures(folder: Path, name: str) -> str | None:
     """The folder of images that a dataset needs, if it needs one."""
-    return None if name in ("throne_coco", "pope_c") else str(folder / "pictures")
-
-
-SCORED = {
-    "throne_coco": ("throne", "--dataset", "--judges", "lexical"),
-    "pope": ("pope", "--questions"),
-    "pope_c": ("pope", "--questions"),
-    "hallusionbench": ("hallusionbench", "--dataset"),
-    "hqh": ("hqh", "--data"),
-}
-CONFIG = {"pope": ":coco", "pope_c": ":questions"}
+    return None if name in WITH_IMAGES else str(folder / "pictures")
 
 
 def score_command(folder: Path, name: str, *files: str) -> list[str]:
-    """The arguments of `halluscope` that score files of answers or samples of a benchmark."""
-    metric, option, *more = SCORED[name]
-    return ["score", metric, *files, option, f"{folder / name}{CONFIG.get(name, '')}", *more]
+    """The arguments of `halluscope` that score files of answers or samples of a dataset as a harness does."""
+    dataset = registry.dataset(name)
+    options = {**_judges(name), **dataset.harness}
+    words = [word for option, value in options.items() for word in (f"--{option}", str(value))]
+    return ["score", name, *files, "--dataset", _place(folder, dataset, dataset.config), *words]
 
 
-def settings(folder: Path) -> dict[str, dict[str, str]]:
+def settings(folder: Path) -> dict[str, dict[str, Any]]:
     """What the tasks have to be told."""
     images = {name: {"images": place} for name in TASKS if (place := pictures(folder, name))}
-    return {"throne_coco": {"judges": "lexical"}, **images}
+    return {name: _judges(name) | images.get(name, {}) for name in TASKS}
+
+
+def _judges(name: str) -> dict[str, str]:
+    """Who judges without a language model, where one would be asked otherwise."""
+    judges = registry.benchmark(name).judges
+    return {"judges": "lexical"} if judges and judges.kind == "votes" else {}
+
+
+def _place(folder: Path, dataset: Dataset, config: str) -> str:
+    return f"{folder / dataset.name}{f':{config}' if config else ''}"
+
+
+def _file_names(folder: Path, dataset: Dataset) -> list[str]:
+    """The files of a dataset's images, by their column or else by the images' ids."""
+    rows = read_rows(_place(folder, dataset, dataset.images or dataset.config))
+    named = dataset.file in rows.column_names
+    names = rows[dataset.file] if named else [f"{key}.jpg" for key in rows[dataset.image_key]]
+    return [name for name in names if name]
+
+
+def _draw(file: Path, number: int) -> None:
+    """An image, of which every fourth is grey."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    gradient = Image.linear_gradient("L").resize((40, 30)).rotate(100 * number)
+    colours = [gradient, gradient, gradient.rotate(90)]
+    (gradient if number % 4 == 0 else Image.merge("RGB", colours)).save(file)

@@ -25,7 +25,7 @@ from pathlib import Path
 import pytest
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.judging.graders.chat import resolve_chat
+from halluscope.judging.graders.resolve import resolve_chat
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.local_chat import LocalChat
 from halluscope.judging.graders.verdicts import collect, one_of
@@ -464,9 +464,9 @@ def test_a_missing_extra(monkeypatch):
 
 CHILD = """
 import sys
-from halluscope.judges.endpoint import EndpointJudge
-from halluscope.store import AnswerStore
-from halluscope.verdicts import collect, one_of
+from halluscope.judging.graders.endpoint import EndpointJudge
+from halluscope.judging.store import AnswerStore
+from halluscope.judging.graders.verdicts import collect, one_of
 
 url, path = sys.argv[1:]
 judge = EndpointJudge("judge", base_url=url, at_once=4)

@@ -26,6 +26,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     dataset.set_defaults(run=_run_dataset)
     metric = kinds.add_parser("metric", help="a metric, as a Space that evaluate loads and people try")
     _add_shared(metric)
+    metric.add_argument(
+        "--package",
+        metavar="REQUIREMENT",
+        help="what the Space installs of this package: the URL of a wheel, or git+https://...@TAG",
+    )
     metric.set_defaults(run=_run_metric)
 
 
@@ -58,7 +63,7 @@ def _run_metric(options: argparse.Namespace) -> None:
     from halluscope.hub import metric
 
     _check_names(options.names)
-    _run(options, metric.names(), lambda name: metric.read(name, options.org))
+    _run(options, metric.names(), lambda name: metric.read(name, options.org, options.package))
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -11,7 +11,12 @@ from halluscope.paths import share
 
 APP, REQUIREMENTS = "app.py", "requirements.txt"
 
-_PIN = re.compile(r"halluscope(?:\[[\w,]+\])?==(\S+)")
+ON_AN_INDEX = False
+"""Whether `pip install halluscope` finds this package. CONTRIBUTING.md, "Releasing", says when that changes."""
+
+_PIN = re.compile(r"(?:# )?halluscope(?:\[[\w,]+\])?==(\S+)")
+_EXTRAS = re.compile(r"\[[\w,-]+\]")
+_PACKAGE = re.compile(r"(?:halluscope\s*@\s*)?(?P<url>(?:git\+)?https://\S+)")
 
 
 def names() -> list[str]:
@@ -24,14 +29,20 @@ def module(folder: Path) -> Path:
     return folder / f"{folder.name}.py"
 
 
-def read(name: str, organization: str) -> Publication:
+def read(name: str, organization: str, package: str | None = None) -> Publication:
     """Check a metric's folder, and say what its Space shall hold.
 
     The tag is "halluscope-<version>": `evaluate` looks for a tag of its own version, such as v0.4.6, before main.
 
+    Args:
+        name: of the metric.
+        organization: who publishes it.
+        package: what the Space installs of this package, as pip takes it: a URL, or "halluscope @ URL". The metric's own
+            extras are added. None asks an index for this version.
+
     Raises:
         HubError: if there is no such metric, a file is missing, the requirements name another version than this one,
-            or the card lacks what the Hub wants.
+            the card lacks what the Hub wants, or nothing says where the package is to be had.
     """
     if name not in names():
         raise HubError(f"There is no metric {name!r:.80} to publish; expected one of {', '.join(names())}.")
@@ -39,15 +50,15 @@ def read(name: str, organization: str) -> Publication:
     paths = {path.name: path for path in (folder / CARD, module(folder), folder / APP, folder / REQUIREMENTS)}
     if missing := [file for file, path in paths.items() if not path.is_file()]:
         raise HubError(f"metrics/{name} has no {missing[0]}; a Space needs {', '.join(paths)}.")
-    found = _version(paths[REQUIREMENTS].read_text(encoding="utf-8"))
-    if found != __version__:
+    pinned = paths[REQUIREMENTS].read_text(encoding="utf-8")
+    if (found := _version(pinned)) != __version__:
         raise HubError(
             f"metrics/{name}/{REQUIREMENTS} asks for halluscope {found or 'of any version'}; expected "
             f"halluscope=={__version__}, the version of this package."
         )
     text = paths[CARD].read_text(encoding="utf-8").replace(f'"metrics/{name}"', f'"{organization}/{name}"')
     card.check(text, "space", f"metrics/{name}/{CARD}")
-    files: dict[str, Content] = {**paths, CARD: text.encode()}
+    files: dict[str, Content] = {**paths, CARD: text.encode(), REQUIREMENTS: _requirements(pinned, package)}
     return Publication(
         kind="space",
         repository=f"{organization}/{name}",
@@ -56,8 +67,30 @@ def read(name: str, organization: str) -> Publication:
         files=files,
         facts=REQUIREMENTS,
         version_in=_version,
-        notes=(f"The Space installs halluscope {__version__} from PyPI: release that first.",),
+        notes=(f"The Space installs {package or f'halluscope {__version__} from an index'}.",),
     )
+
+
+def _requirements(pinned: str, package: str | None) -> bytes:
+    """The requirements of a Space: this version, from where it is to be had.
+
+    Raises:
+        HubError: if that is nowhere, or is no requirement of this package.
+    """
+    if package is None:
+        if not ON_AN_INDEX:
+            raise HubError(
+                "halluscope is on no package index yet, so a Space that asks for its version cannot start. Name what it "
+                "installs: --package URL, of a wheel or of a repository (git+https://...@v0.1.0)."
+            )
+        return pinned.encode()
+    found = _PACKAGE.fullmatch(package.strip())
+    if not found:
+        raise HubError(
+            f"--package is {package!r:.120}; expected a URL (https://... or git+https://...), or 'halluscope @ URL'."
+        )
+    extras = "".join(_EXTRAS.findall(pinned))
+    return f"# halluscope=={__version__}\nhalluscope{extras} @ {found['url']}\n".encode()
 
 
 def _version(text: str) -> str | None:

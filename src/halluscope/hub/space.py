@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from halluscope.errors import MissingExtra
+from halluscope.responses.files import text_of
 
 LINES, JSON_LINES = "one row a line", "JSON lines"
 MAX_CHARACTERS = 5_000_000
@@ -30,12 +31,14 @@ class Box:
         read: makes a row of a plain line; its ValueError says what was expected.
         keys: where rows are JSON objects, the keys that hold what is meant, the first that is there; none takes whole
             objects.
+        responses: whether a row is what an LVLM said; a JSON object's text is then found as in a file of responses.
     """
 
     label: str
     example: str
     read: Callable[[str], Any] = str
     keys: tuple[str, ...] = ()
+    responses: bool = False
 
     def rows(self, text: str, form: str) -> list[Any]:
         """The rows of a text; a line without anything is an empty row.
@@ -55,6 +58,8 @@ class Box:
             row = json.loads(line) if form == JSON_LINES else self.read(line)
         except (ValueError, RecursionError) as error:  # the latter for brackets in brackets, thousands deep
             raise ValueError(f"{where}: {line!r:.80} cannot be read: {error}.") from error
+        if self.responses and isinstance(row, dict):
+            return text_of(row, where)
         if not (form == JSON_LINES and isinstance(row, dict) and self.keys):
             return row
         key = next((key for key in self.keys if key in row), None)
