@@ -83,12 +83,12 @@ def _pope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
                 for n, thing in enumerate(("dog", "cat", "cup", "bus", "bench", "kite"))
             ]
             (inputs / f"{prefix}_{sampling}.json").write_text("\n".join(map(json.dumps, rows)))
-    return builder("pope").build(inputs, out, **options)
+    return builder("pope").build(inputs, out=out, **options)
 
 
 def _pope_c(name: str, of: str) -> Callable[[Path, Path, dict[str, Any]], Path]:
     def build_it(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
-        return builder(name).build(build(of, inputs), out, **options)
+        return builder(name).build(build(of, inputs), out=out, **options)
 
     return build_it
 

@@ -8,11 +8,14 @@ Nothing heavy is imported here, nor by `import halluscope`: a benchmark is loade
 models import torch and transformers when they are first asked.
 """
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
     from halluscope.judging.graders.chat import ChatJudge
     from halluscope.judging.voter import Judge
     from halluscope.registry import Benchmark
@@ -29,7 +32,7 @@ def list_benchmarks() -> list[str]:
     return [benchmark.name for benchmark in registry.benchmarks()]
 
 
-def get_benchmark(name: str) -> "Benchmark":
+def get_benchmark(name: str) -> Benchmark:
     """What is known of a benchmark: its datasets, options, scores and which way they are better, citation.
 
     Args:
@@ -72,7 +75,7 @@ def score(
     return scoring.score(name, responses, dataset, **options)
 
 
-def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> "Judge | ChatJudge":
+def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | ChatJudge:
     """Find a judge, so that it can be asked directly, or passed to several benchmarks. It is not loaded yet.
 
     Args:

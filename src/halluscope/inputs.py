@@ -38,7 +38,7 @@ def warn_of_a_part(found: int, expected: int) -> None:
     """Warn the caller's caller that these are not all questions of a benchmark, or more."""
     if found != expected:
         warnings.warn(
-            f"{found:,} questions are scored; expected the benchmark's {expected:,}. Figures on a part of it cannot be "
+            f"{found:,} questions are scored; expected the benchmark's {expected:,}. Scores on a part of it cannot be "
             "compared with published ones.",
             stacklevel=3,
         )

@@ -41,6 +41,7 @@ class Dataset:
         id: the columns that find a row.
         also: columns that find a row together with `id`, where all responses have them.
         columns: what else its rows must have.
+        own: the columns that tell its rows from responses; () for all of the above.
         config: the config that is asked when none is named; "" for a dataset with one.
         images: the config that holds the images; "" where they stand in the rows.
         image_key: the column that tells images apart; null where a question has none.
@@ -55,6 +56,7 @@ class Dataset:
     id: tuple[str, ...]
     columns: tuple[str, ...]
     also: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
     config: str = ""
     images: str = ""
     image_key: str = "image_id"
@@ -110,8 +112,9 @@ class Judges:
 
             find(options.get("judges", self.default))
         elif (judge := options.get("judge", self.default)) not in self.rules:
-            from halluscope.judging.graders.resolve import resolve_chat
+            from halluscope.judging.graders.resolve import check_name, resolve_chat
 
+            check_name(judge, self.rules)
             resolve_chat(judge, device=options.get("device"))
 
 
@@ -194,11 +197,17 @@ class Benchmark:
         return "\n\n".join(inspect.cleandoc(text) for text in about if text)
 
     def dataset(self, columns: Sequence[str]) -> Dataset | None:
-        """That of its datasets whose rows have these columns; None if there is none."""
+        """That of its datasets whose rows have these columns; None if there is none.
+
+        Of several the one that has most of them, then the one that lacks fewest of its own.
+        """
+
+        def fit(one: Dataset) -> tuple[int, int]:
+            own = {*one.key, *one.columns}
+            return len(own & {*columns}), -len(own - {*columns})
+
         fitting = (one for one in self.datasets if {*one.id, *one.columns} <= {*columns})
-        return max(
-            fitting, key=lambda one: len({*one.id, *one.also, *one.columns} & {*columns}), default=None
-        )
+        return max(fitting, key=fit, default=None)
 
     def direction(self, score: str) -> Direction:
         """Which way a score is better; one of a group or a part is better as the whole is.

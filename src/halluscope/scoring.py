@@ -53,7 +53,7 @@ def score(
         FileNotFoundError: if a file does not exist.
     """
     benchmark = registry.benchmark(name)
-    options = {**_of_dataset(benchmark, name), **options}
+    options = {**_of_dataset(benchmark, name), **_of_one(benchmark, options)}
     (ready,) = prepare(benchmark, [responses], [dataset] if isinstance(dataset, str) else dataset, options)
     return compute(benchmark, ready, options)
 
@@ -75,16 +75,21 @@ def prepare(
         limit: score only the first so many responses of each, where responses choose the rows.
 
     Raises:
-        ValueError: for an unknown option, or responses that do not belong to the dataset.
+        ValueError: for an unknown option, a benchmark without a dataset, or responses that do not belong to it.
         FileNotFoundError: if a file does not exist.
     """
+    if not (benchmark.datasets or benchmark.reads):
+        raise ValueError(
+            f"{benchmark.name} is not scored on a dataset; expected another benchmark, or call "
+            f"get_benchmark({benchmark.name!r}).compute."
+        )
     module = benchmark.module("rows")
     reading = [getattr(module, name) for name in READING if hasattr(module, name)]
     check(options, benchmark.keywords.union(*map(keywords, reading)) - {"responses"}, benchmark.name)
     rows = module.load(dataset, **taken(module.load, options))
     identity = _identity(benchmark, rows, options)
     tasks = [one.name for one in benchmark.datasets] or list(benchmark.reads)
-    columns = {name for one in benchmark.datasets for name in (*one.id, *one.columns)}
+    columns = {name for one in benchmark.datasets for name in one.own or (*one.id, *one.columns)}
     matched = [match(files.read(one, tasks, limit, columns), rows, identity) for one in responses]
     return [
         Ready(
@@ -122,6 +127,13 @@ def of_rows(
     return result
 
 
+def _of_one(benchmark: Benchmark, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of one file of responses, as `prepare` takes them."""
+    each = {option.name for option in benchmark.options if option.each}
+    given = {name: value for name, value in options.items() if name not in each or value is not None}
+    return {name: [value] if name in each else value for name, value in given.items()}
+
+
 def _of_dataset(benchmark: Benchmark, name: str) -> Mapping[str, Any]:
     """The options that follow from a dataset's name."""
     return next((one.options for one in benchmark.datasets if one.name == name), {})
@@ -147,8 +159,8 @@ def _inputs(
         values = given[option]
         if len(values) != count:
             raise ValueError(
-                f"There are {len(values)} {option} and {count} files of responses; expected one for each, in the same "
-                "order."
+                f"There are {len(values)} files of {option} and {count} of responses; expected one for each, in the "
+                "same order."
             )
         given[option] = values[place]
     return given | ({"responses": name} if "responses" in keywords(function) else {})

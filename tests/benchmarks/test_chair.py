@@ -309,7 +309,7 @@ def command(tmp_path, listed):
 
 
 def test_the_command_with_coco_files(command, coco_files, tmp_path, capsys):
-    files = ["--instances", str(coco_files[0]), "--captions", str(coco_files[1])]
+    files = ["--dataset", str(coco_files[0]), "--captions", str(coco_files[1])]
     assert cli.main([*command, *files, "--json", "--per-image", str(tmp_path / "images.jsonl")]) == 0
     (result,) = json.loads(capsys.readouterr().out)
     assert (result["responses"], result["chair_s"], result["recall"]) == ("mine", 0.5, 0.5)
@@ -324,12 +324,22 @@ def test_the_command_with_labels(command, tmp_path, capsys):
     assert "33.3" in out and "50.0" in out and "66.7" in out and "signature: chair|vocabulary:coco|" in out
 
 
-@pytest.mark.parametrize(
-    "labels", [[], ["--instances", "i.json"], ["--dataset", "x", "--captions", "c.json"]]
-)
-def test_the_command_without_ground_truth(command, labels, capsys):
-    assert cli.main([*command, *labels]) == 2
-    assert "either --labels, or both --instances and --captions" in capsys.readouterr().err
+def test_the_command_without_ground_truth(command, coco_files, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(command)
+    assert stopped.value.code == 2
+    assert "the following arguments are required: --dataset" in capsys.readouterr().err
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["chair"]}))
+    instances, captions, labels = *map(str, coco_files), str(tmp_path / "labels.json")
+    for dataset, message in (
+        (["nowhere.json"], "The annotation file nowhere.json cannot be read"),
+        ([labels], "labels.json is not COCO"),
+        ([instances, labels], "captions go with one file of instances; there are 2 datasets"),
+    ):
+        assert cli.main([*command, "--dataset", *dataset, "--captions", captions]) == 2
+        assert message in capsys.readouterr().err
+    assert cli.main([*command, "--dataset", instances, "--captions", labels]) == 2
+    assert "labels.json is not COCO: expected an object with a list of annotations" in capsys.readouterr().err
 
 
 @pytest.fixture

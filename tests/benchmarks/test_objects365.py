@@ -3,7 +3,7 @@
 import json
 import os
 import random
-import runpy
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.paths import share
 from halluscope.reading import coco
+from tests import small_datasets
 
 NAMES = vocabularies.load("objects365").classes
-BUILDER = runpy.run_path(str(share("builders", "throne_objects365.py")))
+builder = small_datasets.builder("throne_objects365")
 UNKNOWN = 'sha256 = "unknown"'
 
 
@@ -94,7 +95,7 @@ def build(folder: Path, out: Path, **options: Any) -> Path:
     options = {"names": folder / "names.csv", "with_images": False, "subset": True} | options
     if not options.get("sample"):
         options = {"ids": folder / "ids.txt"} | options
-    return BUILDER["build"](folder / "zhiyuan_objv2_val.json", out=out, **options)
+    return builder.build(folder / "zhiyuan_objv2_val.json", out=out, **options)
 
 
 def load(folder: Path) -> Any:
@@ -356,22 +357,39 @@ def test_too_few_images(folder: Path, tmp_path: Path):
 
 
 def test_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    argv = ["--annotations", str(folder / "zhiyuan_objv2_val.json"), "--names", str(folder / "names.csv")]
+    argv = ["--source", str(folder / "zhiyuan_objv2_val.json"), "--names", str(folder / "names.csv")]
     argv += ["--no-images", "--subset", "--out", str(tmp_path / "out")]
+    assert builder.main(argv) == 1
+    assert "Which images? Name the paper's list with --ids FILE" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        BUILDER["main"](argv)
-    assert "one of the arguments --ids --sample is required" in capsys.readouterr().err
-    assert BUILDER["main"]([*argv, "--sample", "--shots", "1"]) == 0
+        builder.main([*argv, "--sample", "--ids", str(folder / "ids.txt")])
+    assert "argument --ids: not allowed with argument --sample" in capsys.readouterr().err
+    assert builder.main([*argv, "--sample", "--shots", "1"]) == 0
     assert "365 images" in capsys.readouterr().out
-    with pytest.raises(BuildError, match=r"Which images\? Name the paper's list with --ids"):
-        build(folder, tmp_path / "two", ids=None)
+    for options in ({"ids": None}, {"sample": True, "ids": folder / "ids.txt"}):
+        with pytest.raises(BuildError, match=r"Which images\? Name the paper's list with --ids.*; not both"):
+            build(folder, tmp_path / "two", **options)
+
+
+def test_one_folder_of_the_published_files(folder: Path, tmp_path: Path):
+    """The lists of names and ids are found beside the annotations, unless the user names others."""
+    given = tmp_path / "given"
+    given.mkdir()
+    sources = specs.load("throne_objects365").sources
+    for source, name in (("annotations", "zhiyuan_objv2_val.json"), ("names", "names.csv"), ("ids", "ids.txt")):
+        shutil.copy(folder / name, given / sources[source].url.rpartition("/")[2])
+    options = {"with_images": False, "subset": True}
+    out = builder.build(given, out=tmp_path / "out", **options)
+    assert stats(out)["tables"] == stats(build(folder, tmp_path / "named"))["tables"]
+    less = builder.build(given, out=tmp_path / "less", ids=_less(folder), **options)
+    assert stats(less)["counts"]["images"] == 5
+    drawn = builder.build(given, out=tmp_path / "drawn", sample=True, shots=1, **options)
+    assert stats(drawn)["counts"]["sample"] == {"shots": 1, "seed": 0}
 
 
 def test_what_cannot_be_checked_is_not_downloaded(folder: Path, tmp_path: Path):
-    with pytest.raises(BuildError, match=r"--annotations is missing: .*its sha256 is not known"):
-        BUILDER["build"](
-            names=folder / "names.csv", ids=folder / "ids.txt", out=tmp_path / "out", subset=True
-        )
+    with pytest.raises(BuildError, match=r"--source is missing: .*its sha256 is not known"):
+        builder.build(names=folder / "names.csv", ids=folder / "ids.txt", out=tmp_path / "out", subset=True)
     with pytest.raises(BuildError, match="--images is missing"):
         build(folder, tmp_path / "out", with_images=True)
 
@@ -393,7 +411,7 @@ def test_an_unknown_sum_is_declared(old: str, new: str, message: str, tmp_path: 
 
 
 def test_boxes_are_not_kept(folder: Path):
-    """They would fill most of the memory: benchmarks/bench_objects365.py."""
+    """They would fill most of the memory: perf/bench_objects365.py."""
     table = coco.read_annotations(folder / "zhiyuan_objv2_val.json")
     assert table.class_ids == tuple(range(1, 366)) and table.classes[52] == "Bakset"
     assert sum(image.annotations for image in table.images) == 999 * 4

@@ -40,7 +40,7 @@ def metric():
 
 # How a reply is read
 
-RULES = ("pope", "strict", "lmms-eval", "vlmevalkit")  # first-word is in tests/test_parallel.py
+RULES = ("pope", "strict", "lmms-eval", "vlmevalkit")  # first-word is in tests/reliability/test_parallel.py
 READ = {
     "Yes, there is.": (YES, YES, OTHER, YES),
     "No, there isn't.": (NO, NO, OTHER, NO),
@@ -462,6 +462,8 @@ def test_building_new_questions(table, tmp_path, capsys):
     assert "10 images, seed 3" in card and "license: other" in card
     assert builder.main([*options, "--force"]) == 1
     assert "500 images are asked for" in capsys.readouterr().err
+    assert builder.main([*options, "--force", "--source", str(tmp_path)]) == 1
+    assert "mine.json are given; expected one of them" in capsys.readouterr().err
 
 
 # The command
@@ -492,7 +494,7 @@ def write(file: Path, rows: Any) -> None:
 
 def score(files, *options, responses="mine.jsonl", samplings=SAMPLINGS):
     questions = [str(files / f"coco_pope_{sampling}.json") for sampling in samplings]
-    command = ["score", "pope", "--responses", str(files / responses), "--questions", *questions, *options]
+    command = ["score", "pope", "--responses", str(files / responses), "--dataset", *questions, *options]
     return cli.main(command)
 
 
@@ -529,20 +531,24 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
     assert by_id.out.replace("random", "bare", 1) == by_order.out
     assert by_id.err == "" and "matched by their order" in by_order.err
     assert score(files, responses="bare.jsonl") == 2
-    assert "12 answers without question_id and 36 questions" in capsys.readouterr().err
+    assert (
+        "bare holds 12 responses without question_id, and the dataset 36 rows; expected one per row in the same order"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"question_id": 12, "text": "No"}, "line 12: question_id 12 is answered in"),
-        ({"question_id": 99, "text": "No"}, "question_id 99 is not among the 12 questions"),
-        (None, "1 of the 12 questions have no answer, such as question_id 1."),
-        ({"text": "No"}, "line 1 has no question_id, but other answers have one"),
-        ({"question_id": 1, "text": "No", "answer": "no"}, "got answer and text in"),
-        ({"question_id": 1}, "line 1: expected the LVLM's reply as one of response, prediction, answer"),
-        ({"question_id": 1, "text": None}, "text is None; expected the LVLM's reply"),
-        ("Yes", "line 1: expected an object with a reply"),
+        ({"question_id": 12, "text": "No"}, "line 12: question_id 12 stands in"),
+        ({"question_id": 99, "text": "No"}, "line 1: question_id 99 is not among the 12 rows of the dataset"),
+        (None, "no response to 1 of the 12 rows of the dataset, such as question_id 1."),
+        ({"text": "No"}, "line 1 has no question_id, but others have one"),
+        ({"question_id": 1}, "line 1: expected an object with the LVLM's text as response, model_prediction,"),
+        ({"question_id": 1, "text": None}, "line 1: text is None; expected the LVLM's text"),
+        ({"question_id": 1, "text": "A dog?", "label": "no"}, "line 1: expected an object with the LVLM's text"),
+        ({"question_id": [1], "text": "No"}, "line 1: question_id is [1]; expected a whole number or a name"),
+        ("Yes", "line 1: expected an object with the LVLM's text"),
     ],
 )
 def test_bad_answers(files, capsys, row, message):
@@ -555,8 +561,12 @@ def test_bad_answers(files, capsys, row, message):
 
 def test_ids_that_do_not_tell_questions_apart(files, capsys):
     assert score(files, responses="random.jsonl") == 2
-    assert "question_id 1 stands for more than one of the 36 questions" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "question_id 1 stands for more than one of the 36 rows of the dataset; choose one config or sampling" in err
     assert score(files, "--sampling", "random", responses="random.jsonl", samplings=["random"]) == 0
+    assert score(files, "--sampling", "random", responses="random.jsonl") == 0
+    assert score(files, "--sampling", "popular", responses="random.jsonl", samplings=["random"]) == 2
+    assert "No row of the 12 is left to be scored: the options choose none of" in capsys.readouterr().err
 
 
 def test_answers_cut_off_or_to_other_questions(files, capsys):
@@ -566,16 +576,32 @@ def test_answers_cut_off_or_to_other_questions(files, capsys):
     assert "line 13 is not JSON, or is cut off" in capsys.readouterr().err
     write(files / "bare.jsonl", [{"question": "Is there a cow in the image?", "answer": "No"}] * 12)
     assert score(files, responses="bare.jsonl", samplings=["random"]) == 2
-    assert "but the question in its place is" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "line 1: matched by order, its place has the question 'Is there a cow in the image?'" in err
+    assert "but in the dataset 'Is there an object 0 in the image?'" in err
 
 
 def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "hf"))
     out = builder.build(files, tmp_path / "out", configs=["coco"], subset=True)
     command = ["score", "pope", "--responses", str(files / "mine.jsonl"), "--json", "--bootstrap", "0"]
-    assert cli.main([*command, "--questions", f"{out}:coco", "--sampling", "popular"]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
-    assert result["rows"] == 12 and list(result["samplings"]) == ["popular"]
+    for written in (f"{out}:coco", f"{out}:coco@test"):
+        assert cli.main([*command, "--dataset", written, "--sampling", "popular"]) == 0
+        (result,) = json.loads(capsys.readouterr().out)
+        assert result["rows"] == 12 and list(result["samplings"]) == ["popular"]
+
+
+def test_the_dataset_itself_is_no_answer(files, capsys, tmp_path, monkeypatch):
+    """Its column `answer` would be right everywhere."""
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "hf"))
+    out = builder.build(files, tmp_path / "out", configs=["coco"], subset=True)
+    rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))
+    write(files / "rows.jsonl", list(rows))
+    assert score(files, responses="rows.jsonl") == 2
+    err = capsys.readouterr().err
+    assert "line 1 is a row of the dataset, whose 'answer' is the right one; expected the LVLM's text" in err
+    write(files / "rows.jsonl", [row | {"response": "No"} for row in rows])
+    assert score(files, responses="rows.jsonl") == 0
 
 
 def test_answers_to_another_file_with_the_same_ids(tmp_path, capsys):
@@ -589,5 +615,6 @@ def test_answers_to_another_file_with_the_same_ids(tmp_path, capsys):
     answer = {"question_id": 1, "question": "Is there a cat in the image?", "response": "yes"}
     (tmp_path / "answers.jsonl").write_text(json.dumps(answer))
     files = [str(tmp_path / name) for name in ("answers.jsonl", "coco_pope_random.json")]
-    assert cli.main(["score", "pope", "--responses", files[0], "--questions", files[1]]) == 2
-    assert "has the question 'Is there a cat in the image?'" in capsys.readouterr().err
+    assert cli.main(["score", "pope", "--responses", files[0], "--dataset", files[1]]) == 2
+    err = capsys.readouterr().err
+    assert "has the question 'Is there a cat in the image?', but in the dataset 'Is there a dog in the image?'" in err

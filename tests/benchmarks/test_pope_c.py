@@ -2,7 +2,6 @@
 
 import json
 import os
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +14,19 @@ from PIL import Image as Pillow
 
 from halluscope import vocabularies
 from halluscope.benchmarks.pope import complete as pope_c
+from halluscope.benchmarks.pope import presence
 from halluscope.benchmarks.pope.joined import Joined
-from halluscope.benchmarks.throne.build import Pictures
-from halluscope.benchmarks.throne.build import build as build_presence
-from halluscope.building import built
+from halluscope.benchmarks.throne.presence import Pictures
+from halluscope.benchmarks.throne.presence import build as build_presence
 from halluscope.building import spec as specs
 from halluscope.building.output import target
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.paths import share
 from halluscope.reading.coco import CocoImage, CocoTable
+from tests import small_datasets
 
-BUILDER = runpy.run_path(str(share("builders", "pope_c.py")))
+builder, builder_objects365 = map(small_datasets.builder, ("pope_c", "pope_c_objects365"))
 CLASSES = ("person", "dog", "skis", "orange")
 OBJECTS = {10: ("person", "skis"), 20: (), 30: ("dog",), 40: ("person", "dog", "orange")}
 
@@ -47,7 +47,7 @@ def throne(
 
 
 def build(source: Path, out: Path, **options: Any) -> Path:
-    return BUILDER["build"](source, out, **({"subset": True} | options))
+    return builder.build(source, out, **({"subset": True} | options))
 
 
 def load(folder: Path, config: str) -> Any:
@@ -123,11 +123,15 @@ def test_from_objects365(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     names = vocabularies.load("objects365").classes
     monkeypatch.setitem(globals(), "OBJECTS", {5: (names[0], names[1]), 7: ("SUV",)})
     source = throne(tmp_path, "throne_objects365", classes=names)
-    rows = load(build(source, tmp_path / "out"), "questions")
+    rows = load(builder_objects365.build(source, tmp_path / "out", subset=True), "questions")
     assert len(rows) == 2 * 365 and list(rows["answer"]).count("yes") == 3
     assert rows["question"][1] == "Is there sneakers in the image?"
     assert stats(tmp_path / "out")["name"] == "pope_c_objects365"
     assert "| questions | 730 | 1,865,150 |" in (tmp_path / "out" / "README.md").read_text()
+    with pytest.raises(BuildError, match=r"holds 'throne_objects365'; expected throne_coco\."):
+        build(source, tmp_path / "two")
+    whichever = pope_c.build(source, tmp_path / "three", subset=True)
+    assert stats(whichever)["tables"] == stats(tmp_path / "out")["tables"]
 
 
 def test_the_grid_in_several_parts(monkeypatch: pytest.MonkeyPatch):
@@ -226,7 +230,7 @@ BAD = {
     "an empty folder": (lambda f: (f / "stats.json").unlink(), "is no dataset of ours: it has no stats.json"),
     "cut off": (lambda f: (f / "stats.json").write_text('{"name": '), "stats.json is not JSON"),
     "a list": (lambda f: (f / "stats.json").write_text("[1]"), "expected a JSON object"),
-    "another benchmark": (lambda f: _change(f, name="hqh"), "holds 'hqh'; expected throne_coco or"),
+    "another benchmark": (lambda f: _change(f, name="hqh"), "--source .* holds 'hqh'; expected throne_coco"),
     "another kind": (lambda f: _change(f, name="pope", tables=[{"columns": ["question"]}]), "holds 'pope'"),
     "a missing file": (lambda f: _shard(f).unlink(), "is missing, which .*stats.json names"),
     "a changed file": (lambda f: _shard(f).write_bytes(b"PAR1"), "is not the file that its builder wrote"),
@@ -248,12 +252,30 @@ def test_its_own_kind_is_no_source(tmp_path: Path):
     out = build(throne(tmp_path), tmp_path / "out")
     with pytest.raises(BuildError, match="holds 'pope_c'; expected a presence dataset"):
         build(out, tmp_path / "two")
+    with pytest.raises(BuildError, match="holds 'throne_coco'; expected throne_objects365"):
+        builder_objects365.build(tmp_path / "throne_coco", tmp_path / "two", subset=True)
+
+
+def test_what_is_built_in_the_working_directory_is_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BuildError, match=r"--source datasets/throne_coco is no dataset of ours.*Build it first"):
+        builder.build(subset=True)
+    throne(tmp_path).rename(_home(tmp_path, "throne_coco"))
+    assert builder.main(["--subset"]) == 0
+    assert stats(tmp_path / "datasets" / "pope_c")["name"] == "pope_c"
+
+
+def _home(folder: Path, name: str) -> Path:
+    (folder / "datasets").mkdir()
+    return folder / "datasets" / name
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    argv = ["--from", str(throne(tmp_path)), "--out", str(tmp_path / "out")]
-    assert BUILDER["main"](argv) == 1
-    assert BUILDER["main"]([*argv, "--subset"]) == 0
+    argv = ["--source", str(throne(tmp_path)), "--out", str(tmp_path / "out")]
+    assert builder.main(argv) == 1
+    assert builder.main([*argv, "--subset"]) == 0
     said = capsys.readouterr().out
     assert "16 questions, 4 images, 4 classes, 6 yes, 10 no (a subset)" in said
     assert f"load_dataset('{tmp_path / 'out'}', 'questions', split='validation')" in said
@@ -301,7 +323,7 @@ def test_as_many_yes_as_objects(tmp_path: Path):
 @pytest.mark.parametrize("name", ["tiny", "mini"])
 def test_as_many_yes_as_objects_in_coco(name: str, tmp_path: Path):
     annotations = Path(os.environ["HALLUSCOPE_UPSTREAM"]) / "coco" / name
-    coco = runpy.run_path(str(share("builders", "throne_coco.py")))
-    source = coco["build"](annotations, out=tmp_path / "throne", with_images=False, subset=True)
+    throne_coco = small_datasets.builder("throne_coco")
+    source = throne_coco.build(annotations, out=tmp_path / "throne", with_images=False, subset=True)
     check_sums(source, tmp_path / "out")
-    assert built.read(source, "--from").classes == list(vocabularies.load("coco").classes)
+    assert presence.read(source, "--source").classes == list(vocabularies.load("coco").classes)

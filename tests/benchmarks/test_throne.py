@@ -8,6 +8,7 @@ import evaluate
 import numpy as np
 import pytest
 
+from halluscope import registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.judging.voters.replay import ReplayJudge
@@ -148,12 +149,14 @@ MOVES = {
     "cells": np.ones((2, 2), dtype=bool),
 }
 MOVES_NOTHING = {"ask", "image_ids", "per_class", "per_image", "workers", "store", "progress"}
-IN_THE_JUDGES_KEYS = {"device", "engine", "recheck"}  # see test_engines.py
+IN_THE_JUDGES_KEYS = {"device", "engine", "recheck"}  # see tests/judging/test_engines.py
 
 
 def test_no_option_is_missing_from_the_signature():
-    options = set(inspect.signature(throne.compute).parameters) - {"predictions", "references"}
-    assert options == MOVES.keys() | MOVES_NOTHING | IN_THE_JUDGES_KEYS
+    assert registry.benchmark("throne").keywords == MOVES.keys() | MOVES_NOTHING | IN_THE_JUDGES_KEYS
+    parameters = inspect.signature(throne.compute).parameters.items()
+    others = {name for name, parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY}
+    assert others == {"predictions", "references", "judging"}
     base = {"vocabulary": ["dog", "cat"], "judges": "lexical", "bootstrap": 5}
     plain = throne.compute(["", ""], [[], []], **base)["signature"]
     for option, value in MOVES.items():
@@ -213,6 +216,7 @@ GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-
         ({"judges": []}, "judges is empty"),
         ({"judges": ["lexical", "lexical"]}, "more than once"),
         ({"judges": [42]}, "42 is no judge"),
+        ({"jugdes": "lexical"}, r"throne has no option 'jugdes'\. Did you mean 'judges'\?"),
     ],
 )
 def test_bad_input_ends_in_its_own_error(bad, message):

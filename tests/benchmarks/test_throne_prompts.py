@@ -53,12 +53,15 @@ def test_own_templates():
     own = prompts.load(["Can one see {a/an} {x}? And {x}?"])
     assert own.about(vocabularies.load(["owl"]))[0][0].text == "Can one see an owl? And owl?"
     assert own.name.startswith("custom-") and own.name != prompts.load(["Is {x} there?"]).name
+    assert prompts.load(["{x}?"]).about(vocabularies.load(["owl"]))[0][0].text == "owl?"
+    assert prompts.load(["released"]) is prompts.load("released") is prompts.RELEASED
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("papers", "no question set 'papers'"),
+        ("papers", "no question set 'papers'; known are paper, released"),
+        (["papers"], "no question set 'papers'; known are paper, released"),
         ([], "questions is empty"),
         (["Is there?"], r"questions\[0\]"),
         ([3], "is 3"),

@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from halluscope.benchmarks.throne import scoring as presence
+from halluscope.benchmarks.throne import scoring
 from halluscope.benchmarks.throne.scoring import Conventions, Hits
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.ratios import f_score
 
 # THRONE, Table 1: P, R, F1, F0.5 over all cells, then by class, in percent.
 TABLE_1 = {
@@ -27,7 +28,7 @@ tables = st.tuples(arrays(np.int8, (6, 4), elements=st.integers(-1, 1)), arrays(
 
 
 def points(hits: Hits, **options) -> dict[str, float]:
-    return {name: float(value[0]) for name, value in presence.score(hits, Conventions(**options)).items()}
+    return {name: float(value[0]) for name, value in scoring.score(hits, Conventions(**options)).items()}
 
 
 @pytest.mark.parametrize("model", TABLE_1)
@@ -39,7 +40,7 @@ def test_f_of_the_papers_own_p_and_r(model):
             (p + dp, r + dr) for dp in (-0.05, 0.05) for dr in (-0.05, 0.05)
         ]  # P and R are rounded themselves
         for beta, printed in ((1.0, f1), (0.5, f05)):
-            possible = [float(presence.f_score(np.array(a), np.array(b), beta)) for a, b in inputs]
+            possible = [float(f_score(np.array(a), np.array(b), beta)) for a, b in inputs]
             holds = min(possible) - 0.05 <= printed <= max(possible) + 0.05
             consistent = model != "LLaVA-Mistral"
             assert holds == consistent, (model, beta, printed, possible)
@@ -65,7 +66,7 @@ def test_a_worked_example():
     by_image = points(hits, all_average="image")
     assert (by_image["precision_all"], by_image["recall_all"]) == pytest.approx((1 / 3, 1 / 6))
     assert by_image["f1_all"] == pytest.approx(2 / 3)
-    table = presence.per_class(hits, beta=0.5)
+    table = scoring.per_class(hits, beta=0.5)
     assert table["true"].tolist() == [1, 0]
     assert table["predicted"].tolist() == [2, 1]
     assert table["present"].tolist() == [2, 1]
@@ -75,7 +76,7 @@ def test_classes_without_positives_are_counted_and_break_nothing():
     present = np.array([[1, 0, 0], [1, 0, 1]], dtype=bool)
     labels = np.array([[1, 0, 1], [1, 0, 0]], dtype=np.int8)
     hits = Hits.of(labels, present)
-    assert presence.undefined_classes(hits) == 1  # class 1: never predicted, never present
+    assert scoring.undefined_classes(hits) == 1  # class 1: never predicted, never present
     got = points(hits)
     assert got["precision_cls"] == 0.5  # classes 0 (1/1) and 2 (0/1)
     assert got["recall_cls"] == 0.5
@@ -121,7 +122,7 @@ def test_weights_are_the_same_as_repeating_images(table, seed):
     assert (weights.sum(axis=1) == len(labels)).all()
     for all_average in ("pooled", "image"):
         conventions = Conventions(all_average=all_average)
-        weighted = presence.score(Hits.of(labels, present), conventions, weights)
+        weighted = scoring.score(Hits.of(labels, present), conventions, weights)
         for i, row in enumerate(weights.astype(int)):
             repeated = points(
                 Hits.of(labels.repeat(row, axis=0), present.repeat(row, axis=0)), all_average=all_average
@@ -137,7 +138,7 @@ def test_the_bootstrap_interval_of_a_proportion(rng):
     present = rng.random((n, 1)) < p
     hits = Hits.of(np.ones((n, 1), np.int8), present)
     resampling = Bootstrap(2000, seed=1)
-    low, high = resampling.intervals(n, lambda w: presence.score(hits, Conventions(), w))["precision_all"]
+    low, high = resampling.intervals(n, lambda w: scoring.score(hits, Conventions(), w))["precision_all"]
     error = 1.96 * np.sqrt(p * (1 - p) / n)
     assert low == pytest.approx(present.mean() - error, abs=0.004)
     assert high == pytest.approx(present.mean() + error, abs=0.004)

@@ -1,6 +1,7 @@
 """The builders' frame and throne_coco, on a small COCO set with real JPEGs that is made here."""
 
 import hashlib
+import inspect
 import json
 import os
 import shutil
@@ -21,9 +22,11 @@ from datasets import Features, Image, Value, load_dataset
 from huggingface_hub import DatasetCard
 from PIL import Image as Pillow
 
-from halluscope.benchmarks.throne import build as presence
-from halluscope.building import command, fetch, images, output, parquet
+from halluscope import cli, registry
+from halluscope.benchmarks.throne import presence
+from halluscope.building import fetch, images, output, parquet
 from halluscope.building import spec as specs
+from halluscope.building.command import Order
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.paths import checkout, share
@@ -283,7 +286,7 @@ def test_download_of_something_else(upstream: Path, tmp_path: Path, server: str)
     published = spec.sources["annotations"].sha256
     (upstream / "annotations_trainval2017.zip").write_bytes(b"another file")
     arrived = hashlib.sha256(b"another file").hexdigest()
-    with pytest.raises(BuildError, match=rf"--annotations.*expected sha256:{published} but got {arrived}"):
+    with pytest.raises(BuildError, match=rf"--source.*expected sha256:{published} but got {arrived}"):
         throne_coco.build(out=tmp_path / "out", cache=tmp_path / "kept", spec=spec)
     assert not list((tmp_path / "kept").iterdir()) and not (tmp_path / "out").exists()
 
@@ -455,16 +458,14 @@ def test_only_images_present_and_none_is(upstream: Path, tmp_path: Path) -> None
 def test_missing_places(upstream: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     out = tmp_path / "out"
-    with pytest.raises(BuildError, match=r"--annotations .*nowhere does not exist"):
+    with pytest.raises(BuildError, match=r"--source .*nowhere does not exist"):
         throne_coco.build(tmp_path / "nowhere", upstream, out)
-    with pytest.raises(
-        BuildError, match=r"--annotations .*empty holds no annotations/instances_val2017.json"
-    ):
+    with pytest.raises(BuildError, match=r"--source .*empty holds no annotations/instances_val2017.json"):
         throne_coco.build(tmp_path / "empty", upstream, out)
     with pytest.raises(BuildError, match=r"--images .*json is neither a folder nor a zip"):
         build(upstream, out, images=upstream / "instances_val2017.json")
     labels, pictures = zipped(upstream)
-    with pytest.raises(BuildError, match=r"--annotations .*val2017\.zip holds no"):
+    with pytest.raises(BuildError, match=r"--source .*val2017\.zip holds no"):
         throne_coco.build(pictures, labels, out)
 
 
@@ -558,7 +559,7 @@ def test_killed_build_leaves_no_half_dataset(upstream: Path, tmp_path: Path) -> 
 
 
 def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["--annotations", str(upstream), "--images", str(upstream), "--out", str(tmp_path / "out")]
+    argv = ["--source", str(upstream), "--images", str(upstream), "--out", str(tmp_path / "out")]
     assert throne_coco.main(argv) == 1
     assert capsys.readouterr().err.startswith("error: ")
     assert throne_coco.main([*argv, "--subset"]) == 0
@@ -569,7 +570,7 @@ def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_script_runs_from_anywhere(upstream: Path, tmp_path: Path) -> None:
     script = share("builders", "throne_coco.py").resolve()
-    argv = ["--annotations", "upstream", "--no-images", "--subset", "--out", "datasets/throne_coco"]
+    argv = ["--source", "upstream", "--no-images", "--subset", "--out", "datasets/throne_coco"]
     subprocess.run([sys.executable, str(script), *argv], cwd=tmp_path, check=True, capture_output=True)
     code = "from datasets import load_dataset; print(len(load_dataset('datasets/throne_coco', split='validation')))"
     loaded = subprocess.run(
@@ -583,9 +584,32 @@ def test_script_runs_from_anywhere(upstream: Path, tmp_path: Path) -> None:
     assert loaded.stdout.strip() == "4"
 
 
-def test_options_of_every_builder() -> None:
-    options = vars(command.parser("any", None).parse_args([]))
-    assert options == {"out": None, "force": False, "subset": False, "cache": None}
+def test_without_out_it_goes_to_datasets_under_the_working_directory(
+    upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ["--source", str(upstream), "--no-images", "--subset"]
+    assert cli.main(["build", "throne_coco", *options]) == 0
+    assert "load_dataset(" in capsys.readouterr().out
+    assert {file.name for file in (tmp_path / "datasets" / "throne_coco").iterdir()} == output.PARTS
+    assert cli.main(["build", "throne_coco", *options]) == 1
+    assert "holds a build already; pass --force" in capsys.readouterr().err
+    assert cli.main(["build", "throne_coco", *options, "--force"]) == 0
+
+
+@pytest.mark.parametrize("dataset", [pytest.param(one, id=one.name) for one in registry.datasets()])
+def test_options_of_every_builder(dataset: registry.Dataset) -> None:
+    builder = small_datasets.builder(dataset.name)
+    options = vars(builder.parser().parse_args([]))
+    shared = {"source": None, "out": None, "force": False, "subset": False, "cache": None}
+    if builder.images:
+        shared |= {"images": None, "with_images": True, "only_images_present": False}
+    assert {name: options[name] for name in shared} == shared
+    own = {name: value for name, value in options.items() if name not in Order.__dataclass_fields__}
+    inspect.signature(builder.make).bind(Order(specs.load(dataset.name)), **own)
+    assert {"images", "with_images", "only_images_present"} & {*options} <= {*shared}
+    script = share("builders", f"{dataset.name}.py").read_text()
+    assert builder.name == dataset.name and f'"{dataset.name}"' in script
 
 
 SPEC = share("datasets", "throne_coco", "spec.toml").read_text()
@@ -632,8 +656,8 @@ def test_share_in_an_installed_wheel(tmp_path: Path) -> None:
     (package / "_share" / "builders").mkdir(parents=True)
     (package / "_share" / "builders" / "throne_coco.py").touch()
     (package / "__init__.py").touch()
-    shutil.copy(ROOT / "src" / "halluscope" / "share.py", package)
-    code = "from halluscope.share import *; print(checkout(), share('builders', 'throne_coco.py')); share('metrics')"
+    shutil.copy(ROOT / "src" / "halluscope" / "paths.py", package)
+    code = "from halluscope.paths import *; print(checkout(), share('builders', 'throne_coco.py')); share('metrics')"
     ran = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"PYTHONPATH": str(package.parent)},

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from halluscope import cli
+from halluscope import cli, registry
 
 TEXTS = {1: "A dog sleeps on a couch.", 2: "There is no dog. A cat sits on a chair.", 3: ""}
 LABELS = {1: ["dog", "couch"], 2: ["cat"], 3: ["person"], 4: ["bus"]}
@@ -87,7 +87,9 @@ def test_bad_input_is_one_line_and_a_status(files, capsys):
     assert out == ""
     assert err.startswith("halluscope: references[0] names 'dgo'") and err.count("\n") == 1
     assert cli.main(["build", "nothing"]) == 2
-    assert "There is no dataset 'nothing' to build" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    known = ", ".join(dataset.name for dataset in registry.datasets())
+    assert err == f"halluscope: There is no dataset 'nothing'. Known are {known}.\n"
 
 
 def test_what_would_be_dropped_is_an_error(files, capsys):

@@ -17,9 +17,7 @@ from halluscope import registry
 from tests.harness import data as harness_data
 
 SAYS = "Yes a dog."
-TASKS = {
-    dataset.name: dataset.harness_task.get("lmms_eval", dataset.name) for dataset in registry.datasets()
-}
+TASKS = {dataset.name: dataset.harness_task.get("lmms_eval", dataset.name) for dataset in registry.datasets()}
 """Our names, and those of the tasks."""
 
 # throne_coco: person and cup; none; dog. A dog is said to be in each of the three.

@@ -18,7 +18,7 @@ WITH_IMAGES = ("throne_coco", "pope_c")
 def build_all(folder: Path) -> Path:
     """Build the datasets as folder/<name>; folder/pictures holds the images that they lack."""
     small_datasets.build("throne_coco", folder, with_images=True)
-    small_datasets.builder("pope_c").build(folder / "throne_coco", folder / "pope_c", subset=True)
+    small_datasets.builder("pope_c").build(folder / "throne_coco", out=folder / "pope_c", subset=True)
     without = [dataset for dataset in registry.datasets() if dataset.name not in WITH_IMAGES]
     for dataset in without:
         small_datasets.build(dataset.name, folder)

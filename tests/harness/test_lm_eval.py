@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import pytest
 from datasets import load_dataset
-from halluscope.harness.benchmarks import BENCHMARKS
 
-from halluscope import __version__, cli
+from halluscope import __version__, cli, registry, scoring
 from halluscope.answering import sources
 from halluscope.answering.vlm import Vlm
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.harness import settings
+from halluscope.harness import settings, tasks
+from halluscope.registry import SIGNATURE, Benchmark
+from tests import tiny_vlm
 from tests.harness import data as harness_data
-from tests.harness import tiny_vlm
 
 TOKENS = 12
 
@@ -40,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("lm-eval")
     data, model = harness_data.build_all(folder / "data"), tiny_vlm.make(folder / "vlm")
     include = subprocess.run(
-        [sys.executable, "-m", "halluscope", "tasks", "lm-eval"],
+        [sys.executable, "-m", "halluscope", "tasks", "lm-eval", "--out", str(folder / "tasks")],
         capture_output=True,
         text=True,
         check=True,
@@ -82,12 +82,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def rows_of(run: Run, task: str) -> list[dict[str, Any]]:
     """The dataset's rows, read without anything of ours."""
-    config = {"pope": "coco", "pope_c": "questions"}.get(task)
+    config = {"pope": "coco", "pope_c": "questions", "pope_c_objects365": "questions"}.get(task)
     (split,) = load_dataset(str(run.data / task), config).values()
     return list(split.remove_columns([name for name in split.column_names if name == "image"]))
 
 
-@pytest.mark.parametrize("task", ["pope", "pope_c"])
+def scores(task: str) -> list[str]:
+    """What a harness reports of a task."""
+    return [*registry.benchmark(task).scores, SIGNATURE]
+
+
+@pytest.mark.parametrize("task", ["pope", "pope_c", "pope_c_objects365"])
 def test_pope_by_hand(run: Run, task: str) -> None:
     rows, said = rows_of(run, task), run.texts(task)
     yes = [not {"No", "no", "not"} & {*text.split(".")[0].replace(",", "").split(" ")} for text in said]
@@ -97,17 +102,19 @@ def test_pope_by_hand(run: Run, task: str) -> None:
     assert run.results[task]["signature"].startswith(f"pope|parser:pope|rows:{len(rows)}|")
 
 
-def test_throne(run: Run) -> None:
-    rows = rows_of(run, "throne_coco")
-    expected = throne.compute(run.texts("throne_coco"), [row["objects"] for row in rows], judges="lexical")
-    assert run.results["throne_coco"]["signature"] == expected["signature"]
-    for figure in BENCHMARKS["throne_coco"].figures[:-1]:
-        assert run.results["throne_coco"][figure] == pytest.approx(expected[figure], nan_ok=True)
+@pytest.mark.parametrize("task", ["throne_coco", "throne_objects365"])
+def test_throne(run: Run, task: str) -> None:
+    objects = [row["objects"] for row in rows_of(run, task)]
+    vocabulary = task.removeprefix("throne_")
+    expected = throne.compute(run.texts(task), objects, vocabulary=vocabulary, judges="lexical")
+    assert run.results[task]["signature"] == expected["signature"]
+    for score in registry.benchmark(task).scores:
+        assert run.results[task][score] == pytest.approx(expected[score], nan_ok=True)
 
 
 @pytest.mark.parametrize("task", harness_data.TASKS)
-def test_every_figure_and_the_settings_are_in_the_results(run: Run, task: str) -> None:
-    assert set(BENCHMARKS[task].figures) <= set(run.results[task])
+def test_every_score_and_the_settings_are_in_the_results(run: Run, task: str) -> None:
+    assert set(scores(task)) <= set(run.results[task])
     assert run.results[task]["signature"].endswith(f"|version:{__version__}")
 
 
@@ -118,9 +125,8 @@ def vlm(run: Run, one_thread: None) -> Vlm:
 
 @pytest.mark.parametrize("task", harness_data.TASKS)
 def test_answers_are_those_of_a_plain_loop(run: Run, vlm: Vlm, task: str) -> None:
-    source = sources.open_source(
-        str(run.data / task), harness_data.pictures(run.data, task)
-    ).with_images_only()
+    source = sources.open_source(str(run.data / task), harness_data.pictures(run.data, task))
+    source = source.only(lambda row: row[source.key] is not None)
     rows = list(source.rows)[:4]
     images = [image for row in rows if (image := source.image(row))]
     said = vlm.reply([source.benchmark.asked(row) for row in rows], images, TOKENS)
@@ -131,28 +137,26 @@ def test_answers_are_those_of_a_plain_loop(run: Run, vlm: Vlm, task: str) -> Non
 @pytest.mark.parametrize("task", harness_data.TASKS)
 def test_samples_score_as_in_the_harness(run: Run, task: str, capsys: pytest.CaptureFixture[str]) -> None:
     command = harness_data.score_command(run.data, task, "--responses", str(run.samples[task]))
-    protocol = ["--protocol", "lmms-eval"] if task == "hallusionbench" else []
-    assert cli.main([*command, *protocol, "--json", "--bootstrap", "0"]) == 0
+    assert cli.main([*command, "--json", "--bootstrap", "0"]) == 0
     (result,) = json.loads(capsys.readouterr().out)
-    for figure in BENCHMARKS[task].figures:
-        expected = run.results[task][figure]
+    for score in scores(task):
+        expected = run.results[task][score]
         if isinstance(expected, float) and expected != expected:
             expected = None  # NaN, in JSON
-        got = result[figure]
-        assert got == pytest.approx(expected) if isinstance(expected, float) else got == expected, figure
+        got = result[score]
+        assert got == pytest.approx(expected) if isinstance(expected, float) else got == expected, score
 
 
 def test_samples_of_another_task_or_not_all(
     run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     short = tmp_path / "short.jsonl"
-    for task, missing in {
-        "throne_coco": "samples of 2 of the 3 labelled images",
-        "pope": "1 of the 18 questions have no answer",
-        "hqh": "1 of the 8 questions have no answer",
-    }.items():
+    for task in harness_data.TASKS:
         lines = run.samples[task].read_text().splitlines(keepends=True)
-        other = "pope_c" if task != "pope" else "throne_coco"
+        some = f"{len(lines) - 1} of the {len(lines)}"
+        chooses = registry.benchmark(task).chooses
+        missing = f"samples of {some} labelled" if chooses else f"response to 1 of the {len(lines)} rows"
+        other = "throne_coco" if registry.benchmark(task).name == "pope" else "pope_c"
         for file, message in {
             str(run.samples[other]): f"is a sample of the task '{other}'",
             str(short): missing,
@@ -163,15 +167,11 @@ def test_samples_of_another_task_or_not_all(
 
 
 def test_lm_eval_asks_for_a_set_to_be_judged_once(
-    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from dataclasses import replace
-
     from lm_eval import simple_evaluate
     from lm_eval.api.model import LM
     from lm_eval.tasks import TaskManager
-
-    from halluscope.paths import PACKAGE
 
     class Says(LM):
         MULTIMODAL = True
@@ -185,16 +185,16 @@ def test_lm_eval_asks_for_a_set_to_be_judged_once(
         def loglikelihood_rolling(self, requests: Any) -> Any: ...
 
     judged: list[int] = []
-    benchmark = BENCHMARKS["throne_coco"]
+    of_rows = scoring.of_rows
 
-    def score(rows: Any, texts: Any, **options: Any) -> dict[str, Any]:
+    def score(benchmark: Benchmark, rows: Any, texts: Any, options: Any) -> dict[str, Any]:
         judged.append(len(texts))
-        return benchmark.score(rows, texts, **options)
+        return of_rows(benchmark, rows, texts, options)
 
-    monkeypatch.setitem(BENCHMARKS, "throne_coco", replace(benchmark, score=score))
+    monkeypatch.setattr(scoring, "of_rows", score)
     monkeypatch.setenv(sources.DATASETS, str(run.data))
     monkeypatch.setenv(settings.TASKS, json.dumps(harness_data.settings(run.data)))
-    manager = TaskManager(include_path=str(PACKAGE / "tasks" / "lm_eval"), include_defaults=False)
+    manager = TaskManager(include_path=str(tasks.write("lm-eval", tmp_path)), include_defaults=False)
     results = simple_evaluate(Says(), tasks=["throne_coco"], task_manager=manager, log_samples=False)
     assert results is not None and judged == [3]
     # Objects: person and cup; none; dog. A dog in each: 1 of 3 is there, and 1 of 3 is found.

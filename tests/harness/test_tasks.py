@@ -9,20 +9,18 @@ from typing import Any
 import pytest
 import yaml
 from datasets import Dataset, Image
-from halluscope.harness.benchmarks import BENCHMARKS
 from PIL import Image as Pillow
 
-from halluscope import cli
+from halluscope import cli, registry, scoring
 from halluscope.answering import sources
 from halluscope.errors import JudgeUnavailable
-from halluscope.harness import benchmarks, settings
 from halluscope.harness import functions as harness
-from halluscope.paths import PACKAGE
+from halluscope.harness import settings, tasks
 from halluscope.reading import pictures
-from halluscope.responses import samples
+from halluscope.registry import HIGHER, SIGNATURE, Benchmark
+from halluscope.responses import files
 from tests.harness import data as harness_data
-
-HARNESSES = ("lm_eval", "lmms_eval")
+from tests.small_datasets import needs
 
 
 @pytest.fixture(scope="module")
@@ -50,47 +48,81 @@ class _Loader(yaml.SafeLoader):
 _Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
 
 
-def task_file(file: Path) -> dict[str, Any]:
-    """A task file as harnesses read it: what it includes comes first."""
-    content = yaml.load(file.read_text(), _Loader)
-    merged: dict[str, Any] = {}
-    for included in content.pop("include", []):
-        merged |= task_file(file.parent / included)
-    return merged | content
+@pytest.fixture(scope="module", params=tasks.HARNESSES)
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A harness, and the folder of its task files."""
+    return request.param, tasks.write(request.param, tmp_path_factory.mktemp("tasks") / "of" / "it")
 
 
-@pytest.mark.parametrize("folder", HARNESSES)
-def test_a_file_for_each_benchmark(folder: str) -> None:
-    files = {file.stem for file in (PACKAGE / "tasks" / folder).glob("*.yaml")} - {"shared"}
-    assert files == set(BENCHMARKS)
+def scores(benchmark: Benchmark) -> tuple[str, ...]:
+    """What a harness reports of a benchmark."""
+    return (*benchmark.scores, SIGNATURE)
 
 
-@pytest.mark.parametrize("folder", HARNESSES)
-@pytest.mark.parametrize("name", BENCHMARKS)
-def test_task_files_say_what_the_benchmarks_say(folder: str, name: str) -> None:
-    task = task_file(PACKAGE / "tasks" / folder / f"{name}.yaml")
-    benchmark = BENCHMARKS[name]
-    length = {"lm_eval": "max_gen_toks", "lmms_eval": "max_new_tokens"}[folder]
+def test_a_file_for_each_dataset(written: tuple[str, Path]) -> None:
+    harness_name, folder = written
+    made = {f"{dataset.name}.yaml" for dataset in registry.datasets()}
+    if harness_name == "lmms-eval":
+        made |= {f"{dataset.name}.json" for dataset in registry.datasets()}
+    assert {file.name for file in folder.iterdir()} == made
+
+
+@pytest.mark.parametrize("name", harness_data.TASKS)
+def test_task_files_say_what_the_benchmarks_say(name: str, written: tuple[str, Path]) -> None:
+    harness_name, folder = written
+    task = yaml.load((folder / f"{name}.yaml").read_text(), _Loader)
+    benchmark = registry.benchmark(name)
+    length = {"lm-eval": "max_gen_toks", "lmms-eval": "max_new_tokens"}[harness_name]
     assert task["generation_kwargs"][length] == benchmark.max_new_tokens
     assert task["generation_kwargs"]["do_sample"] is False and task["generation_kwargs"]["until"] == []
-    assert tuple(metric["metric"] for metric in task["metric_list"]) == benchmark.figures
+    assert tuple(metric["metric"] for metric in task["metric_list"]) == scores(benchmark)
+    assert {metric["metric"]: metric["higher_is_better"] for metric in task["metric_list"]} == {
+        **{score: None if way is None else way == HIGHER for score, way in benchmark.scores.items()},
+        SIGNATURE: None,
+    }
     functions = [task["process_results"], *(metric["aggregation"] for metric in task["metric_list"])]
     assert set(functions) == {"halluscope.harness.functions.answers", "halluscope.harness.functions.score"}
-    assert task["metadata"]["version"]
-    if folder == "lm_eval":
+    assert task["metadata"]["version"] and (task["test_split"], task["num_fewshot"]) == ("test", 0)
+    if harness_name == "lm-eval":
         assert (task["task"], task["dataset_kwargs"]) == (name, {"task": name})
     else:
         assert task["task"] == ("halluscope_pope" if name == "pope" else name)
-        marker = PACKAGE / "tasks" / folder / task["dataset_kwargs"]["data_files"]["test"]
+        marker = folder / task["dataset_kwargs"]["data_files"]["test"]
         assert json.loads(marker.read_text()) == {"task": name}
 
 
-@pytest.mark.parametrize(("harness_name", "folder"), [("lm-eval", "lm_eval"), ("lmms-eval", "lmms_eval")])
+@pytest.mark.parametrize("harness_name", tasks.HARNESSES)
+def test_the_functions_that_task_files_name_are_there(harness_name: str, tmp_path: Path) -> None:
+    folder = tasks.write(harness_name, tmp_path)
+    named = {
+        name for file in folder.glob("*.yaml") for name in re.findall(r"!function ([\w.]+)", file.read_text())
+    }
+    assert len(named) >= 6
+    for name in named:
+        module, _, function = name.rpartition(".")
+        assert module == harness.__name__ and callable(getattr(harness, function))
+
+
+@pytest.mark.parametrize("harness_name", tasks.HARNESSES)
 def test_the_command_prints_the_folder(
-    harness_name: str, folder: str, capsys: pytest.CaptureFixture[str]
+    harness_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert cli.main(["tasks", harness_name]) == 0
-    assert (Path(capsys.readouterr().out.strip()) / "throne_coco.yaml").is_file()
+    folder = Path(capsys.readouterr().out.strip())
+    assert (folder / "throne_coco.yaml").is_file() and folder.is_relative_to(tmp_path / "cache")
+    (folder / "throne_coco.yaml").write_text("of another version")
+    (folder / "mine.yaml").write_text("mine")
+    assert cli.main(["tasks", harness_name, "--out", str(folder)]) == 0
+    assert Path(capsys.readouterr().out.strip()) == folder
+    assert "throne_coco" in (folder / "throne_coco.yaml").read_text()
+    assert (folder / "mine.yaml").read_text() == "mine"
+
+
+def test_a_harness_that_there_is_not(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no harness 'helm'; expected lm-eval or lmms-eval"):
+        tasks.write("helm", tmp_path / "tasks")
+    assert not (tmp_path / "tasks").exists()
 
 
 # Images
@@ -131,10 +163,13 @@ def test_grey_and_transparent_images_become_rgb_and_turned_ones_upright(tmp_path
     assert find("turned.jpg").size == (6, 8)
 
 
+@needs("hallusionbench")
 def test_a_question_without_an_image(data: Path) -> None:
     source = opened(data, "hallusionbench")
     assert [source.image(row) is None for row in source.rows] == [True, False, False]
-    assert len(source.with_images_only().rows) == 2
+    with_image = source.only(lambda row: row["figure"] is not None)
+    assert list(with_image.rows["figure_id"]) == [1, 2]
+    assert with_image.digest() != source.digest()
 
 
 def test_of_rows_about_one_image_any_may_hold_it() -> None:
@@ -152,17 +187,21 @@ def test_of_rows_about_one_image_any_may_hold_it() -> None:
 
 @pytest.mark.parametrize("name", harness_data.TASKS)
 def test_the_columns_tell_the_benchmark(data: Path, name: str) -> None:
-    source = opened(data, name)
-    assert source.benchmark.name == name
+    source, wanted = opened(data, name), registry.dataset(name)
+    assert source.benchmark is registry.benchmark(name)
+    assert (source.dataset.key, source.dataset.columns) == (wanted.key, wanted.columns)  # two may be alike
+    assert opened(data, name, dataset=wanted).dataset is wanted
     assert "image" not in source.rows.column_names
     row = source.rows[0]
     asked = source.benchmark.asked(row)
     assert asked == row.get("question", "Describe this image in detail.")
-    prompt = "Say it." if name == "throne_coco" else "Say it: {question}"
+    prompt, wrong = "Say it: {question}", "Say it."
+    if "question" not in row:
+        prompt, wrong = "Say it.", "{question}?"
     assert source.benchmark.asked(row, prompt) == prompt.replace("{question}", row.get("question", ""))
     source.benchmark.check_prompt(prompt)
-    wrong = "{question}?" if name == "throne_coco" else "Say it."
-    with pytest.raises(ValueError, match=f"The prompt for {name} is '{re.escape(wrong)}'; expected one with"):
+    message = f"The prompt for {source.benchmark.name} is '{re.escape(wrong)}'; expected one with"
+    with pytest.raises(ValueError, match=message):
         source.benchmark.check_prompt(wrong)
 
 
@@ -183,7 +222,6 @@ def test_where_datasets_are_looked_for(data: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv(sources.DATASETS, "my-org")
     assert sources.where("pope") == "my-org/pope"
     monkeypatch.delenv(sources.DATASETS)
-    monkeypatch.setattr(sources, "home", lambda name: tmp_path / name)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
         ValueError, match=r"pope is not in .*Build it \(halluscope build pope\), or say where"
@@ -197,15 +235,30 @@ def test_datasets_that_cannot_be_asked(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is no dataset that can be loaded"):
         sources.open_source(str(tmp_path / "nowhere"))
     with pytest.raises(ValueError, match="has no column objects: not throne_coco"):
-        sources.open_source(str(data / "pope"), benchmark=BENCHMARKS["throne_coco"])
+        sources.open_source(str(data / "pope"), dataset=registry.dataset("throne_coco"))
+    with pytest.raises(ValueError, match=r"pope:coco was built without images; build it with them, or name"):
+        sources.open_source(str(data / "pope"))
+    with pytest.raises(ValueError, match=r"There is no folder .*nowhere"):
+        sources.open_source(str(data / "pope"), str(tmp_path / "nowhere"))
+    with pytest.raises(ValueError, match=r"1 of the 1 images are not in .*, such as COCO_val2014"):
+        sources.open_source(str(data / "pope"), str(tmp_path))
+    known = ", ".join(harness_data.TASKS)
+    with pytest.raises(ValueError, match=f"columns text is none of ours; expected one of {known}"):
+        registry.of(["text"])
+
+
+@needs("hqh")
+def test_images_that_are_called_by_their_ids(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"hqh was built without images; build it with them, or name"):
         sources.open_source(str(data / "hqh"))
     with pytest.raises(ValueError, match=r"There is no folder .*nowhere"):
         sources.open_source(str(data / "hqh"), str(tmp_path / "nowhere"))
-    with pytest.raises(ValueError, match=r"1 of the 1 images are not in .*, such as COCO_val2014"):
-        sources.open_source(str(data / "pope"), str(tmp_path))
-    with pytest.raises(ValueError, match=r"columns text is none of ours; expected one of throne_coco"):
-        benchmarks.of(["text"])
+    with pytest.raises(ValueError, match=r"1 of the 1 images are not in .*, such as 10"):
+        sources.open_source(str(data / "hqh"), str(tmp_path))
+    source = opened(data, "hqh")
+    image = source.image(source.rows[0])
+    assert image is not None
+    assert image.tobytes() == Pillow.open(data / "pictures" / "10.jpg").convert("RGB").tobytes()
 
 
 def test_a_file_name_that_leads_out(tmp_path: Path) -> None:
@@ -221,25 +274,36 @@ def test_a_file_name_that_leads_out(tmp_path: Path) -> None:
 def test_settings_come_from_the_harness_then_from_the_environment(
     data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    throne = BENCHMARKS["throne_coco"]
-    assert settings.read(throne) == settings.Settings(f"{data}/throne_coco", None, {})
+    coco = {"vocabulary": "coco"}
+    assert settings.read("throne_coco") == settings.Settings(f"{data}/throne_coco", None, coco)
     of_environment = {"throne_coco": {"judges": "lexical", "beta": 1.0, "dataset": "elsewhere"}}
     (tmp_path / "tasks.json").write_text(json.dumps(of_environment))
     for text in (json.dumps(of_environment), str(tmp_path / "tasks.json")):
         monkeypatch.setenv(settings.TASKS, text)
-        read = settings.read(throne, {"beta": 2.0})
-        assert read == settings.Settings("elsewhere", None, {"judges": "lexical", "beta": 2.0})
+        read = settings.read("throne_coco", {"beta": 2.0})
+        assert read == settings.Settings("elsewhere", None, coco | {"judges": "lexical", "beta": 2.0})
+
+
+@pytest.mark.parametrize("name", harness_data.TASKS)
+def test_settings_that_a_dataset_has_of_its_own(name: str) -> None:
+    dataset = registry.dataset(name)
+    assert settings.read(name).options == {**dataset.options, **dataset.harness}
+    for option, value in dataset.harness.items():
+        assert settings.read(name, {option: f"not {value}"}).options[option] == f"not {value}"
+    for option in (*dataset.options, *registry.benchmark(name).given):
+        with pytest.raises(ValueError, match=f"{name} has no option '{option}'"):
+            settings.read(name, {option: None})
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ('{"throne_coco": ', r"\$HALLUSCOPE_TASKS is not JSON"),
-        ('{"throne_cocoa": {}}', "There is no task 'throne_cocoa'; expected one of throne_coco"),
+        ('{"throne_cocoa": {}}', "There is no dataset 'throne_cocoa'. Did you mean 'throne_coco'"),
         ('{"throne_coco": ["lexical"]}', r"throne_coco is \[\"lexical\"\]; expected an object"),
         (
             '{"throne_coco": {"judge": "lexical"}}',
-            "throne_coco has no option 'judge'; expected dataset, images",
+            "throne_coco has no option 'judge'. Did you mean 'judges'.* Known are .*dataset, .*images",
         ),
         ('{"throne_coco": {"votes": []}}', "throne_coco has no option 'votes'"),
     ],
@@ -247,9 +311,10 @@ def test_settings_come_from_the_harness_then_from_the_environment(
 def test_bad_settings(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(settings.TASKS, text)
     with pytest.raises(ValueError, match=message):
-        settings.read(BENCHMARKS["throne_coco"])
+        settings.read("throne_coco")
 
 
+@needs("hallusionbench")
 def test_harnesses_leave_out_questions_without_an_image_unless_told(data: Path) -> None:
     images = {"images": str(data / "pictures")}
     rows = harness.dataset("hallusionbench", hallusionbench=images)["test"]
@@ -261,18 +326,17 @@ def test_harnesses_leave_out_questions_without_an_image_unless_told(data: Path) 
     assert len(harness.images(every[1])) == 1
 
 
+@pytest.mark.parametrize("task", [name for name in harness_data.TASKS if registry.benchmark(name).judges])
 def test_a_missing_judge_is_missed_before_an_lvlm_answers(
-    data: Path, caplog: pytest.LogCaptureFixture
+    data: Path, task: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    images = {"images": str(data / "pictures")}
-    for task, given in {
-        "throne_coco": {"judges": "nobody/nothing"},
-        "hallusionbench": images | {"judge": "nobody"},
-        "hqh": images | {"judge": "nobody"},
-    }.items():
-        with pytest.raises(JudgeUnavailable):
-            harness.dataset(task, **{task: given})
-        assert f"{task}: There is no judge 'nobody'" in caplog.text or "'nobody/nothing'" in caplog.text
+    judges = registry.benchmark(task).judges
+    assert judges is not None
+    option, nobody = {"votes": ("judges", "nobody/nothing"), "verdicts": ("judge", "nobody")}[judges.kind]
+    given = {option: nobody, "images": harness_data.pictures(data, task)}
+    with pytest.raises(JudgeUnavailable):
+        harness.dataset(task, **{task: given})
+    assert re.search(f"{task}: .*'{nobody}'", caplog.text)
 
 
 # What is scored
@@ -282,18 +346,18 @@ def answered(task: str, texts: list[str], **given: Any) -> dict[str, Any]:
     """The figures of texts, as a harness asks for them one by one."""
     rows = harness.dataset(task, **{task: given})["test"]
     items = [harness.answers(row, [text]) for row, text in zip(rows, texts, strict=True)]
-    return {figure: harness.score([of[figure] for of in items]) for figure in BENCHMARKS[task].figures}
+    return {name: harness.score([of[name] for of in items]) for name in scores(registry.benchmark(task))}
 
 
 def test_a_set_is_judged_once(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    benchmark = BENCHMARKS["throne_coco"]
     judged: list[list[str]] = []
+    of_rows = scoring.of_rows
 
-    def score(rows: Any, texts: list[str], **options: Any) -> dict[str, Any]:
+    def score(benchmark: Benchmark, rows: Any, texts: list[str], options: Any) -> dict[str, Any]:
         judged.append(texts)
-        return benchmark.score(rows, texts, **options)
+        return of_rows(benchmark, rows, texts, options)
 
-    monkeypatch.setitem(BENCHMARKS, "throne_coco", replace(benchmark, score=score))
+    monkeypatch.setattr(scoring, "of_rows", score)
     texts = ["A dog.", "", "A dog and a person."]
     figures = answered("throne_coco", texts, judges="lexical")
     assert judged == [texts]
@@ -334,19 +398,31 @@ def write(file: Path, rows: list[Any]) -> Path:
     return file
 
 
+def read(file: Path) -> files.Responses:
+    """The samples as responses to POPE's questions."""
+    return files.read(file, ("pope", "pope_c"))
+
+
 def test_samples_of_either_harness_become_answers(tmp_path: Path) -> None:
     for made in (sample(), of_lmms_eval()):
-        ((where, row),) = samples.rows(write(tmp_path / "samples.jsonl", [made]), "pope", "pope_c")
-        assert where.endswith("samples.jsonl, line 1")
-        assert row["question_id"] == 1 and row["response"] == "Yes." and "task" not in row
+        responses = read(write(tmp_path / "samples.jsonl", [made]))
+        (response,) = responses.each
+        assert responses.sampled and responses.name == "samples"
+        assert response.where.endswith("samples.jsonl, line 1")
+        assert response.row["question_id"] == 1 and response.text == "Yes." and "task" not in response.row
+
+
+PLAIN = {"question_id": 1, "response": "Yes."}
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "holds no sample"),
-        ([{"question_id": 1, "response": "Yes."}], "line 1 is no sample: expected doc_id and filtered_resps"),
-        (["Yes."], "line 1 is no sample"),
+        ([], "holds no response"),
+        ([sample(), PLAIN], "line 2 is no sample: expected doc_id and filtered_resps"),
+        ([sample(), "Yes."], "line 2 is no sample"),
+        ([PLAIN, sample()], "line 2: expected an object with the LVLM's text as response"),
+        (["Yes."], "line 1: expected an object with the LVLM's text as response"),
         (
             [sample(doc={"question": "2 + 2 = ?"})],
             "line 1 is a sample of another task; expected pope or pope_c",
@@ -364,17 +440,17 @@ def test_samples_of_either_harness_become_answers(tmp_path: Path) -> None:
 )
 def test_bad_samples(tmp_path: Path, rows: list[Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        list(samples.rows(write(tmp_path / "samples.jsonl", rows), "pope", "pope_c"))
+        read(write(tmp_path / "samples.jsonl", rows))
 
 
 def test_samples_that_are_nested_too_deep(tmp_path: Path) -> None:
     (tmp_path / "samples.jsonl").write_text('{"doc_id": ' + "[" * 100_000)
     with pytest.raises(ValueError, match="line 1 is not JSON"):
-        list(samples.rows(tmp_path / "samples.jsonl", "pope_c"))
+        read(tmp_path / "samples.jsonl")
 
 
 def test_samples_that_are_cut_off(tmp_path: Path) -> None:
     file = write(tmp_path / "samples.jsonl", [sample(), sample(doc_id=1)])
     file.write_text(file.read_text()[:-30])
     with pytest.raises(ValueError, match="line 2 is not JSON, or is cut off"):
-        list(samples.rows(file, "pope_c"))
+        read(file)

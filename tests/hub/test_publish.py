@@ -555,7 +555,7 @@ def test_images_need_a_licence(
     without = "halluscope build throne_coco --no-images --out DIR/throne_coco; "
     assert f"publish that: {without}halluscope publish dataset throne_coco --folder DIR" in said
     throne, pope_c = tmp_path / "built" / "throne_coco", tmp_path / "built" / "pope_c"
-    small_datasets.builder("pope_c").build(throne, pope_c, subset=True)
+    small_datasets.builder("pope_c").build(throne, out=pope_c, subset=True)
     said = refused(capsys, hub, "dataset", "pope_c", "--folder", str(tmp_path / "built"), "--subset")
     assert f"{without}halluscope build pope_c --from DIR/throne_coco --out DIR/pope_c; " in said
     small_datasets.build("pope_c", tmp_path / "built", force=True)

@@ -420,7 +420,7 @@ def test_a_path_is_not_in_the_key(model):
         ("openai:gpt@http://host/v1?key=password", "address cannot be used"),
         ("openai:gpt@http://host:password/v1", "address cannot be used"),
         ("nobody", "There is no judge 'nobody'"),
-        ("rulez", r"expected 'openai:MODEL\[@URL\]', or a local model.*'rules' and 'vlmevalkit'"),
+        ("rulez", r"expected 'openai:MODEL\[@URL\]', or a local model.*`halluscope info NAME` says which rules"),
         ("lexical", "There is no judge 'lexical' that reads free text"),
         ("flan-t5", "There is no judge 'flan-t5' that reads free text"),
         ("", "There is no judge ''"),

@@ -140,7 +140,7 @@ def test_asking_everything_is_exact(descriptions, tiny_t5, tmp_path, one_thread)
     """10 texts that differ and are not empty, 6 classes, 3 questions; each judge, for all of the same texts."""
     texts, objects = descriptions
     options = {"vocabulary": CLASSES, "ask": "all", "agreement": "majority"}
-    plan = planning.throne(
+    plan = throne.plan(
         [(texts, objects)], judges=[str(tiny_t5), "lexical"], store=str(tmp_path / "none"), **options
     )
     judges = [
@@ -159,7 +159,7 @@ def test_the_estimate_of_what_is_needed(descriptions, tiny_t5, tmp_path, one_thr
     """The tiny T5 errs in about one of a hundred cells, and so does its stand-in: an estimate, within its bounds."""
     texts, objects = descriptions
     options = {"vocabulary": CLASSES, "agreement": agreement}
-    plan = planning.throne([(texts, objects)], judges=str(tiny_t5), **options)
+    plan = throne.plan([(texts, objects)], judges=str(tiny_t5), **options)
     judge = Counting(Seq2SeqJudge(weights.find(str(tiny_t5)), "cpu"))
     throne.compute(texts, objects, judges=judge, store=str(tmp_path / "store"), progress=False, **options)
     assert not plan.exact and plan.at_least == 60 and plan.at_most == 180
@@ -172,7 +172,7 @@ def test_judges_that_cost_nothing_answer_for_themselves(descriptions):
     texts, objects = descriptions
     about = PAPER.about(load(CLASSES))
     replies = {(text, question.text): "no" for text in texts for row in about for question in row}
-    plan = planning.throne([(texts, objects)], vocabulary=CLASSES, judges=ReplayJudge(replies))
+    plan = throne.plan([(texts, objects)], vocabulary=CLASSES, judges=ReplayJudge(replies))
     judge = Counting(ReplayJudge(replies))
     throne.compute(texts, objects, vocabulary=CLASSES, judges=judge, progress=False)
     (load_,) = plan.loads
@@ -183,11 +183,11 @@ def test_judges_that_cost_nothing_answer_for_themselves(descriptions):
 def test_what_the_store_holds_is_not_asked(descriptions, tiny_t5, tmp_path, one_thread):
     texts, objects = descriptions
     path, options = tmp_path / "answers.sqlite", {"vocabulary": CLASSES, "judges": str(tiny_t5), "ask": "all"}
-    before = planning.throne([(texts, objects)], store=str(path), **options).loads[0]
+    before = throne.plan([(texts, objects)], store=str(path), **options).loads[0]
     assert not path.exists()
     throne.compute(texts[:4], objects[:4], store=str(path), progress=False, **options)
     files, content = sorted(tmp_path.iterdir()), path.read_bytes()
-    after = planning.throne([(texts, objects)], store=str(path), **options).loads[0]
+    after = throne.plan([(texts, objects)], store=str(path), **options).loads[0]
     assert (before.kept, after.kept) == (0, 4 * 6 * 3)
     assert after.questions == before.questions and after.left == before.left - after.kept
     assert 0 < after.tokens < before.tokens and 0 < after.flop < before.flop
@@ -217,8 +217,8 @@ def test_a_store_in_use_and_one_without_leave_to_write(tmp_path):
 def test_the_same_text_in_two_files_is_asked_about_once(descriptions, tiny_t5, one_thread):
     texts, objects = descriptions
     options = {"vocabulary": CLASSES, "judges": str(tiny_t5)}
-    once = planning.throne([(texts, objects)], **options)
-    twice = planning.throne([(texts, objects)] * 2, **options)
+    once = throne.plan([(texts, objects)], **options)
+    twice = throne.plan([(texts, objects)] * 2, **options)
     assert twice.loads[0].questions == once.loads[0].questions
 
 
@@ -241,9 +241,9 @@ def test_a_sample_is_near_the_whole(tiny_t5, monkeypatch, one_thread):
     texts = [describe(rng.sample(COCO.classes, rng.randint(1, 5)), rng) for _ in range(60)]
     inputs = [(texts, [["dog"]] * 60)]
     options = {"judges": str(tiny_t5), "ask": "all"}
-    whole = planning.throne(inputs, **options).loads[0]
+    whole = throne.plan(inputs, **options).loads[0]
     monkeypatch.setattr(planning, "SAMPLED_PROMPTS", 1500)
-    part = planning.throne(inputs, **options).loads[0]
+    part = throne.plan(inputs, **options).loads[0]
     assert part.tokens != whole.tokens and part.tokens == pytest.approx(whole.tokens, rel=0.03)
     assert part.flop == pytest.approx(whole.flop, rel=0.03)
     assert "sample" in part.note and not whole.note
@@ -288,7 +288,7 @@ def test_a_shared_beginning_is_counted_once(tiny_causal):
 def test_weights_that_cannot_be_had(descriptions, tmp_path):
     """The three of the paper, without a network: what is known of them is planned, and what is missing is said."""
     texts, objects = descriptions
-    plan = planning.throne([(texts, objects)], vocabulary=CLASSES, judges="flan-t5", ask="all")
+    plan = throne.plan([(texts, objects)], vocabulary=CLASSES, judges="flan-t5", ask="all")
     assert [load.judge for load in plan.loads] == list(SHAPES)
     for load_ in plan.loads:
         assert load_.questions == 180 and load_.seconds is None
@@ -307,8 +307,8 @@ def test_a_folder_without_weights(descriptions, tiny_t5, tmp_path, one_thread):
             (folder / file.name).write_bytes(file.read_bytes())
     texts, objects = descriptions
     options = {"vocabulary": CLASSES, "ask": "all"}
-    (got,) = planning.throne([(texts, objects)], judges=str(folder), calibrate=1, **options).loads
-    (there,) = planning.throne([(texts, objects)], judges=str(tiny_t5), **options).loads
+    (got,) = throne.plan([(texts, objects)], judges=str(folder), calibrate=1, **options).loads
+    (there,) = throne.plan([(texts, objects)], judges=str(tiny_t5), **options).loads
     assert (got.questions, got.tokens, got.flop) == (there.questions, there.tokens, there.flop)
     assert "holds no weights" in got.note and got.kept is None and got.seconds is None
 
@@ -320,10 +320,10 @@ def test_a_calibration_measures_and_keeps_its_answers(tiny_t5, tmp_path, monkeyp
     inputs = [(texts, [["dog"]] * 30)]
     options = {"judges": str(tiny_t5), "device": "cpu", "ask": "all", "store": str(tmp_path / "store")}
     monkeypatch.setattr(planning, "MEASURED_PROMPTS", 480)
-    before = planning.throne(inputs, **options).loads[0]
-    (got,) = planning.throne(inputs, calibrate=0.001, workers=workers, **options).loads
+    before = throne.plan(inputs, **options).loads[0]
+    (got,) = throne.plan(inputs, calibrate=0.001, workers=workers, **options).loads
     assert 0 < got.measured <= 480
-    again = planning.throne(inputs, **options).loads[0]
+    again = throne.plan(inputs, **options).loads[0]
     assert again.kept == got.measured and again.left == got.left == before.left - got.measured
     assert again.tokens == pytest.approx(got.tokens) and again.flop == pytest.approx(got.flop)
     assert got.seconds == pytest.approx(got.flop / got.flop_per_second / max(1, workers))
@@ -332,7 +332,7 @@ def test_a_calibration_measures_and_keeps_its_answers(tiny_t5, tmp_path, monkeyp
 @pytest.mark.parametrize("bad", [-1, float("nan"), float("inf"), True])
 def test_a_time_that_is_none(descriptions, bad):
     with pytest.raises(ValueError, match="calibrate is"):
-        planning.throne([descriptions], judges="lexical", calibrate=bad)
+        throne.plan([descriptions], judges="lexical", calibrate=bad)
 
 
 def test_what_scoring_refuses_is_refused(descriptions, tiny_t5):
@@ -342,9 +342,10 @@ def test_what_scoring_refuses_is_refused(descriptions, tiny_t5):
         ({"judges": [str(tiny_t5)] * 2}, "more than once"),
         ({"judges": "no such judge"}, "There is no judge"),
         ({"engine": "abacus"}, "engine is 'abacus'"),
+        ({"enigne": "torch"}, r"no option 'enigne'\. Did you mean 'engine'\?"),
     ]:
         with pytest.raises(ValueError, match=message):
-            planning.throne([descriptions], **{"judges": "lexical"} | options)
+            throne.plan([descriptions], **{"judges": "lexical"} | options)
 
 
 def test_the_stand_in_is_asked_as_asking_asks(descriptions):
@@ -353,7 +354,7 @@ def test_the_stand_in_is_asked_as_asking_asks(descriptions):
     vocabulary = load(CLASSES)
     judge = Counting(LexicalJudge(vocabulary))
     ask([judge], PAPER.about(vocabulary), texts, vocabulary.presence(objects), k=2)
-    plan = planning.throne([(texts, objects)], vocabulary=CLASSES, judges="lexical", agreement=2)
+    plan = throne.plan([(texts, objects)], vocabulary=CLASSES, judges="lexical", agreement=2)
     assert plan.loads[0].questions == judge.asked
 
 
@@ -369,6 +370,7 @@ def files(descriptions, tmp_path):
 def test_the_command_that_scores_with_plan_for_score(files, tiny_t5, tmp_path, capsys, one_thread):
     """11 texts are not empty and 10 of them differ; 80 classes, 3 questions."""
     options = [*files, "--judges", str(tiny_t5), "lexical", "--ask", "all", "--per-class", "--bootstrap", "9"]
+    options += ["--per-image", str(tmp_path / "images.jsonl"), "--published", "--seed", "1"]
     assert cli.main(["plan", *options, "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["exact"] and plan["at_most"] == 4800

@@ -326,7 +326,7 @@ def test_popes_own_file_is_scored_in_parallel_form(tmp_path, capsys):
         "pope",
         "--responses",
         str(answers),
-        "--questions",
+        "--dataset",
         str(out),
         "--json",
         "--bootstrap",

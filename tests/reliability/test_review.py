@@ -138,7 +138,11 @@ def test_images_from_a_dataset_and_from_a_folder(tmp_path):
             {"responses": {"a": [{"id": 2, "text": "t"}]}},
             "a has no response with the id 1",
         ),
-        ({"question": "q", "id": 1}, {"responses": {"a": [{"id": 1}]}}, "a, response 0 has no text"),
+        (
+            {"question": "q", "id": 1},
+            {"responses": {"a": [{"id": 1}]}},
+            "a, response 0: expected an object with the LVLM's text as response, .* got {'id': 1}",
+        ),
         (
             {"question": "q", "id": 1},
             {"responses": {"a": [{"id": 1, "text": "t"}] * 2}},

@@ -4,14 +4,72 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
+from halluscope.building import output
+from halluscope.building.fetch import Fetched, fetch
+from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
 
 
 def _nothing(parser: argparse.ArgumentParser) -> None:
     """No further option."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a user wants to have built.
+
+    Attributes:
+        spec: the dataset's facts.
+        source: the upstream file, or a folder that holds it; None downloads it.
+        images: the folder or the zip of the images; None downloads them, or leaves the column `image` out where they
+            cannot be downloaded.
+        out: the folder to build; None is datasets/NAME.
+        with_images: False leaves the column `image` out.
+        only_images_present: leave out the images, or the rows, whose files are not there.
+        subset: accept files and counts that are not the published ones.
+        force: replace an existing build.
+        cache: the folder that keeps downloads; None is the user's cache.
+    """
+
+    spec: Spec
+    source: Path | None = None
+    images: Path | None = None
+    out: Path | None = None
+    with_images: bool = True
+    only_images_present: bool = False
+    subset: bool = False
+    force: bool = False
+    cache: Path | None = None
+
+    def target(self, name: str | None = None) -> Path:
+        """Where it goes.
+
+        Raises:
+            BuildError: when a build is there already, unless `force` says to replace it; when something else is there.
+        """
+        return output.target(name or self.spec.name, self.out, self.force)
+
+    def fetch(self, name: str, given: Path | None = None, option: str = "--source") -> Fetched:
+        """Find a source of the spec in what the user gives (by default `source`), or download it.
+
+        Raises:
+            BuildError: when nothing is there, or it is not what was published.
+        """
+        return fetch(self.spec.sources[name], option, given or self.source, self.cache, self.subset)
+
+    def fetch_images(self) -> Fetched | None:
+        """The images that the user names; None if the column `image` is left out.
+
+        Raises:
+            BuildError: when they are not there, or not what was published.
+        """
+        if not self.with_images or self.images is None:
+            return None
+        return self.fetch("images", self.images, "--images")
 
 
 @dataclass(frozen=True)
@@ -22,17 +80,48 @@ class Builder:
         name: of the dataset.
         about: what it builds and from what, with examples.
         source: the help of --source: which upstream files are meant.
-        build: takes `source`, `out`, `subset`, `force`, `cache`, and what else its options name; gives the folder.
+        make: takes an `Order` and, as keywords, what its own options name; checks everything before it writes
+            anything; gives the dataset's folder.
         images: the help of --images; "" for a builder that stores no images of its own.
-        add: adds further options.
+        add: adds its own options.
     """
 
     name: str
     about: str
     source: str
-    build: Callable[..., Path]
+    make: Callable[..., Path]
     images: str = ""
     add: Callable[[argparse.ArgumentParser], None] = _nothing
+
+    def build(
+        self,
+        source: Path | None = None,
+        images: Path | None = None,
+        out: Path | None = None,
+        *,
+        spec: Spec | None = None,
+        **options: Any,
+    ) -> Path:
+        """Build the dataset. Everything is checked before anything is written.
+
+        Args:
+            source: as `Order` has it, like `images` and `out`.
+            images: where the images are.
+            out: where the dataset goes.
+            spec: the dataset's facts (default: datasets/NAME/spec.toml).
+            options: the rest of `Order`, and the builder's own.
+
+        Returns:
+            The dataset's folder.
+
+        Raises:
+            BuildError: when a source is missing, broken or not the published one; when `out` is taken.
+        """
+        shared = {field.name for field in fields(Order)} & options.keys()
+        order = Order(
+            spec or load(self.name), source, images, out, **{name: options.pop(name) for name in shared}
+        )
+        return self.make(order, **options)
 
     def parser(self) -> argparse.ArgumentParser:
         """Its command line."""

@@ -6,6 +6,7 @@ outer folders may hold patch8/a.jpg for images/v1/patch8/a.jpg.
 
 import io
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from PIL import Image
 from tqdm import tqdm
@@ -44,6 +45,13 @@ def check(names: Sequence[str], folder: Readable, hint: str = "Name the folder t
             raise BuildError(
                 f"{_file(name, folder)} is not a readable image: {error}. Get it again."
             ) from error
+
+
+def stored(name: str | None, folder: Readable) -> dict[str, Any] | None:
+    """An image as a row holds it; None where there is none, or its file is not there."""
+    if name is None or missing([name], folder):
+        return None
+    return {"bytes": read(name, folder), "path": name}
 
 
 def read(name: str, folder: Readable) -> bytes:

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate_formats
@@ -30,6 +31,24 @@ def add_benchmarks(
             sub = names.add_parser(name, description=benchmark.about, **shown)  # type: ignore[arg-type]
             add(sub, benchmark)
             sub.set_defaults(run=run, name=name)
+
+
+def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    """All that a benchmark's responses are scored by, and what is shown of it."""
+    add_responses(parser, benchmark)
+    add_options(parser, benchmark)
+    option = parser.add_argument
+    if benchmark.items:
+        option(
+            f"--{benchmark.items.replace('_', '-')}",
+            dest="items",
+            type=Path,
+            metavar="FILE",
+            help="write what was found in each row, as JSON lines",
+        )
+    option("--published", action="store_true", help="among the paper's results, where it prints some")
+    add_intervals(parser)
+    add_format(parser)
 
 
 def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:

@@ -21,7 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("second", type=Path, help="the same models in another benchmark, matched by name")
     parser.add_argument(
-        "--by", nargs="+", default=["f0.5_cls"], help="the figure, or one for each file (f0.5_cls)"
+        "--by", nargs="+", default=["f0.5_cls"], help="the score, or one for each file (f0.5_cls)"
     )
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="MODEL", help="models to leave out")
     parser.add_argument(
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     """Correlate and print."""
     if len(options.by) > 2:
         raise ValueError(
-            f"--by names {len(options.by)} figures; expected one, or one for each of the two files."
+            f"--by names {len(options.by)} scores; expected one, or one for each of the two files."
         )
     by = [options.by[0], options.by[-1]]
     first, second = read_results(options.first), read_results(options.second)
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
             )
         )
         return
-    rows = [[name, *(f"{value:.3f}" for value in figures.values())] for name, figures in found.items()]
+    rows = [[name, *(f"{value:.3f}" for value in scores.values())] for name, scores in found.items()]
     print(f"{len(models)} models in both: {', '.join(models)}\n")
     print(tabulate(rows, ["", "correlation", "low", "high"], disable_numparse=True))
     print(

@@ -28,10 +28,7 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         f"What `halluscope score {benchmark.name}` will take. All of its options may be given; those that only choose "
         "among conventions or shape what is printed do not matter here."
     )
-    common.add_responses(parser, benchmark)
-    common.add_options(parser, benchmark)
-    common.add_intervals(parser)
-    common.add_format(parser)
+    common.add_scoring(parser, benchmark)
     parser.add_argument(
         "--calibrate",
         type=float,
@@ -78,7 +75,7 @@ def duration(seconds: float) -> str:
 def _json(plan: Plan) -> str:
     judges = [asdict(load) | {"left": load.left} for load in plan.loads]
     totals = {
-        figure: plan.total(figure) for figure in ("questions", "kept", "left", "tokens", "flop", "seconds")
+        amount: plan.total(amount) for amount in ("questions", "kept", "left", "tokens", "flop", "seconds")
     }
     plain = {name: value for name, value in asdict(plan).items() if name != "loads"}
     return json.dumps(plain | {"exact": plan.exact, "judges": judges, "total": totals}, indent=2)
@@ -87,7 +84,7 @@ def _json(plan: Plan) -> str:
 def _text(plan: Plan, style: str) -> str:
     rows = [_row(load) for load in plan.loads]
     if len(rows) > 1:
-        sums = [plan.total(figure) for figure in ("questions", "kept", "left", "tokens", "flop", "seconds")]
+        sums = [plan.total(amount) for amount in ("questions", "kept", "left", "tokens", "flop", "seconds")]
         rows.append(["language models", *map(_count, sums[:4]), _flop(sums[4]), _time(sums[5])])
     header = ["judge", "questions", "kept", "to ask", "tokens", "FLOP", "time"]
     table = tabulate(rows, header, tablefmt=style, disable_numparse=True, colalign=("left", *["right"] * 6))

@@ -61,8 +61,8 @@ def run(options: argparse.Namespace) -> None:
     by = options.by or _principal(benchmark)
     human = options.criterion_by or (DISAGREE if _is_lower_better(benchmark, by) else AGREE)
     others = {
-        name: (read_results(path), figure)
-        for name, path, figure in (
+        name: (read_results(path), other)
+        for name, path, other in (
             ("test_retest", options.retest, by),
             ("parallel_forms", options.parallel, by),
             ("criterion", options.criterion, human),
@@ -72,8 +72,8 @@ def run(options: argparse.Namespace) -> None:
     if not others and not options.content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
     found = {
-        name: _indicator(name, first, second, by, figure, options)
-        for name, (second, figure) in others.items()
+        name: _indicator(name, first, second, by, other, options)
+        for name, (second, other) in others.items()
     }
     if options.content:
         sheet = read_sheet(options.content)
@@ -120,7 +120,7 @@ def _indicator(
     first: Mapping[str, Result],
     second: Mapping[str, Result],
     by: str,
-    figure: str,
+    other: str,
     options: argparse.Namespace,
 ) -> dict[str, Any]:
     """One of HQM's correlations, and what is not the same in the two tests."""
@@ -131,7 +131,7 @@ def _indicator(
         )
     result = indicators.compute(
         scores(first, list(first), by),
-        scores(second, list(first), figure, "--criterion-by" if name == "criterion" else "--by"),
+        scores(second, list(first), other, "--criterion-by" if name == "criterion" else "--by"),
         indicator=name,
         bootstrap=options.bootstrap,
         seed=options.seed,
@@ -141,7 +141,7 @@ def _indicator(
         if name == "criterion"
         else sorted({one for model in first for one in _changed(first[model], second[model])})
     )
-    return {**result, "changed": changed, **({"figure": figure} if figure != by else {})}
+    return {**result, "changed": changed, **({"score": other} if other != by else {})}
 
 
 def _changed(first: Result, second: Result) -> list[str]:
@@ -161,13 +161,13 @@ def _overview(benchmark: str, by: str, found: Mapping[str, Any], options: argpar
     """HQM's Table I: one row a benchmark."""
     values = {name: result.get("pearson", result.get("content")) for name, result in found.items()}
     rows = [[f"{benchmark} [{by}]", *(_number(values.get(name)) for name in COLUMNS)]]
-    for name, figures in published.load("hqm").results if options.published else ():
-        rows.append([name, *(_number(figures.get(column), 4) for column in COLUMNS)])
+    for name, printed in published.load("hqm").results if options.published else ():
+        rows.append([name, *(_number(printed.get(column), 4) for column in COLUMNS)])
     return _table(rows, ["benchmark", *COLUMNS.values()], options.format)
 
 
 def _coefficients(found: Mapping[str, Any], style: str) -> str:
-    """Each figure with its interval."""
+    """Each coefficient with its interval."""
     rows = []
     for name in COLUMNS:
         if name in found and name in indicators.CORRELATED:
@@ -186,7 +186,7 @@ def _coefficients(found: Mapping[str, Any], style: str) -> str:
 
 
 def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str, style: str) -> str:
-    """HQM's Table II: each model's figure, and how often it says yes, in both forms."""
+    """HQM's Table II: each model's score, and how often it says yes, in both forms."""
     if not parallel:
         return ""
     names = [
@@ -215,7 +215,7 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
                     or f"{result['models']} models; as strong by chance: {result['chance']:.3f}"
                 )
             )
-            lines += [f"  compared with people's {result['figure']}"] if "figure" in result else []
+            lines += [f"  compared with people's {result['score']}"] if "score" in result else []
             lines += [f"  not the same in both: {change}" for change in result["changed"]]
         else:
             lines.append(f"{COLUMNS[name]}: {result['valid']} of {result['rows']} rows are valid")

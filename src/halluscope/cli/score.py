@@ -21,24 +21,7 @@ Results = list[tuple[str, dict[str, Any]]]
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the benchmarks."""
-    common.add_benchmarks(parser, lambda one: bool(one.datasets or one.reads), _add, run)
-
-
-def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    common.add_responses(parser, benchmark)
-    common.add_options(parser, benchmark)
-    option = parser.add_argument
-    if benchmark.items:
-        option(
-            f"--{benchmark.items.replace('_', '-')}",
-            dest="items",
-            type=Path,
-            metavar="FILE",
-            help="write what was found in each row, as JSON lines",
-        )
-    option("--published", action="store_true", help="among the paper's results, where it prints some")
-    common.add_intervals(parser)
-    common.add_format(parser)
+    common.add_benchmarks(parser, lambda one: bool(one.datasets or one.reads), common.add_scoring, run)
 
 
 def run(given: argparse.Namespace) -> None:

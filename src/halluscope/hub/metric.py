@@ -37,8 +37,8 @@ def read(name: str, organization: str, package: str | None = None) -> Publicatio
     Args:
         name: of the metric.
         organization: who publishes it.
-        package: what the Space installs of this package, as pip takes it: a URL, or "halluscope @ URL". The metric's own
-            extras are added. None asks an index for this version.
+        package: what the Space installs of this package, as pip takes it: a URL, or "halluscope @ URL". The metric's
+            own extras are added. None asks an index for this version.
 
     Raises:
         HubError: if there is no such metric, a file is missing, the requirements name another version than this one,
@@ -80,8 +80,8 @@ def _requirements(pinned: str, package: str | None) -> bytes:
     if package is None:
         if not ON_AN_INDEX:
             raise HubError(
-                "halluscope is on no package index yet, so a Space that asks for its version cannot start. Name what it "
-                "installs: --package URL, of a wheel or of a repository (git+https://...@v0.1.0)."
+                "halluscope is on no package index yet, so a Space that asks for its version cannot start. Name what "
+                "it installs: --package URL, of a wheel or of a repository (git+https://...@v0.1.0)."
             )
         return pinned.encode()
     found = _PACKAGE.fullmatch(package.strip())

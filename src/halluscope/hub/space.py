@@ -123,7 +123,7 @@ class Page:
         """Score what was pasted.
 
         Returns:
-            The table of figures, the table of rows, the signature, and a message where something is to be said.
+            The table of scores, the table of rows, the signature, and a message where something is to be said.
         """
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always", UserWarning)
@@ -139,7 +139,7 @@ class Page:
         each = (result.pop(self.each, None) if self.each else None) or []
         signature = str(result.pop("signature"))
         remarks = [str(one.message) for one in warned if issubclass(one.category, UserWarning)]
-        return list(_figures(result)), _rows(each), signature, "\n".join(remarks)
+        return list(_listed(result)), _rows(each), signature, "\n".join(remarks)
 
     def blocks(self) -> Any:
         """The page as gradio's blocks; it counts and reports nothing.
@@ -164,12 +164,12 @@ class Page:
             ]
             button = gradio.Button("Score", variant="primary", elem_id="score")
             message = gradio.Textbox(label="Message", interactive=False, elem_id="message")
-            figures = gradio.Dataframe(
-                headers=["figure", "value"],
+            scores = gradio.Dataframe(
+                headers=["score", "value"],
                 datatype="str",
                 interactive=False,
                 label="Score",
-                elem_id="figures",
+                elem_id="scores",
             )
             signature = gradio.Textbox(label="Signature", interactive=False, elem_id="signature")
             each = gradio.Dataframe(
@@ -187,7 +187,7 @@ class Page:
                 return table, {"headers": headers, "data": rows[1:]}, made_by, said
 
             button.click(
-                score, [form, *boxes, *choices], [figures, each, signature, message], api_name="score"
+                score, [form, *boxes, *choices], [scores, each, signature, message], api_name="score"
             )
         return blocks
 
@@ -203,11 +203,11 @@ def names(line: str) -> list[str]:
     return [name.strip() for name in line.split(",")] if line.strip() else []
 
 
-def _figures(result: Mapping[str, Any], of: str = "") -> Iterator[list[str]]:
+def _listed(result: Mapping[str, Any], of: str = "") -> Iterator[list[str]]:
     """A result as rows of a table, tables in it named by where they stand."""
     for name, value in result.items():
         if isinstance(value, Mapping):
-            yield from _figures(value, f"{of}{name}/")
+            yield from _listed(value, f"{of}{name}/")
         elif value is not None:
             yield [f"{of}{name}", _plain(value)]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.reading.files import json_rows, parse, read_text
-from halluscope.reading.rows import Source, columns_of, read_rows
+from halluscope.reading.rows import Source, read_columns
 
 Located = tuple[Any, str]
 """A row, and where it stands."""
@@ -54,7 +54,7 @@ def _located(written: str) -> Iterable[Located]:
         yield from ((row, where) for where, row in json_rows(source.path))
     else:
         names = ("image_id", "objects", "file_name")
-        rows = columns_of(read_rows(written), names, written, names[:2], "a presence dataset")
+        rows = read_columns(written, names, names[:2], "a presence dataset")
         yield from ((row, f"{written}, row {number}") for number, row in enumerate(rows))
 
 

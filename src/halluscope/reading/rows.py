@@ -88,12 +88,13 @@ def read_rows(written: str) -> Any:
     return rows
 
 
-def columns_of(rows: Any, names: tuple[str, ...], written: str, needed: tuple[str, ...], what: str) -> Any:
-    """Those of the named columns that a dataset's rows have, so that nothing else is read.
+def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], what: str) -> Any:
+    """Read the rows of a file or a dataset as `read_rows` does, of a dataset only the named columns that it has.
 
     Raises:
-        ValueError: for a dataset without one that is needed; `what` says whose rows these are to be.
+        ValueError: for a dataset without a column that is needed; `what` says whose rows these are to be.
     """
+    rows = read_rows(written)
     if isinstance(rows, list):
         return rows
     if missing := set(needed) - set(rows.column_names):

@@ -46,7 +46,7 @@ def compute(
         `pearson` (equations 1, 2 and 4), and beside it `spearman` and `kendall` (tau-b), in [-1, 1]; `low` and `high`,
         the interval of `pearson`, and `interval` with that of each; `chance`, how often models put to scores at random
         correlate as strongly, at least 1 / n! for n models; `models`; `undefined`, None or why there is no
-        correlation, in which case all figures are NaN and a warning is given; `signature`.
+        correlation, in which case all scores are NaN and a warning is given; `signature`.
         For "content": `content` (equation 3) in [0, 1], `low` and `high` (Wilson), `valid`, `rows`, `signature`.
 
     Raises:
@@ -66,10 +66,10 @@ def compute(
     if why:
         warnings.warn(why, stacklevel=2)
     return {
-        **{name: figures["value"] for name, figures in found.items()},
+        **{name: scores["value"] for name, scores in found.items()},
         "low": found["pearson"]["low"],
         "high": found["pearson"]["high"],
-        "interval": {name: (figures["low"], figures["high"]) for name, figures in found.items()},
+        "interval": {name: (scores["low"], scores["high"]) for name, scores in found.items()},
         "chance": by_chance(predictions, references),
         "models": len(predictions),
         "undefined": why,

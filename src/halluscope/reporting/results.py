@@ -33,7 +33,7 @@ def read_results(path: Path) -> dict[str, Result]:
 
 
 def score(result: Result, by: str) -> float:
-    """A figure of a result; "sampled/f0.5_cls" is one inside another. NaN where it is undefined.
+    """A score of a result; "sampled/f0.5_cls" is one inside another. NaN where it is undefined.
 
     Raises:
         ValueError: if the result does not have it, or it is no number.
@@ -48,7 +48,7 @@ def score(result: Result, by: str) -> float:
         return float("nan")
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(
-            f"The result of {result['responses']} has no figure {by!r}; expected one of "
+            f"The result of {result['responses']} has no score {by!r}; expected one of "
             f"{', '.join(name for name, found in result.items() if isinstance(found, float))}."
         )
     return float(value)
@@ -57,10 +57,10 @@ def score(result: Result, by: str) -> float:
 def scores(
     results: Mapping[str, Result], models: Sequence[str], by: str, option: str = "--by"
 ) -> list[float]:
-    """A figure of several models' results, to be compared; `option` names the figure on the command line.
+    """A score of several models' results, to be compared; `option` names the score on the command line.
 
     Raises:
-        ValueError: as `score`; and if the figure of a model is undefined.
+        ValueError: as `score`; and if the score of a model is undefined.
     """
     values = [score(results[model], by) for model in models]
     undefined = [model for model, value in zip(models, values, strict=True) if not math.isfinite(value)]
@@ -70,7 +70,7 @@ def scores(
         ]
         raise ValueError(
             f"{by} of {undefined[0]} is undefined, as it is of {len(undefined)} of the {len(models)} models. "
-            + (f"Name another figure, such as {option} {others[0]}, or " if others else "Please ")
+            + (f"Name another score, such as {option} {others[0]}, or " if others else "Please ")
             + "leave out the models without it."
         )
     return values

@@ -18,14 +18,14 @@ def table(
     first: str = "responses",
     plain: Collection[str] = (),
 ) -> str:
-    """One row an LVLM, in the order of the results.
+    """One row per LVLM, in the order of the results.
 
     Args:
-        results: absent and undefined figures are "-".
-        columns: figures, and how they are headed.
+        results: absent and undefined scores are "-".
+        columns: scores, and how they are headed.
         style: as tabulate names it.
         first: how the names are headed.
-        plain: figures that are no fractions; the others are in percent.
+        plain: scores that are no fractions; the others are in percent.
     """
 
     def cell(column: str, value: float | None) -> str:
@@ -39,14 +39,14 @@ def table(
     return aligned(rows, [first, *columns.values()], style)
 
 
-def group_table(results: Named, figure: str, style: str = "simple") -> str:
-    """One row a group of questions, one column an LVLM, in percent: of "aAcc" all figures "aAcc/..."."""
-    groups = dict.fromkeys(name for _, result in results for name in result if name.startswith(f"{figure}/"))
+def group_table(results: Named, score: str, style: str = "simple") -> str:
+    """One row per group of questions, one column per LVLM, in percent: of "aAcc" all scores "aAcc/..."."""
+    groups = dict.fromkeys(name for _, result in results for name in result if name.startswith(f"{score}/"))
     rows = [
-        [name.removeprefix(f"{figure}/"), *(percent(result.get(name)) for _, result in results)]
+        [name.removeprefix(f"{score}/"), *(percent(result.get(name)) for _, result in results)]
         for name in groups
     ]
-    return aligned(rows, [figure, *(name for name, _ in results)], style)
+    return aligned(rows, [score, *(name for name, _ in results)], style)
 
 
 def aligned(rows: Sequence[Sequence[Any]], header: Sequence[str], style: str, left: int = 1) -> str:
@@ -56,7 +56,7 @@ def aligned(rows: Sequence[Sequence[Any]], header: Sequence[str], style: str, le
 
 
 def class_table(result: Mapping[str, Any], style: str = "simple") -> str:
-    """One row a class: its counts, and its ratios in percent."""
+    """One row per class: its counts, and its ratios in percent."""
     columns = list(next(iter(result["classes"].values())))
     rows = [
         [name, *(value if isinstance(value, int) else percent(value) for value in row.values())]

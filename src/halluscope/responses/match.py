@@ -72,7 +72,9 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     """
     wanted = [row for row in rows if identity.wanted(row)]
     if not wanted:
-        raise ValueError(f"No row of the {len(rows):,} is left to be scored.")
+        raise ValueError(
+            f"No row of the {len(rows):,} is left to be scored: the options choose none of this dataset."
+        )
     has_id = [any(response.row.get(name) is not None for name in identity.id) for response in responses.each]
     if not any(has_id):
         by, found = ORDER, _by_order(responses, rows, wanted, identity)

@@ -47,7 +47,7 @@ class Bootstrap:
     def intervals(
         self, rows: int, score: Callable[[Floats], Mapping[str, Floats]]
     ) -> dict[str, tuple[float, float]]:
-        """The interval of each figure; `score` gives it [resamples] for weights [resamples, rows]."""
+        """The interval of each score; `score` gives it [resamples] for weights [resamples, rows]."""
         return {name: self.interval(values) for name, values in score(self.weights(rows)).items()}
 
     def interval(self, values: Floats) -> tuple[float, float]:

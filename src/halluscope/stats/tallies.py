@@ -1,7 +1,7 @@
-"""Figures that are a part over a whole, each a sum over clusters of rows (a set of questions, an image).
+"""Scores that are a part over a whole, each a sum over clusters of rows (a set of questions, an image).
 
 Rows of a cluster depend on each other, so that an interval resamples clusters. Of several tallies of the same rows, one
-a repeat of the judging, a figure is the mean.
+a repeat of the judging, a score is the mean.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -15,11 +15,11 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 Tally = Mapping[str, tuple[Ints, Ints]]
-"""Figure -> its part and its whole, each [clusters]."""
+"""Score -> its part and its whole, each [clusters]."""
 
 
-def score(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[str, Floats]:
-    """The figures [resamples], the mean of several tallies; NaN where the whole is 0.
+def resampled(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[str, Floats]:
+    """The scores [resamples], the mean of several tallies; NaN where the whole is 0.
 
     Args:
         tallies: of the same rows, at least one.
@@ -35,14 +35,14 @@ def score(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[str, 
     }
 
 
-def figures(tallies: Sequence[Tally]) -> dict[str, float]:
-    """The figures, each cluster once."""
-    return {name: float(value[0]) for name, value in score(tallies).items()}
+def scores(tallies: Sequence[Tally]) -> dict[str, float]:
+    """The scores, each cluster once."""
+    return {name: float(value[0]) for name, value in resampled(tallies).items()}
 
 
 def spread(tallies: Sequence[Tally]) -> dict[str, tuple[float, float]]:
-    """Each figure's least and greatest value over the tallies; NaN if one of them is undefined."""
-    each = [figures([counts]) for counts in tallies]
+    """Each score's least and greatest value over the tallies; NaN if one of them is undefined."""
+    each = [scores([counts]) for counts in tallies]
     values = {name: np.array([row[name] for row in each]) for name in each[0]}
     return {name: (float(row.min()), float(row.max())) for name, row in values.items()}
 

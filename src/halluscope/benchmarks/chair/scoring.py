@@ -48,7 +48,7 @@ class Counts:
 
 
 def score(counts: Counts, weights: Floats | None = None) -> dict[str, Floats]:
-    """CHAIR's figures.
+    """CHAIR's scores.
 
     Args:
         counts: of the captions.

@@ -58,7 +58,7 @@ illusion)?
     target="gt_answer",
     judges=Judges("verdicts", default="rules", rules=("rules", "vlmevalkit")),
     options=(
-        *grading.OPTIONS,
+        *grading.offered("rules (default), vlmevalkit"),
         Option(
             "protocol",
             "whose way to count (default: official)",

@@ -14,10 +14,8 @@ from tqdm import tqdm
 
 from halluscope.benchmarks.hallusionbench.rows import DEPENDENT, ROLES, SUPPLEMENT, VisualQuestion, read_all
 from halluscope.building import images, output
-from halluscope.building.command import Builder
-from halluscope.building.fetch import fetch
+from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
-from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
 from halluscope.reading.files import Readable
 
@@ -136,54 +134,22 @@ def _rows(rows: Sequence[Row], folder: Readable | None) -> Iterator[dict[str, An
             "role": question.role,
         }
         if folder is not None:
-            there = name is not None and (folder / name).is_file()
-            row["image"] = {"bytes": images.read(str(name), folder), "path": name} if there else None
+            row["image"] = images.stored(name, folder)
         yield row
 
 
-def build(
-    source: Path | None = None,
-    images: Path | None = None,
-    out: Path | None = None,
-    *,
-    with_images: bool = True,
-    only_images_present: bool = False,
-    subset: bool = False,
-    force: bool = False,
-    cache: Path | None = None,
-    spec: Spec | None = None,
-) -> Path:
-    """Build the dataset. Everything is checked before anything is written.
-
-    Args:
-        source: HallusionBench.json, or a folder that holds it (default: download).
-        images: the folder hallusion_bench, a folder that holds it, or its zip (default: no column `image`).
-        out: the folder to build (default: datasets/hallusionbench).
-        with_images: False leaves the column `image` out.
-        only_images_present: `image` is null where the file is not there.
-        subset: accept files and counts that are not the published ones.
-        force: replace an existing build.
-        cache: the folder that keeps downloads (default: the user's cache).
-        spec: the dataset's facts (default: datasets/hallusionbench/spec.toml).
-
-    Returns:
-        The dataset's folder.
-
-    Raises:
-        BuildError: when a source is missing, broken or not the published one; when `out` is taken.
-    """
-    spec = spec or load("hallusionbench")
-    out = output.target(spec.name, out, force)
-    sources = {"questions": fetch(spec.sources["questions"], "--source", source, cache, subset)}
+def make(order: Order) -> Path:
+    """Build hallusionbench."""
+    out = order.target()
+    sources = {"questions": order.fetch("questions")}
     rows = read(sources["questions"].path)
     numbers = counts(rows)
-    complete = spec.matches(numbers, subset)
+    complete = order.spec.matches(numbers, order.subset)
     folder = None
-    if with_images and images is not None:
-        sources["images"] = fetch(spec.sources["images"], "--images", images, cache, subset)
-        folder = sources["images"].path
-        check_images(rows, folder, only_images_present)
-    return output.write(spec, [table(rows, spec.split, folder)], numbers, sources, complete, out)
+    if got := order.fetch_images():
+        sources["images"], folder = got, got.path
+        check_images(rows, folder, order.only_images_present)
+    return output.write(order.spec, [table(rows, order.spec.split, folder)], numbers, sources, complete, out)
 
 
 BUILDER = Builder(
@@ -199,5 +165,5 @@ left out.
 """,
     source="HallusionBench.json, or a folder that holds it (default: download)",
     images="the folder hallusion_bench, or its zip (default: no column `image`)",
-    build=build,
+    make=make,
 )

@@ -121,7 +121,7 @@ def compute(
     reader = READERS[grading.judge if grading.named(READERS) else RULES]
     tallies = _tallies(layout, verdicts, reader if bias == "answers" else None, questions, predictions)
 
-    result: dict[str, Any] = tallying.figures(tallies)
+    result: dict[str, Any] = tallying.scores(tallies)
     if counting.mean:
         result["overall"] = float(np.mean([result[name] for name in HEADLINE]))
     judge_key = judge.key if judge else GIVEN
@@ -144,7 +144,7 @@ def compute(
         ),
     }
     if bootstrap:
-        result["interval"] = resampling.intervals(layout.sets, partial(tallying.score, tallies))
+        result["interval"] = resampling.intervals(layout.sets, partial(tallying.resampled, tallies))
     if len(tallies) > 1:
         result["spread"] = tallying.spread(tallies)
     if per_question:
@@ -272,7 +272,7 @@ def _judge_of(grading: Grading) -> _Judging:
     if grading.named(READERS):
         grading.check_once(f"{grading.judge!r} gives the same verdicts each time")
         return READERS[grading.judge]
-    grading.prepare()
+    grading.prepare(READERS)
     return _LanguageModel(grading)
 
 

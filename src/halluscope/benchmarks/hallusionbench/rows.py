@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halluscope.reading.rows import columns_of, read_rows
+from halluscope.reading.rows import read_columns
 
 NO_VISUAL, ORIGINAL, EDITED = 0, 1, 2
 ROLES = ("no_visual", "original", "edited")
@@ -127,7 +127,8 @@ def load(sources: Sequence[str]) -> list[VisualQuestion]:
         ValueError: for a file or dataset of another form, or a question that comes twice.
         FileNotFoundError: if a file does not exist.
     """
-    rows = [row for source in sources for row in _rows(source)]
+    what = "the dataset hallusionbench"
+    rows = [row for source in sources for row in read_columns(source, COLUMNS, ID, what)]
     return read_all(rows, ", ".join(sources))
 
 
@@ -236,10 +237,6 @@ def describe(identity: Id) -> str:
     """
     category, subcategory, set_id, figure_id, question_id = identity
     return f"{category}/{subcategory} set {set_id} figure {figure_id} question {question_id}"
-
-
-def _rows(source: str) -> Iterable[Any]:
-    return columns_of(read_rows(source), COLUMNS, source, ID, "the dataset hallusionbench")  # type: ignore[no-any-return]
 
 
 def _number(row: Mapping[str, Any], field: str, where: str) -> int:

@@ -30,12 +30,15 @@ relation, comparison, environment, OCR) and by level (object, attribute, scene).
 }
 """,
     links=("https://github.com/HQHBench/HQHBench",),
-    licence="The questions' repository states no licence: build the dataset where you use it, and ask the authors "
+    licence="The repository of the questions states no licence: build the dataset where you use it, and ask its authors "
     "before you pass it on.",
-    datasets=(Dataset("hqh", id=("id",), columns=("image_id", "question", "answer", "type", "level")),),
+    datasets=(Dataset("hqh", id=("id",), columns=("image_id", "question", "answer", "type", "level"), own=("answer", "level")),),
     judges=Judges("verdicts", default="reference-only", rules=("reference-only",)),
     options=(
-        *grading.OPTIONS,
+        *grading.offered(
+            "reference-only (default; does the answer contain the right one? it sees no extra claims)",
+            max_tokens=512,
+        ),
         Option(
             "judgements",
             "a file for each of --responses, with id, correct and extra_claims; nothing else judges",

@@ -15,10 +15,8 @@ from tqdm import tqdm
 
 from halluscope.benchmarks.hqh.rows import LEVELS, FreeQuestion, read_all
 from halluscope.building import images, output
-from halluscope.building.command import Builder
-from halluscope.building.fetch import fetch
+from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
-from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
 from halluscope.reading.files import Readable, json_rows, parse, read_text
 
@@ -148,61 +146,33 @@ def _rows(questions: Sequence[FreeQuestion], folder: Readable | None) -> Iterato
     for question in tqdm(questions, desc="writing", unit="question", disable=None):
         row: dict[str, Any] = dict(question.row)
         if folder is not None:
-            name = file_name(question)
-            there = not images.missing([name], folder)
-            row["image"] = {"bytes": images.read(name, folder), "path": name} if there else None
+            row["image"] = images.stored(file_name(question), folder)
         yield row
 
 
-def build(
-    source: Path | None = None,
-    images: Path | None = None,
-    out: Path | None = None,
-    *,
-    image_data: Path | None = None,
-    with_images: bool = True,
-    only_images_present: bool = False,
-    subset: bool = False,
-    force: bool = False,
-    cache: Path | None = None,
-    spec: Spec | None = None,
-) -> Path:
-    """Build the dataset. Everything is checked before anything is written.
+def make(order: Order, *, image_data: Path | None = None) -> Path:
+    """Build hqh.
 
     Args:
-        source: HQH.json, or a folder that holds it (default: download).
-        images: the folder of the images, one that holds it, or a zip (default: no column `image`).
-        out: the folder to build (default: datasets/hqh).
+        order: what is wanted.
         image_data: image_data.json, or a folder that holds it (default: no captions and details).
-        with_images: False leaves the column `image` out.
-        only_images_present: `image` is null where the file is not there.
-        subset: accept files and counts that are not the published ones.
-        force: replace an existing build.
-        cache: the folder that keeps downloads (default: the user's cache).
-        spec: the dataset's facts (default: datasets/hqh/spec.toml).
-
-    Returns:
-        The dataset's folder.
 
     Raises:
-        BuildError: when a source is missing, broken or not the published one; for an unknown type; when `image_data`
-            lacks an image; when `out` is taken.
+        BuildError: for an unknown type, or when `image_data` lacks an image.
     """
-    spec = spec or load("hqh")
-    out = output.target(spec.name, out, force)
-    sources = {"questions": fetch(spec.sources["questions"], "--source", source, cache, subset)}
+    out = order.target()
+    sources = {"questions": order.fetch("questions")}
     rows = read(sources["questions"].path)
     if image_data is not None:
-        sources["image_data"] = fetch(spec.sources["image_data"], "--image-data", image_data, cache, subset)
+        sources["image_data"] = order.fetch("image_data", image_data, "--image-data")
         rows = describe(rows, read_image_data(sources["image_data"].path))
     numbers = counts(rows)
-    complete = spec.matches(numbers, subset)
+    complete = order.spec.matches(numbers, order.subset)
     folder = None
-    if with_images and images is not None:
-        sources["images"] = fetch(spec.sources["images"], "--images", images, cache, subset)
-        folder = sources["images"].path
-        check_images(rows, folder, only_images_present)
-    return output.write(spec, [table(rows, spec.split, folder)], numbers, sources, complete, out)
+    if got := order.fetch_images():
+        sources["images"], folder = got, got.path
+        check_images(rows, folder, order.only_images_present)
+    return output.write(order.spec, [table(rows, order.spec.split, folder)], numbers, sources, complete, out)
 
 
 def _add(parser: argparse.ArgumentParser) -> None:
@@ -224,6 +194,6 @@ IMAGE_ID.jpg. Without --images the column `image` is left out; without --image-d
 """,
     source="HQH.json, or a folder that holds it (default: download)",
     images="the folder of the images, IMAGE_ID.jpg, or a zip of it (default: no column `image`)",
-    build=build,
+    make=make,
     add=_add,
 )

@@ -37,7 +37,7 @@ COUNTS = {
     "extra_hal": ("searched", "extra_claims"),
     "overall_hal": ("judged_in_full", "hallucinated"),
 }
-"""Of how many answers a figure is, and what is counted of them."""
+"""Of how many answers a score is, and what is counted of them."""
 
 QUESTIONS = 4000
 MOST_CLAIMS = 1_000_000
@@ -83,12 +83,12 @@ def compute(
         Lower is better. The same for each type and level, such as `main_hal/count` and `main_hal/object`;
         `main_hal/attribute` is the level (colours and actions), its type of that name is `main_hal/color`. With
         "reference-only" `extra_hal` and `overall_hal` are NaN.
-        `unjudged`, the share of answers without a judgement: they count in no figure, neither as right nor as wrong;
+        `unjudged`, the share of answers without a judgement: they count in no score, neither as right nor as wrong;
         a share of nothing is NaN. `questions`, `images`; `counts`, for "all", each type and each level what the
-        figures are made of, summed over the repeats: of how many main answers that were `judged` how many were `wrong`,
+        scores are made of, summed over the repeats: of how many main answers that were `judged` how many were `wrong`,
         in how many answers that were `searched` how many `extra_claims` there are, of how many that were
         `judged_in_full` how many were `hallucinated` in either way (None where nobody looked);
-        `signature`; `interval` with a bootstrap, `spread` with repeats (each figure's least and greatest value), and
+        `signature`; `interval` with a bootstrap, `spread` with repeats (each score's least and greatest value), and
         `per_question` when asked for.
 
     Raises:
@@ -114,7 +114,7 @@ def compute(
         scoring.tally(correct, extra, image, groups)
         for correct, extra in zip(judged.correct, judged.extra, strict=True)
     ]
-    result: dict[str, Any] = tallying.figures(tallies) | {
+    result: dict[str, Any] = tallying.scores(tallies) | {
         "unjudged": float((judged.correct == UNJUDGED).mean()),
         "questions": len(questions),
         "images": int(image.max()) + 1,
@@ -129,7 +129,7 @@ def compute(
         ),
     }
     if bootstrap:
-        result["interval"] = resampling.intervals(int(image.max()) + 1, partial(tallying.score, tallies))
+        result["interval"] = resampling.intervals(int(image.max()) + 1, partial(tallying.resampled, tallies))
     if len(tallies) > 1:
         result["spread"] = tallying.spread(tallies)
     if per_question:
@@ -169,7 +169,7 @@ def _contained(questions: Sequence[FreeQuestion], texts: Sequence[str]) -> _Judg
 
 
 def _asked(grading: Grading, questions: Sequence[FreeQuestion], texts: Sequence[str]) -> _Judged:
-    grading.prepare()
+    grading.prepare((REFERENCE_ONLY,))
     fields = [
         {
             "question": question.question,
@@ -244,8 +244,8 @@ def _groups(questions: Sequence[FreeQuestion]) -> dict[str, Bools]:
 def _counts(tallies: Sequence[Tally], group: str) -> dict[str, int | None]:
     """How many were judged of a group, or of all, and what was found; None where nobody looked."""
     totals: dict[str, int | None] = {}
-    for figure, (of, name) in COUNTS.items():
-        counted = [tally[f"{figure}/{group}" if group else figure] for tally in tallies]
+    for score, (of, name) in COUNTS.items():
+        counted = [tally[f"{score}/{group}" if group else score] for tally in tallies]
         part, whole = (sum(int(counts[place].sum()) for counts in counted) for place in (0, 1))
         totals[of] = whole
         totals[name] = part if whole else None

@@ -54,7 +54,7 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
             "looked for; it may be below main"
         )
     if result["unjudged"]:
-        lines.append(f"not judged: {percent(result['unjudged'])} % of the answers (they count in no figure)")
+        lines.append(f"not judged: {percent(result['unjudged'])} % of the answers (they count in no score)")
     for key, text in (("interval", "interval over images"), ("spread", "least and greatest of the repeats")):
         if key in result:
             low, high = result[key]["main_hal"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.reading.files import json_rows
-from halluscope.reading.rows import columns_of, read_rows
+from halluscope.reading.rows import read_columns
 
 LEVELS = {
     "existence": "object",
@@ -67,6 +67,10 @@ class FreeQuestion:
         }
 
 
+COLUMNS = tuple(FreeQuestion.__dataclass_fields__)
+"""The dataset's columns, as far as the metric needs them; captions and details may be absent."""
+
+
 def load(sources: Sequence[str]) -> list[FreeQuestion]:
     """Read the dataset: built folders, Hub ids, or HQH.json.
 
@@ -74,7 +78,8 @@ def load(sources: Sequence[str]) -> list[FreeQuestion]:
         ValueError: for a file or dataset of another form, or an id that comes twice.
         FileNotFoundError: if a file does not exist.
     """
-    rows = [row for source in sources for row in _rows(source)]
+    what = "the dataset hqh"
+    rows = [row for source in sources for row in read_columns(source, COLUMNS, COLUMNS[:5], what)]
     return read_all(rows, ", ".join(sources))
 
 
@@ -136,11 +141,6 @@ def read(row: Any, where: str) -> FreeQuestion:
             f"{where}: type is {fields['type']!r:.80}; expected one of HQH's types: {', '.join(LEVELS)}."
         )
     return FreeQuestion(**fields)
-
-
-def _rows(source: str) -> Iterable[Any]:
-    known = tuple(FreeQuestion.__dataclass_fields__)
-    return columns_of(read_rows(source), known, source, known[:5], "the dataset hqh")  # type: ignore[no-any-return]
 
 
 def _each_once(located: Iterable[tuple[FreeQuestion, str]]) -> list[FreeQuestion]:

@@ -15,7 +15,7 @@ UNJUDGED = -1
 
 
 def tally(correct: Ints, extra: Ints, image: Ints, groups: Mapping[str, Bools]) -> Tally:
-    """Count equation 5's figures by image.
+    """Count equation 5's scores by image.
 
     Args:
         correct: whether the main answer is right, 1 or 0, or `UNJUDGED`: [questions].
@@ -43,7 +43,7 @@ def tally(correct: Ints, extra: Ints, image: Ints, groups: Mapping[str, Bools]) 
 
     everything = np.ones(len(image), dtype=bool)
     return {
-        f"{figure}/{group}" if group else figure: (by_image(part * rows), by_image(whole & rows))
+        f"{score}/{group}" if group else score: (by_image(part * rows), by_image(whole & rows))
         for group, rows in {"": everything, **groups}.items()
-        for figure, (part, whole) in parts.items()
+        for score, (part, whole) in parts.items()
     }

@@ -26,6 +26,6 @@ share of the questions and answers people find right (content validity).
 }
 """,
     links=("https://github.com/HQHBench/HQHBench",),
-    licence="The paper's figures are facts.",
+    licence="The paper's tables are facts.",
     extras=("stats",),
 )

@@ -29,10 +29,10 @@ from halluscope.benchmarks.pope.rows import (
     unique_questions,
 )
 from halluscope.building import output
-from halluscope.building.command import Builder
-from halluscope.building.fetch import Fetched, fetch, sha256_of
+from halluscope.building.command import Builder, Order
+from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.parquet import Table
-from halluscope.building.spec import Spec, load
+from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.reading.coco import CocoImage, CocoTable, read_annotations
@@ -166,60 +166,45 @@ def _question(
     return ObjectQuestion(number, image.image_id, image.file_name, text, cls, answer, sampling)
 
 
-def build(
-    source: Path | None = None,
-    out: Path | None = None,
+def make(
+    order: Order,
     *,
     configs: Sequence[str] = CONFIGS,
     from_annotations: Path | None = None,
     images_count: int = 500,
     objects: int = 3,
     seed: int = 0,
-    subset: bool = False,
-    force: bool = False,
-    cache: Path | None = None,
-    spec: Spec | None = None,
 ) -> Path:
-    """Build the dataset. Everything is checked before anything is written.
+    """Build pope.
 
     Args:
-        source: the folder of the official files, with or without a folder per config (default: download).
-        out: the folder to build (default: datasets/pope; for new questions named after the annotation file).
+        order: what is wanted; its source is the folder of the official files, with or without a folder per config.
         configs: of the official questions; less than all needs `subset`.
-        from_annotations: make new questions from this COCO-format file instead.
+        from_annotations: make new questions from this COCO-format file instead, in a folder that is named after it.
         images_count: of new questions, how many images are drawn.
         objects: of new questions, how many present objects of an image are asked about, and as many absent ones.
         seed: of new questions.
-        subset: accept files and counts that are not the published ones.
-        force: replace an existing build.
-        cache: the folder that keeps downloads (default: the user's cache).
-        spec: the dataset's facts (default: datasets/pope/spec.toml).
-
-    Returns:
-        The dataset's folder.
 
     Raises:
-        BuildError: when a source is missing, broken or not the published one; when fewer images qualify than are
-            asked for; when `out` is taken.
+        BuildError: when fewer images qualify than are asked for.
     """
-    spec = spec or load("pope")
     if from_annotations is not None:
-        out = output.target(f"pope_{from_annotations.stem}", out, force)
-        return _new(spec, from_annotations, {"images": images_count, "objects": objects, "seed": seed}, out)
-    out = output.target(spec.name, out, force)
+        out = order.target(f"pope_{from_annotations.stem}")
+        drawn = {"images": images_count, "objects": objects, "seed": seed}
+        return _new(order.spec, from_annotations, drawn, out)
+    out, spec = order.target(), order.spec
     sources: dict[str, Fetched] = {}
     rows: dict[str, list[ObjectQuestion]] = {}
     for config in configs:
-        folder = _folder(source, config)
         for sampling in SAMPLINGS:
             name = f"{config}_{sampling}"
-            sources[name] = fetch(spec.sources[name], "--source", folder, cache, subset)
+            sources[name] = order.fetch(name, _folder(order.source, config))
             rows.setdefault(config, []).extend(read_official(sources[name].path, sampling))
     numbers: dict[str, Any] = {"configs": {config: counts(of) for config, of in rows.items()}}
     for config, of in numbers["configs"].items():
         numbers |= {f"{config}_{name}": of[name] for name in ("rows", "pairs")}
     tables = [table(of, spec.split, config) for config, of in rows.items()]
-    return output.write(spec, tables, numbers, sources, spec.matches(numbers, subset), out)
+    return output.write(spec, tables, numbers, sources, spec.matches(numbers, order.subset), out)
 
 
 def _folder(source: Path | None, config: str) -> Path | None:
@@ -258,6 +243,6 @@ QUESTIONS = Builder(
     halluscope build pope --from-annotations instances.json --images-count 500 --objects 3 --seed 0
 """,
     source="the folder of the official files, POPE's output/ (default: download)",
-    build=build,
+    make=make,
     add=_add,
 )

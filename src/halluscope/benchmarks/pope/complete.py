@@ -18,9 +18,8 @@ from halluscope import vocabularies
 from halluscope.benchmarks.pope import presence as presences
 from halluscope.benchmarks.pope.presence import Presence
 from halluscope.building import output
-from halluscope.building.command import Builder
+from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
-from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.vocabularies import Vocabulary
@@ -126,48 +125,29 @@ def _texts(classes: Sequence[str], vocabulary: Vocabulary) -> list[str]:
     return [text[name] for name in classes]
 
 
-def build(
-    source: Path | None = None,
-    out: Path | None = None,
-    *,
-    of: str | None = None,
-    subset: bool = False,
-    force: bool = False,
-    cache: Path | None = None,
-    spec: Spec | None = None,
-) -> Path:
-    """Build the dataset. Everything is checked before anything is written.
+def make(order: Order, *, of: str) -> Path:
+    """Build the dataset.
 
     Args:
-        source: the folder of a built throne_coco or throne_objects365 (default: where `of` is built).
-        out: the folder to build (default: datasets/NAME).
-        of: which of the two it must be (default: what the folder holds).
-        subset: accept a source that is a subset.
-        force: replace an existing build.
-        cache: not used; nothing is downloaded.
-        spec: the dataset's facts (default: datasets/pope_c/spec.toml, or that of pope_c_objects365).
-
-    Returns:
-        The dataset's folder.
+        order: what is wanted; its source is the folder of the built presence dataset.
+        of: which presence dataset it must be.
 
     Raises:
-        BuildError: when the source is no such dataset, broken or a subset; when `out` is taken.
+        BuildError: when the source is no such dataset, broken or a subset.
     """
-    made_of = [of] if of else list(MADE_OF)
-    built = presences.read(source or output.home(made_of[0]), "--source")
-    if built.name not in made_of:
-        raise BuildError(f"--source {built.folder} holds {built.name!r}; expected {' or '.join(made_of)}.")
-    spec = spec or load(MADE_OF[built.name])
-    out = output.target(spec.name, out, force)
+    built = presences.read(order.source or output.home(of), "--source")
+    if built.name != of:
+        raise BuildError(f"--source {built.folder} holds {built.name!r}; expected {of}.")
+    out, spec = order.target(), order.spec
     present = presence(built)
     numbers = counts(present)
-    complete = spec.matches(numbers, subset)
-    if not built.source.published and not subset:
+    complete = spec.matches(numbers, order.subset)
+    if not built.source.published and not order.subset:
         raise BuildError(
-            f"--source {built.folder} is a subset or a changed copy of {built.name}; pass --subset if you mean it."
+            f"--source {built.folder} is a subset or a changed copy of {of}; pass --subset if you mean it."
         )
     written = tables(built, present, spec.vocabulary or "coco", spec.split)
-    return output.write(spec, written, numbers, {built.name: built.source}, complete, out)
+    return output.write(spec, written, numbers, {of: built.source}, complete, out)
 
 
 COMPLETE, COMPLETE_OBJECTS365 = (
@@ -181,7 +161,7 @@ From {of}, which is built already:
     halluscope build {name} --source FOLDER
 """,
         source=f"a built {of} (default: datasets/{of})",
-        build=partial(build, of=of),
+        make=partial(make, of=of),
     )
     for of, name in MADE_OF.items()
 )

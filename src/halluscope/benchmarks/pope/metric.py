@@ -66,7 +66,7 @@ def compute(
         unread replies, fractions in [0, 1], NaN where undefined; `rows`; `signature`. With `objects` also
         `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and `undefined_classes`, the
         number of classes without a precision or a recall. With `sampling` also `samplings`, name -> the same
-        figures, and `f1_mean`, the mean of their F1. `interval` and `classes` when asked for.
+        scores, and `f1_mean`, the mean of their F1. `interval` and `classes` when asked for.
 
     Raises:
         ValueError: for any bad input.
@@ -144,32 +144,32 @@ def _groups(
 
 
 def _score(counts: Counts, conventions: Conventions, by_class: bool, samplings: list[Any]) -> dict[str, Any]:
-    """All figures of counts [resamples, samplings, classes, 2, 3], nested as the result is."""
+    """All scores of counts [resamples, samplings, classes, 2, 3], nested as the result is."""
 
-    def figures(counts: Counts) -> dict[str, Any]:
-        pooled = scoring.figures(counts.sum(axis=1), conventions)
+    def scores(counts: Counts) -> dict[str, Any]:
+        pooled = scoring.scores(counts.sum(axis=1), conventions)
         return pooled | (scoring.class_means(counts, conventions) if by_class else {})
 
-    result = figures(counts.sum(axis=1))
+    result = scores(counts.sum(axis=1))
     if samplings != [None]:
-        result["samplings"] = {name: figures(counts[:, i]) for i, name in enumerate(samplings)}
+        result["samplings"] = {name: scores(counts[:, i]) for i, name in enumerate(samplings)}
         result["f1_mean"] = np.mean([table["f1"] for table in result["samplings"].values()], axis=0)
     return result
 
 
-def _each(figures: dict[str, Any], change: Callable[[Floats], Any]) -> dict[str, Any]:
-    """The same nested figures, each array changed."""
+def _each(scores: dict[str, Any], change: Callable[[Floats], Any]) -> dict[str, Any]:
+    """The same nested scores, each array changed."""
     return {
         name: _each(value, change) if isinstance(value, dict) else change(value)
-        for name, value in figures.items()
+        for name, value in scores.items()
     }
 
 
 def _of_each_class(counts: Counts, classes: list[str], conventions: Conventions) -> dict[str, dict[str, Any]]:
-    figures = scoring.figures(counts, conventions)
+    scores = scoring.scores(counts, conventions)
     columns = {
         "rows": counts.sum(axis=(-2, -1)).astype(int),
-        **{name: figures[name] for name in ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio")},
+        **{name: scores[name] for name in ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio")},
     }
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return {name: dict(zip(columns, row, strict=True)) for name, row in zip(classes, rows, strict=True)}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reading.files import json_rows
-from halluscope.reading.rows import Source, columns_of, read_rows
+from halluscope.reading.rows import Source, read_columns
 
 SAMPLINGS = ("random", "popular", "adversarial")
 """How POPE chooses the absent objects that it asks about."""
@@ -188,7 +188,7 @@ def _load(written: str) -> list[ObjectQuestion]:
     source = Source.of(written)
     if source.is_json:
         return read_official(source.path, next((name for name in SAMPLINGS if name in source.path.name), ""))
-    rows = columns_of(read_rows(written), COLUMNS, written, NEEDED, "the dataset pope or pope_c")
+    rows = read_columns(written, COLUMNS, NEEDED, "the dataset pope or pope_c")
     return [ObjectQuestion(**(OTHERWISE | row)) for row in rows]
 
 

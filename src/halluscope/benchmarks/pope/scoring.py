@@ -41,7 +41,7 @@ def count(
     return np.bincount(cell, minlength=groups * 6).reshape(groups, 2, 3).astype(float)
 
 
-def figures(counts: Counts, conventions: Conventions) -> dict[str, Floats]:
+def scores(counts: Counts, conventions: Conventions) -> dict[str, Floats]:
     """Accuracy, precision, recall, F and shares, each an array [...] of fractions, NaN where undefined."""
     rows = counts.sum(axis=(-2, -1))
     right = counts[..., ABSENT, NO] + counts[..., PRESENT, YES]

@@ -11,10 +11,8 @@ from pathlib import Path
 
 from halluscope.benchmarks.throne import presence
 from halluscope.benchmarks.throne.sampling import natural_k_shot
-from halluscope.building import output
-from halluscope.building.command import Builder
-from halluscope.building.fetch import Fetched, fetch
-from halluscope.building.spec import Spec, load
+from halluscope.building.command import Builder, Order
+from halluscope.building.fetch import fetch
 from halluscope.errors import BuildError
 from halluscope.reading import coco
 from halluscope.reading.coco import CocoTable
@@ -23,65 +21,37 @@ from halluscope.reading.files import Readable
 SHOTS = 14
 
 
-def build(
-    source: Path | None = None,
-    images: Path | None = None,
-    out: Path | None = None,
+def make(
+    order: Order,
     *,
     names: Path | None = None,
     ids: Path | None = None,
     sample: bool = False,
     shots: int = SHOTS,
     seed: int = 0,
-    with_images: bool = True,
-    only_images_present: bool = False,
-    subset: bool = False,
-    force: bool = False,
-    cache: Path | None = None,
-    spec: Spec | None = None,
 ) -> Path:
-    """Build the dataset. Everything is checked before anything is written.
+    """Build throne_objects365. The published sha256 of the annotations is not known: any file of their form is taken.
 
     Args:
-        source: zhiyuan_objv2_val.json, or a folder that holds it and, by their published names, the table of names
-            and the list of ids; its published sha256 is not known, so any file of its form is taken.
-        images: the folder or zip of the patch folders.
-        out: the folder to build (default: datasets/throne_objects365).
-        names: Detic's table of corrected names (default: from `source`, or download).
-        ids: the image ids to take, one per line (default: from `source`).
+        order: what is wanted; its source may be a folder that holds the lists of names and ids too.
+        names: Detic's table of corrected names (default: from the source, or download).
+        ids: the image ids to take, one per line (default: from the source).
         sample: draw the images anew instead of taking `ids`.
-        shots: with `sample`: how many images a class, at least 1.
+        shots: with `sample`: how many images per class, at least 1.
         seed: with `sample`: of the draw.
-        with_images: False leaves the column `image` out.
-        only_images_present: leave out the images that the folder lacks; needs `subset`.
-        subset: accept files and counts that are not the published ones.
-        force: replace an existing build.
-        cache: the folder that keeps downloads (default: the user's cache).
-        spec: the dataset's facts (default: datasets/throne_objects365/spec.toml).
-
-    Returns:
-        The dataset's folder.
-
-    Raises:
-        BuildError: when a source is missing, broken or not the published one; when `out` is taken.
     """
-    spec = spec or load("throne_objects365")
-    out = output.target(spec.name, out, force)
-    ids = ids or (None if sample else _beside(source, spec, "ids"))
+    out, spec = order.target(), order.spec
+    ids = ids or (None if sample else _beside(order, "ids"))
     if (ids is None) != sample:
         raise BuildError(
             f"Which images? Name the paper's list with --ids FILE ({spec.sources['ids'].url}, CC BY-NC 4.0), "
             "or draw anew with --sample; not both."
         )
-    given = {
-        "annotations": ("--source", source),
-        "names": ("--names", names or _beside(source, spec, "names")),
-        "ids": ("--ids", ids),
-    }
-    sources: dict[str, Fetched] = {
-        name: fetch(spec.sources[name], option, path, cache, subset)
-        for name, (option, path) in given.items()
-        if not (sample and name == "ids")
+    named = names or _beside(order, "names")
+    sources = {
+        "annotations": order.fetch("annotations"),
+        "names": fetch(spec.sources["names"], "--names", named, order.cache, order.subset),
+        **({} if sample else {"ids": order.fetch("ids", ids, "--ids")}),
     }
     corrections = read_names(sources["names"].path)
     wanted = None if sample else read_ids(sources["ids"].path)
@@ -90,21 +60,13 @@ def build(
     if wanted is None:
         classes_of = {image.image_id: image.objects for image in table.images}
         wanted = natural_k_shot(classes_of, shots, len(table.classes), seed)
-    return presence.build(
-        table.only(wanted),
-        spec,
-        sources,
-        presence.Pictures(images, with_images, only_images_present),
-        out,
-        subset=subset,
-        cache=cache,
-        sample={"shots": shots, "seed": seed} if sample else None,
-    )
+    drawn = {"shots": shots, "seed": seed} if sample else None
+    return presence.write(order, table.only(wanted), sources, out, drawn)
 
 
-def _beside(source: Path | None, spec: Spec, name: str) -> Path | None:
-    """The file of this name in the source folder, if it is there under the name by which it is published."""
-    file = source / spec.sources[name].url.rpartition("/")[2] if source else None
+def _beside(order: Order, name: str) -> Path | None:
+    """A list in the source folder, if it is there under the name by which it is published."""
+    file = order.source / order.spec.sources[name].url.rpartition("/")[2] if order.source else None
     return file if file and file.is_file() else None
 
 
@@ -134,7 +96,7 @@ draws as many anew in the same way. --images holds the patch folders, with image
 """,
     source="zhiyuan_objv2_val.json, or a folder that holds it (and the lists of names and ids)",
     images="the folder or the zip of the patch folders",
-    build=build,
+    make=make,
     add=_add,
 )
 

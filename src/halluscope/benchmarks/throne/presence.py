@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from tqdm import tqdm
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import BENCHMARK
 from halluscope.building import images, output
+from halluscope.building.command import Order
 from halluscope.building.fetch import Fetched, fetch
 from halluscope.building.parquet import Table
 from halluscope.building.spec import Spec
@@ -20,42 +20,20 @@ from halluscope.reading.coco import CocoTable
 from halluscope.reading.files import Readable
 
 
-@dataclass(frozen=True)
-class Pictures:
-    """What the user says of the images.
-
-    Attributes:
-        given: the folder or zip of the images (default: download).
-        wanted: False leaves the column `image` out.
-        only_present: leave out the images that the folder lacks.
-    """
-
-    given: Path | None = None
-    wanted: bool = True
-    only_present: bool = False
-
-
-def build(
+def write(
+    order: Order,
     coco: CocoTable,
-    spec: Spec,
     sources: Mapping[str, Fetched],
-    pictures: Pictures,
     out: Path,
-    *,
-    subset: bool = False,
-    cache: Path | None = None,
     sample: Mapping[str, int] | None = None,
 ) -> Path:
     """Get the images, check everything, and write the dataset.
 
     Args:
+        order: what is wanted.
         coco: the annotations, checked by `check_classes`.
-        spec: the dataset's facts.
         sources: what the annotations were made from, by the names that the spec gives them.
-        pictures: which images.
-        out: what `output.target` returned.
-        subset: accept files and counts that are not the published ones.
-        cache: the folder that keeps downloads.
+        out: what `order.target` returned.
         sample: how the images were drawn anew, for stats.json; such a dataset is not the published one.
 
     Returns:
@@ -65,19 +43,19 @@ def build(
         BuildError: when an image is missing or broken, or the counts are not the published ones.
     """
     folder = None
-    if pictures.wanted:
-        got = fetch(spec.sources["images"], "--images", pictures.given, cache, subset)
+    if order.with_images:
+        got = fetch(order.spec.sources["images"], "--images", order.images, order.cache, order.subset)
         sources, folder = {**sources, "images": got}, got.path
-        if pictures.only_present:
+        if order.only_images_present:
             coco = coco.without(images.missing(coco.file_names, folder))
     numbers = counts(coco)
-    complete = spec.matches(numbers, subset) and sample is None
+    complete = order.spec.matches(numbers, order.subset) and sample is None
     if folder is not None:
         hint = "Name the folder of all, or pass --only-images-present --subset."
         images.check(coco.file_names, folder, hint)
     if sample is not None:
         numbers["sample"] = dict(sample)
-    return output.write(spec, [table(coco, spec.split, folder)], numbers, sources, complete, out)
+    return output.write(order.spec, [table(coco, order.spec.split, folder)], numbers, sources, complete, out)
 
 
 def check_classes(coco: CocoTable, spec: Spec) -> None:
@@ -138,5 +116,5 @@ def _rows(coco: CocoTable, folder: Readable | None) -> Iterator[dict[str, Any]]:
             "objects": image.objects,
         }
         if folder is not None:
-            row["image"] = {"bytes": images.read(image.file_name, folder), "path": image.file_name}
+            row["image"] = images.stored(image.file_name, folder)
         yield row

@@ -5,6 +5,7 @@ Sources: THRONE, section 4.3 (set `paper`); what THRONE's released code asks wit
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 
 from halluscope.judging.questions import QuestionSet
@@ -51,8 +52,8 @@ def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
     if not isinstance(questions, Iterable):
         raise ValueError(f"questions is {questions!r:.80}; expected templates, or one of {', '.join(SETS)}.")
     templates = tuple(questions)
-    if len(templates) == 1 and templates[0] in SETS:
-        return SETS[templates[0]]
+    if len(templates) == 1 and isinstance(templates[0], str) and re.fullmatch(r"[\w-]+", templates[0]):
+        return load(templates[0])
     if not templates:
         raise ValueError(f"questions is empty; expected templates, or one of {', '.join(SETS)}.")
     for i, template in enumerate(templates):

@@ -92,10 +92,10 @@ class Plan:
         """Whether the numbers of questions are exact."""
         return self.ask == "all"
 
-    def total(self, figure: str) -> float | None:
-        """The sum of a figure over the language models; None if one of them is not known."""
-        figures = [getattr(load, figure) for load in self.loads if load.tokens is not None]
-        return None if not figures or None in figures else sum(figures)
+    def total(self, amount: str) -> float | None:
+        """The sum of a amount over the language models; None if one of them is not known."""
+        amounts = [getattr(load, amount) for load in self.loads if load.tokens is not None]
+        return None if not amounts or None in amounts else sum(amounts)
 
 
 class Put(NamedTuple):
@@ -306,7 +306,7 @@ def _measured(
     asked = np.concatenate([rows for rows, _ in batches])
     timed = batches[1:] or batches  # the first also warms up
     rows, took = np.concatenate([rows for rows, _ in timed]), sum(spent for _, spent in timed)
-    tokens, flop = (float(figure[rows].sum()) for figure in work)
+    tokens, flop = (float(amount[rows].sum()) for amount in work)
     tokens_left = max(0.0, (load.tokens or 0.0) - float(work.tokens[asked].sum()))
     flop_left = None if load.flop is None else max(0.0, load.flop - float(work.flop[asked].sum()))
     return replace(

@@ -16,13 +16,24 @@ GIVEN = "given"
 V = TypeVar("V")
 
 
-OPTIONS = (
-    Option("judge", "who gives verdicts: a rule's name, openai:MODEL[@BASE_URL], or a local model"),
-    Option("repeats", "how often a language model judges", int, metavar="N"),
-    Option("max_failed", "the share of unreadable verdicts that is an error (default: 0.02)", float),
-    Option("max_tokens", "how long a language model's reply may be", int, metavar="N"),
-)
-"""What the command line offers of `Grading`; `device`, `store` and `progress` are those of every judge."""
+def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
+    """What the command line offers of `Grading`; `device`, `store` and `progress` are those of every judge.
+
+    Args:
+        rules: the names that the benchmark knows, for the help.
+        max_tokens: how long a reply may be unless the user says otherwise.
+    """
+    return (
+        Option("judge", f"who gives verdicts: {rules}, openai:MODEL[@BASE_URL], or a local model"),
+        Option("repeats", "how often a language model judges (default: 1)", int, metavar="N"),
+        Option("max_failed", "the share of unreadable verdicts that is an error (default: 0.02)", float),
+        Option(
+            "max_tokens",
+            f"how long a language model's reply may be (default: {max_tokens})",
+            int,
+            metavar="N",
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -72,8 +83,18 @@ class Grading:
         """Whether the judge is one of these names, which stand for rules instead of a language model."""
         return isinstance(self.judge, str) and self.judge in names
 
-    def prepare(self) -> None:
-        """Find the language model and the store, so that what is wrong with them shows before anything is asked."""
+    def prepare(self, rules: Collection[str]) -> None:
+        """Find the language model and the store, so that what is wrong with them shows before anything is asked.
+
+        Args:
+            rules: the names that the benchmark knows, for whoever misspelt one.
+
+        Raises:
+            JudgeUnavailable: if there is no such language model.
+        """
+        from halluscope.judging.graders.resolve import check_name
+
+        check_name(self.judge, rules)
         _ = self.chat, self.kept
 
     @cached_property

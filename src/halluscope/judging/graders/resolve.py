@@ -1,5 +1,6 @@
 """From the name of a judge of free text to the judge, checked before it is loaded or asked."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +36,30 @@ def resolve_chat(
         return judge
     if judge.startswith(ENDPOINT):
         return EndpointJudge(judge.removeprefix(ENDPOINT), max_tokens=max_tokens, **endpoint)
-    _check_local(judge)
+    check_name(judge)
     return LocalChat(judge, max_tokens, device)
 
 
-def _check_local(judge: str) -> None:
-    """A plain word is no model, unless a folder or file of that name is there."""
+def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
+    """Check a name: a plain word is no model, unless a folder or file of that name is there.
+
+    Args:
+        judge: a name; a judge that is given needs none.
+        rules: the names of rules that would do as well.
+
+    Raises:
+        JudgeUnavailable: for a name that cannot be a judge's.
+    """
+    if not isinstance(judge, str) or judge.startswith(ENDPOINT):
+        return
     if "/" in judge or "\\" in judge or (judge and Path(judge).exists()):
         return
+    known = (
+        f"The rules that need no model are {' and '.join(map(repr, rules))}."
+        if rules
+        else "`halluscope info NAME` says which rules the benchmark NAME knows."
+    )
     raise JudgeUnavailable(
         f"There is no judge {judge!r:.80} that reads free text; expected 'openai:MODEL[@URL]', or a local model: a "
-        "folder, a .gguf file, or a Hub id (org/name). `halluscope info` says which rules a benchmark knows."
+        f"folder, a .gguf file, or a Hub id (org/name). {known}"
     )
