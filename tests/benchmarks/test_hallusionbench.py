@@ -1,6 +1,5 @@
 """HallusionBench: dataset, metric and command, on small rows that are made here, and on the real ones if there."""
 
-import inspect
 import json
 import math
 import re
@@ -16,16 +15,17 @@ import pytest
 from datasets import load_dataset
 from PIL import Image as Pillow
 
-from halluscope import cli
+from halluscope import cli, registry
 from halluscope.benchmarks.hallusionbench import metric as hallusionbench
 from halluscope.benchmarks.hallusionbench import prompts
-from halluscope.benchmarks.hallusionbench.rows import read_all
+from halluscope.benchmarks.hallusionbench.rows import PROTOCOLS, read_all
 from halluscope.benchmarks.hallusionbench.scoring import FAILURES, Layout, diagnose, needs_same
 from halluscope.building.spec import read as read_spec
 from halluscope.errors import BuildError
 from halluscope.paths import share
 from halluscope.reporting import published
 from tests import small_datasets
+from tests.fake_judge import FakeJudge
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 ROOT = Path(__file__).parents[2]
@@ -298,21 +298,6 @@ def test_vlmevalkits_reader_by_name():
 # Language models
 
 
-class FakeJudge:
-    """A chat judge that does as `verdict(prompt, how often this was asked)` says."""
-
-    def __init__(self, verdict):
-        self.verdict, self.asked, self.failures, self.key = verdict, [], Counter(), "fake-1"
-
-    def replies(self, asked):
-        for place, prompt in enumerate(asked):
-            self.asked.append(prompt)
-            yield place, self.verdict(prompt, self.asked.count(prompt))
-
-    def close(self):
-        pass
-
-
 def about_colors(prompt, _=1):
     """Compares the answer with the reference, or two answers."""
     fields = dict(line.split(": ", 1) for line in prompt.splitlines() if ": " in line)
@@ -398,8 +383,7 @@ def test_no_option_is_missing_from_the_signature():
     }
     nothing = {"max_failed", "max_tokens", "per_question", "device", "store", "progress"}
     # max_tokens stands in the judge's key: see the test below
-    options = set(inspect.signature(hallusionbench.compute).parameters) - {"predictions", "references"}
-    assert options == moves.keys() | nothing
+    assert registry.benchmark("hallusionbench").keywords == moves.keys() | nothing
 
     def signed(**given):
         return hallusionbench.compute(["Yes"] * 12, rows(), **({"bootstrap": 5} | given))["signature"]
@@ -412,14 +396,12 @@ def test_no_option_is_missing_from_the_signature():
 
 
 def test_a_named_judge_is_told_how_long_a_reply_may_be(monkeypatch):
-    from halluscope.judging.graders import chat
-
     def resolve(judge, *, device, max_tokens):
         fake = FakeJudge(about_colors)
         fake.key = f"{judge}:max_tokens={max_tokens}"
         return fake
 
-    monkeypatch.setattr(chat, "resolve_chat", resolve)
+    monkeypatch.setattr("halluscope.judging.graders.resolve.resolve_chat", resolve)
     got = hallusionbench.compute(["It is red."] * 12, rows(), judge="org/model", max_tokens=77)
     assert "max_tokens=77" in got["signature"]
 
@@ -431,7 +413,7 @@ def test_a_part_of_the_benchmark_is_scored_with_a_warning(real):
         hallusionbench.compute(["Yes"] * 12, rows(), protocol="lmms-eval")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for protocol in hallusionbench.PROTOCOLS:
+        for protocol in PROTOCOLS:
             hallusionbench.compute(["Yes"] * len(real), real, protocol=protocol)
 
 
@@ -696,7 +678,7 @@ def test_a_json_list_by_position_says_so(files, capsys):
     (files / "mine.json").write_text(json.dumps([{"answer": text} for _, text in perfect()]))
     assert score(files, str(files / "mine.json")) == 0
     out, err = capsys.readouterr()
-    assert "matched by position" in err and "100.0" in out
+    assert "the responses have no id, so they are matched by their order" in err and "100.0" in out
 
 
 def test_answers_by_position_to_other_questions(files, capsys):
@@ -707,7 +689,8 @@ def test_answers_by_position_to_other_questions(files, capsys):
     capsys.readouterr()
     assert score(files, str(files / "mine.json")) == 2
     assert re.search(
-        "answer 1, matched by its position, belongs to VD/ocr set 0 .* answers .*another order",
+        "entry 1: matched by order, its place has the question 'Is thing 1 of set 0 red.', but in the dataset "
+        "'Is thing 0 of set 0 red.'.*another order",
         capsys.readouterr().err,
     )
 
@@ -732,22 +715,41 @@ def test_a_built_dataset_and_a_harness_that_left_questions_out(files, capsys):
     assert cli.main([*command, "--protocol", "vlmevalkit"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["questions"] == 10
     assert cli.main(command) == 2
-    assert "no answer to 2 of the 12 questions, such as VS/ocr set 0 figure 0" in capsys.readouterr().err
+    assert (
+        "mine has no response to 2 of the 12 rows of the dataset, such as category VS, subcategory ocr, set_id 0, "
+        "figure_id 0, question_id 0. Nothing is scored as if it were complete" in capsys.readouterr().err
+    )
+
+
+FIRST = "category VD, subcategory ocr, set_id 0, figure_id 0, question_id 0"
+"""How the first row is named to people."""
 
 
 @pytest.mark.parametrize(
     ("made", "more", "message"),
     [
-        (perfect()[1:], {}, "no answer to 1 of the 12 questions, such as VD/ocr set 0 figure 0 question 0"),
-        ([*perfect(), perfect()[0]], {}, "answer 13 is the second one to VD/ocr set 0 figure 0 question 0"),
-        ([(rows()[0] | {"set_id": 7}, "Yes")], {}, "about VD/ocr set 7 .* which the dataset does not have"),
+        (perfect()[1:], {}, f"no response to 1 of the 12 rows of the dataset, such as {FIRST}"),
+        (
+            [*perfect(), perfect()[0]],
+            {},
+            f"line 13: {FIRST} stands in .*line 1 already; expected one .*Remove one",
+        ),
+        (
+            [(rows()[0] | {"set_id": 7}, "Yes")],
+            {},
+            "line 1: category VD, subcategory ocr, set_id 7, .* is not among the 12 rows of the dataset",
+        ),
         (
             perfect(),
             {"question": "Is it blue?"},
-            "answers 'Is it blue.'; the dataset asks .* another version",
+            f"line 1: {FIRST} has the question 'Is it blue.', but in the dataset 'Is thing 0 of set 0 red.'.*another",
         ),
-        ([(rows()[0] | {"set_id": None}, "Yes")], {}, "answer 1 has no set_id"),
-        ([(rows()[0], 3)], {}, "response is 3; expected the LVLM's text"),
+        (
+            [(rows()[0] | {"set_id": None}, "Yes")],
+            {},
+            "line 1: set_id is None; expected a whole number or a name",
+        ),
+        ([(rows()[0], 3)], {}, "line 1: response is 3; expected the LVLM's text"),
     ],
 )
 def test_answers_that_do_not_fit(files, capsys, made, more, message):
@@ -760,13 +762,17 @@ def test_answers_that_do_not_fit(files, capsys, made, more, message):
 def test_files_that_do_not_fit(files, capsys):
     (files / "mine.json").write_text('[{"answer": "Yes"}]')
     assert score(files, str(files / "mine.json")) == 2
-    assert "holds 1 answers without ids and the dataset 12 questions" in capsys.readouterr().err
+    assert re.search(
+        "mine holds 1 responses without category .*question_id, and the dataset 12 rows; expected one per row in the "
+        "same order, or category, subcategory, set_id, figure_id, question_id in each",
+        capsys.readouterr().err,
+    )
     (files / "mine.json").write_text("[{")
     assert score(files, str(files / "mine.json")) == 2
     assert "is not JSON, or is cut off" in capsys.readouterr().err
     (files / "mine.json").write_text('[{"set_id": 1}]')
     assert score(files, str(files / "mine.json")) == 2
-    assert "answer 1 has no text" in capsys.readouterr().err
+    assert "entry 1: expected an object with the LVLM's text as response, " in capsys.readouterr().err
     assert score(files, str(files / "nothing.json")) == 2
     assert "There is no file" in capsys.readouterr().err
 
@@ -805,7 +811,7 @@ def test_published_results_agree_with_themselves():
 
 
 def test_published_results_stand_in_thrones_table():
-    from halluscope.reporting.tables import throne_table
+    from halluscope.benchmarks.throne.report import table
 
-    shown = throne_table(published.among([], "throne_coco"))
+    shown = table(published.load("throne_coco").results)
     assert shown.splitlines()[2].startswith("LLaVA-Mistral [FLAN-T5]")

@@ -1,6 +1,5 @@
 """HQH: dataset, metric, judge and command, on small rows that are made here, and on the real ones if there."""
 
-import inspect
 import json
 import math
 import re
@@ -15,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from halluscope import cli
+import halluscope
+from halluscope import cli, registry
 from halluscope.benchmarks.hqh import contains as rules
 from halluscope.benchmarks.hqh import metric as hqh
 from halluscope.benchmarks.hqh import prompts
@@ -30,7 +30,8 @@ from halluscope.paths import share
 from halluscope.reliability.parallel import parallel_form
 from halluscope.reporting import published
 from tests import small_datasets
-from tests.benchmarks.test_hallusionbench import FakeJudge
+from tests.fake_judge import FakeJudge
+from tests.frozen import listed, same
 from tests.scripted_server import ScriptedServer, reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
@@ -182,6 +183,36 @@ def test_an_interval_resamples_images():
     got = hqh.compute([""] * 8, references, judgements=made, bootstrap=200, seed=3)
     assert got["interval"]["main_hal"] == (0.0, 1.0) and got["main_hal"] == 0.5
     assert set(got["interval"]) == set(figures(got)) - {"unjudged"}
+
+
+# As it was
+
+
+FROZEN = (
+    ("How many dogs are on the lawn?", "two", "count", "There are 2 dogs."),
+    ("How many dogs are on the lawn?", "two", "count", "Three dogs run about."),
+    ("What do they play with?", "a red ball", "relation", "They play with a ball that is red."),
+    ("What do they play with?", "a red ball", "relation", "With a stick."),
+    ("Is there a cat?", "No.", "existence", "I do not see a cat."),
+    ("What colour is the sky?", "blue", "attribute", "It is grey and not blue."),
+)
+"""Questions, right answers, types, and what was said."""
+
+
+def test_scores_are_as_they_were():
+    rows = [
+        {"id": number, "image_id": number // 2, "question": question, "answer": answer, "type": kind}
+        for number, (question, answer, kind, _) in enumerate(FROZEN)
+    ]
+    metric = evaluate.load(str(ROOT / "metrics" / "hqh"))
+    given = {"predictions": [said for *_, said in FROZEN], "references": rows, "bootstrap": 100}
+    judgements = [{"correct": row % 2 == 0, "extra_claims": row % 3} for row in range(len(rows))]
+    with pytest.warns(UserWarning, match="4,000"):
+        results = [
+            metric.compute(**given, per_question=True),
+            metric.compute(**given, judgements=judgements, per_question=True),
+        ]
+    same("hqh.json", listed(results))
 
 
 # The rules of reference-only
@@ -497,8 +528,8 @@ def test_no_option_is_missing_from_the_signature(texts):
         "level": 0.9,
     }
     nothing = {"max_failed": 0.5, "per_question": True, "progress": False, "device": "cpu", "store": None}
-    options = set(inspect.signature(hqh.compute).parameters) - {"predictions", "references", "max_tokens"}
-    assert options == moves.keys() | nothing.keys()  # max_tokens stands in a named judge's key: see below
+    # max_tokens stands in a named judge's key: see below
+    assert registry.benchmark("hqh").keywords - {"max_tokens"} == moves.keys() | nothing.keys()
 
     def signed(**given_):
         return hqh.compute(texts, rows(), **({"bootstrap": 5} | given_))["signature"]
@@ -595,7 +626,7 @@ def changed(number, **values):
         ({"max_failed": 2}, "max_failed is 2"),
         ({"max_tokens": 0}, "max_tokens is 0"),
         ({"bootstrap": -1}, "bootstrap is -1"),
-        ({"judge": "rules"}, "no judge 'rules' .*hqh 'reference-only'"),
+        ({"judge": "rules"}, "no judge 'rules' .*openai:MODEL.*'reference-only'"),
         ({"judge": 42}, "42"),
     ],
 )
@@ -748,7 +779,21 @@ def test_the_real_dataset(upstream, tmp_path):
     assert Counter(dataset["type"]) == dict.fromkeys(LEVELS, 500)
 
 
-# The command
+# The door in Python, and the command
+
+
+def test_judgements_in_python(files, texts):
+    """A file of them, one for each question, or none."""
+    lines = [{"id": row["id"]} | judged(number > 1) for number, row in enumerate(rows())]
+    (files / "judged.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    responses = [{"id": row["id"], "response": text} for row, text in zip(rows(), texts, strict=True)]
+
+    def scored(judgements):
+        return halluscope.score("hqh", responses, str(files / "HQH.json"), judgements=judgements)
+
+    for given_ in (files / "judged.jsonl", str(files / "judged.jsonl"), lines):
+        assert scored(given_)["main_hal"] == 2 / 8 and "judge:given" in scored(given_)["signature"]
+    assert "judge:reference-only" in scored(None)["signature"]
 
 
 def answers(files, name, texts, **more):
@@ -762,7 +807,7 @@ def answers(files, name, texts, **more):
 
 def score(files, *responses, options=()):
     data = str(files / "HQH.json")
-    return cli.main(["score", "hqh", "--responses", *responses, "--data", data, *map(str, options)])
+    return cli.main(["score", "hqh", "--responses", *responses, "--dataset", data, *map(str, options)])
 
 
 def test_answers_are_matched_by_id(files, texts, capsys):
@@ -779,7 +824,7 @@ def test_upstreams_own_form_of_answers(files, texts, capsys):
     assert json.loads(capsys.readouterr().out)[0]["main_hal"] == 2 / 8
     (files / "mine.json").write_text(json.dumps([{"answer": text} for text in texts]))
     assert score(files, str(files / "mine.json"), options=["--json"]) == 0
-    assert "no id, so the answers are matched by their order" in capsys.readouterr().err
+    assert "the responses have no id, so they are matched by their order" in capsys.readouterr().err
 
 
 def test_tables_like_the_papers(files, texts, served, capsys):
@@ -842,17 +887,23 @@ def test_bad_files_of_judgements(files, texts, capsys, lines, message):
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        ([{"id": 1, "response": "x"}], "7 of the 8 questions have no answer, such as id 2"),
-        ([{"id": 1, "response": "x"}, {"response": "x"}], "line 2 has no id, but other answers have one"),
-        ([{"id": 99, "response": "x"}], "id 99 is not among the 8 questions"),
-        ([{"id": 1, "response": "x"}, {"id": 1, "response": "y"}], "id 1 is answered in .*line 1 already"),
-        ([{"id": 1, "response": "x", "image_id": 7}], "id 1 has the image_id 7, but in the questions 100"),
-        ([{"id": 1, "response": 3}], "response is 3; expected the LVLM's reply"),
-        ([{"response": "x"}], "1 answers without id and 8 questions"),
+        ([{"id": 1, "response": "x"}], "no response to 7 of the 8 rows of the dataset, such as id 2"),
+        ([{"id": 1, "response": "x"}, {"response": "x"}], "line 2 has no id, but others have one"),
+        ([{"id": 99, "response": "x"}], "line 1: id 99 is not among the 8 rows of the dataset"),
         (
-            [read_all(rows())[0].row],
-            "is a row of the dataset, whose answer is the right one|could be the reply|reply as",
+            [{"id": 1, "response": "x"}, {"id": 1, "response": "y"}],
+            "line 2: id 1 stands in .*line 1 already",
         ),
+        (
+            [{"id": 1, "response": "x", "image_id": 7}],
+            "line 1: id 1 has the image_id 7, but in the dataset 100",
+        ),
+        ([{"id": 1, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
+        (
+            [{"response": "x"}],
+            "mine holds 1 responses without id, and the dataset 8 rows; expected one per row",
+        ),
+        ([read_all(rows())[0].row], "line 1 is a row of the dataset, whose 'answer' is the right one"),
     ],
 )
 def test_answers_that_do_not_fit(files, capsys, made, message):
@@ -868,20 +919,20 @@ def test_the_datasets_own_answers_are_not_the_models(files, capsys):
     made = [{key: row.row[key] for key in ("id", "level", "answer")} for row in read_all(rows())]
     (files / "mine.jsonl").write_text("\n".join(map(json.dumps, made)))
     assert score(files, str(files / "mine.jsonl")) == 2
-    assert "is a row of the dataset, whose answer is the right one" in capsys.readouterr().err
+    assert "is a row of the dataset, whose 'answer' is the right one" in capsys.readouterr().err
 
 
 def test_a_built_dataset_and_one_that_is_none(files, texts, capsys):
     build(files)
     capsys.readouterr()
     mine = answers(files, "mine.jsonl", texts)
-    assert cli.main(["score", "hqh", "--responses", mine, "--data", str(files / "out"), "--json"]) == 0
+    assert cli.main(["score", "hqh", "--responses", mine, "--dataset", str(files / "out"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["questions"] == 8
-    assert cli.main(["score", "hqh", "--responses", mine, "--data", str(files / "nothing.json")]) == 2
+    assert cli.main(["score", "hqh", "--responses", mine, "--dataset", str(files / "nothing.json")]) == 2
     assert "There is no file" in capsys.readouterr().err
     (files / "empty.json").write_text("")
-    assert cli.main(["score", "hqh", "--responses", mine, "--data", str(files / "empty.json")]) == 2
-    assert "holds nothing" in capsys.readouterr().err
+    assert cli.main(["score", "hqh", "--responses", mine, "--dataset", str(files / "empty.json")]) == 2
+    assert "empty.json holds no row" in capsys.readouterr().err
 
 
 def test_a_store_may_be_given(served, texts, tmp_path):

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope import cli
+from halluscope import cli, registry
 from halluscope.benchmarks.hqm import metric as hqm
+from halluscope.registry import LOWER
 from halluscope.reporting import published
 from halluscope.stats.correlation import by_chance
 from halluscope.stats.wilson import content_validity, wilson
@@ -145,8 +146,17 @@ def test_marks_are_not_added_one_by_one(metric):
 
 # The command
 
+LOWER_IS_BETTER = [
+    (f"{one.name}|x", one.principal) for one in registry.benchmarks() if one.scores[one.principal] == LOWER
+]
+"""Benchmarks whose principal score says how much a model hallucinates."""
 
-@pytest.mark.parametrize(("signature", "by"), [("hqh|x", "overall_hal"), ("chair|x", "chair_i")])
+
+def test_chair_is_one_where_lower_is_better():
+    assert ("chair|x", "chair_i") in LOWER_IS_BETTER
+
+
+@pytest.mark.parametrize(("signature", "by"), LOWER_IS_BETTER)
 def test_where_lower_is_better_people_disagree(tmp_path, capsys, signature, by):
     """The more a model hallucinates, the less people agree: a good judge correlates with what they reject."""
     first = results(tmp_path / "first.json", SCORES, signature, **{by: {"a": 0.1, "b": 0.2, "c": 0.4}})
@@ -155,21 +165,21 @@ def test_where_lower_is_better_people_disagree(tmp_path, capsys, signature, by):
     command = ["reliability", first, "--criterion", people, "--json"]
     assert cli.main(command) == 0
     got = json.loads(capsys.readouterr().out)
-    assert (got["by"], got["criterion"]["figure"]) == (by, "disagree")
+    assert (got["by"], got["criterion"]["score"]) == (by, "disagree")
     assert got["criterion"]["pearson"] == pytest.approx(1)
     assert cli.main([*command, "--criterion-by", "agree"]) == 0
     assert json.loads(capsys.readouterr().out)["criterion"]["pearson"] == pytest.approx(-1)
     assert cli.main([*command, "--by", "accuracy"]) == 0
-    assert json.loads(capsys.readouterr().out)["criterion"]["figure"] == "agree"
+    assert json.loads(capsys.readouterr().out)["criterion"]["score"] == "agree"
 
 
-@pytest.mark.parametrize("command", ["reliability {} --retest {}", "correlate {} {} --by overall_hal"])
-def test_a_figure_that_is_undefined_for_all_models(tmp_path, capsys, command):
-    figures = {"main_hal": SCORES, "overall_hal": dict.fromkeys(SCORES)}
-    file = results(tmp_path / "first.json", SCORES, "hqh|x", **figures)
-    assert cli.main([part.format(file) for part in command.split()]) == 2
+@pytest.mark.parametrize("command", ["reliability {} --retest {}", "correlate {} {} --by {by}"])
+@pytest.mark.parametrize(("signature", "by"), LOWER_IS_BETTER)
+def test_a_score_that_is_undefined_for_all_models(tmp_path, capsys, signature, by, command):
+    file = results(tmp_path / "first.json", SCORES, signature, **{by: dict.fromkeys(SCORES), "other": SCORES})
+    assert cli.main([part.format(file, by=by) for part in command.split()]) == 2
     err = capsys.readouterr().err
-    assert "overall_hal of a is undefined, as it is of 3 of the 3 models" in err and "--by accuracy" in err
+    assert f"{by} of a is undefined, as it is of 3 of the 3 models" in err and "--by accuracy" in err
 
 
 def results(path, scores, signature="pope|parser:strict|rows:9|version:1", **more):
@@ -251,7 +261,7 @@ def test_constant_scores_in_the_command(files, tmp_path, capsys):
         (
             SCORES,
             ["--retest", "{}", "--by", "f1"],
-            "The result of a has no figure 'f1'; expected one of accuracy",
+            "The result of a has no score 'f1'; expected one of accuracy",
         ),
         ({**SCORES, "d": 0.1}, ["--retest", "{short}"], "--retest has no result of 'd'"),
         (SCORES, ["--retest", "nowhere.json"], "There is no file nowhere.json"),

@@ -275,7 +275,7 @@ def official(folder: Path, images: int = 2, **changes: Any) -> Path:
 def test_the_dataset(tmp_path):
     (tmp_path / "coco").mkdir()
     official(tmp_path / "coco")
-    out = builder.build(tmp_path, tmp_path / "out", configs=["coco"], subset=True)
+    out = builder.build(tmp_path, out=tmp_path / "out", configs=["coco"], subset=True)
     rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))
     assert rows.column_names == [
         "question_id",
@@ -302,7 +302,7 @@ def test_the_dataset(tmp_path):
 
 def test_files_that_are_not_the_published_ones_are_refused(tmp_path):
     with pytest.raises(BuildError, match="is not the published file"):
-        builder.build(official(tmp_path), tmp_path / "out")
+        builder.build(official(tmp_path), out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -348,7 +348,7 @@ def test_what_departs_from_the_pattern(tmp_path):
 
 def test_the_official_files_hold_what_the_spec_says(upstream, tmp_path):
     """Six rows an image, balanced, no absent object among the present ones; two rows repeat a question."""
-    out = builder.build(upstream / "pope", tmp_path / "out")
+    out = builder.build(upstream / "pope", out=tmp_path / "out")
     stats = json.loads((out / "stats.json").read_text())
     assert not stats["subset"]
     everywhere = {"alternation": {"rows": 3000, "first": 1}}
@@ -544,9 +544,15 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
         ({"question_id": 99, "text": "No"}, "line 1: question_id 99 is not among the 12 rows of the dataset"),
         (None, "no response to 1 of the 12 rows of the dataset, such as question_id 1."),
         ({"text": "No"}, "line 1 has no question_id, but others have one"),
-        ({"question_id": 1}, "line 1: expected an object with the LVLM's text as response, model_prediction,"),
+        (
+            {"question_id": 1},
+            "line 1: expected an object with the LVLM's text as response, model_prediction,",
+        ),
         ({"question_id": 1, "text": None}, "line 1: text is None; expected the LVLM's text"),
-        ({"question_id": 1, "text": "A dog?", "label": "no"}, "line 1: expected an object with the LVLM's text"),
+        (
+            {"question_id": 1, "text": "A dog?", "label": "no"},
+            "line 1: expected an object with the LVLM's text",
+        ),
         ({"question_id": [1], "text": "No"}, "line 1: question_id is [1]; expected a whole number or a name"),
         ("Yes", "line 1: expected an object with the LVLM's text"),
     ],
@@ -562,7 +568,10 @@ def test_bad_answers(files, capsys, row, message):
 def test_ids_that_do_not_tell_questions_apart(files, capsys):
     assert score(files, responses="random.jsonl") == 2
     err = capsys.readouterr().err
-    assert "question_id 1 stands for more than one of the 36 rows of the dataset; choose one config or sampling" in err
+    assert (
+        "question_id 1 stands for more than one of the 36 rows of the dataset; choose one config or sampling"
+        in err
+    )
     assert score(files, "--sampling", "random", responses="random.jsonl", samplings=["random"]) == 0
     assert score(files, "--sampling", "random", responses="random.jsonl") == 0
     assert score(files, "--sampling", "popular", responses="random.jsonl", samplings=["random"]) == 2
@@ -583,7 +592,7 @@ def test_answers_cut_off_or_to_other_questions(files, capsys):
 
 def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "hf"))
-    out = builder.build(files, tmp_path / "out", configs=["coco"], subset=True)
+    out = builder.build(files, out=tmp_path / "out", configs=["coco"], subset=True)
     command = ["score", "pope", "--responses", str(files / "mine.jsonl"), "--json", "--bootstrap", "0"]
     for written in (f"{out}:coco", f"{out}:coco@test"):
         assert cli.main([*command, "--dataset", written, "--sampling", "popular"]) == 0
@@ -594,7 +603,7 @@ def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):
 def test_the_dataset_itself_is_no_answer(files, capsys, tmp_path, monkeypatch):
     """Its column `answer` would be right everywhere."""
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "hf"))
-    out = builder.build(files, tmp_path / "out", configs=["coco"], subset=True)
+    out = builder.build(files, out=tmp_path / "out", configs=["coco"], subset=True)
     rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))
     write(files / "rows.jsonl", list(rows))
     assert score(files, responses="rows.jsonl") == 2
@@ -617,4 +626,7 @@ def test_answers_to_another_file_with_the_same_ids(tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("answers.jsonl", "coco_pope_random.json")]
     assert cli.main(["score", "pope", "--responses", files[0], "--dataset", files[1]]) == 2
     err = capsys.readouterr().err
-    assert "has the question 'Is there a cat in the image?', but in the dataset 'Is there a dog in the image?'" in err
+    assert (
+        "has the question 'Is there a cat in the image?', but in the dataset 'Is there a dog in the image?'"
+        in err
+    )

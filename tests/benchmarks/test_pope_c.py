@@ -16,10 +16,9 @@ from halluscope import vocabularies
 from halluscope.benchmarks.pope import complete as pope_c
 from halluscope.benchmarks.pope import presence
 from halluscope.benchmarks.pope.joined import Joined
-from halluscope.benchmarks.throne.presence import Pictures
-from halluscope.benchmarks.throne.presence import build as build_presence
+from halluscope.benchmarks.throne.presence import write as write_presence
 from halluscope.building import spec as specs
-from halluscope.building.output import target
+from halluscope.building.command import Order
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.paths import share
@@ -41,13 +40,14 @@ def throne(
         Pillow.new("RGB", (i, 8), (i, 0, 0)).save(pictures / f"{i}.png")
     images = tuple(CocoImage(i, f"{i}.png", objects, len(objects)) for i, objects in OBJECTS.items())
     table = CocoTable(tuple(classes), images, tuple(range(1, len(classes) + 1)))
-    out = target(name, tmp_path / name)
-    given = Pictures(pictures, with_images)
-    return build_presence(table, specs.load(name), {}, given, out, subset=True)
+    order = Order(
+        specs.load(name), images=pictures, out=tmp_path / name, with_images=with_images, subset=True
+    )
+    return write_presence(order, table, {}, order.target())
 
 
 def build(source: Path, out: Path, **options: Any) -> Path:
-    return builder.build(source, out, **({"subset": True} | options))
+    return builder.build(source, out=out, **({"subset": True} | options))
 
 
 def load(folder: Path, config: str) -> Any:
@@ -123,15 +123,13 @@ def test_from_objects365(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     names = vocabularies.load("objects365").classes
     monkeypatch.setitem(globals(), "OBJECTS", {5: (names[0], names[1]), 7: ("SUV",)})
     source = throne(tmp_path, "throne_objects365", classes=names)
-    rows = load(builder_objects365.build(source, tmp_path / "out", subset=True), "questions")
+    rows = load(builder_objects365.build(source, out=tmp_path / "out", subset=True), "questions")
     assert len(rows) == 2 * 365 and list(rows["answer"]).count("yes") == 3
     assert rows["question"][1] == "Is there sneakers in the image?"
     assert stats(tmp_path / "out")["name"] == "pope_c_objects365"
     assert "| questions | 730 | 1,865,150 |" in (tmp_path / "out" / "README.md").read_text()
     with pytest.raises(BuildError, match=r"holds 'throne_objects365'; expected throne_coco\."):
         build(source, tmp_path / "two")
-    whichever = pope_c.build(source, tmp_path / "three", subset=True)
-    assert stats(whichever)["tables"] == stats(tmp_path / "out")["tables"]
 
 
 def test_the_grid_in_several_parts(monkeypatch: pytest.MonkeyPatch):
@@ -253,14 +251,22 @@ def test_its_own_kind_is_no_source(tmp_path: Path):
     with pytest.raises(BuildError, match="holds 'pope_c'; expected a presence dataset"):
         build(out, tmp_path / "two")
     with pytest.raises(BuildError, match="holds 'throne_coco'; expected throne_objects365"):
-        builder_objects365.build(tmp_path / "throne_coco", tmp_path / "two", subset=True)
+        builder_objects365.build(tmp_path / "throne_coco", out=tmp_path / "two", subset=True)
+
+
+@pytest.mark.parametrize("given", [{"images": Path()}, {"with_images": False}, {"only_images_present": True}])
+def test_images_come_with_the_source(given: dict[str, Any], tmp_path: Path):
+    with pytest.raises(BuildError, match="pope_c is built without images of its own; leave out images"):
+        build(throne(tmp_path), tmp_path / "out", **given)
 
 
 def test_what_is_built_in_the_working_directory_is_the_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BuildError, match=r"--source datasets/throne_coco is no dataset of ours.*Build it first"):
+    with pytest.raises(
+        BuildError, match=r"--source datasets/throne_coco is no dataset of ours.*Build it first"
+    ):
         builder.build(subset=True)
     throne(tmp_path).rename(_home(tmp_path, "throne_coco"))
     assert builder.main(["--subset"]) == 0

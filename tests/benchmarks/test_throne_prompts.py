@@ -1,3 +1,6 @@
+import hashlib
+import json
+
 import pytest
 
 from halluscope import vocabularies
@@ -22,19 +25,37 @@ def test_the_papers_questions():
 
 
 def test_the_released_questions():
-    """The contract's words, with the article, the plural and the necktie rule."""
+    """The contract's words, with the article, the two plurals and the necktie rule."""
     assert asked("released", "airplane") == [
         "Please answer yes or no. Is there an airplane in this image?",
         "Is there an airplane in this image?",
         "Please answer yes or no. Does the text imply an airplane is in the image?",
     ]
     assert asked("released", "tie")[1] == "Is there a necktie in this image?"
-    assert asked("released", "skis")[1] == "Is there skis in this image?"
-    assert asked("released", "scissors")[1] == "Is there scissors in this image?"
+    for name in ("skis", "scissors"):
+        assert asked("released", name) == [
+            f"Please answer yes or no. Are there {name} in this image?",
+            f"Are there {name} in this image?",
+            f"Please answer yes or no. Does the text imply {name} are in the image?",
+        ]
     prompt = prompts.RELEASED.about(COCO)[1][0].prompt("A man.")
     assert (
         prompt == "Text: A man.\n\nRead the text and answer the question.\n\nIs there a person in this image?"
     )
+
+
+RELEASED = {
+    "coco": "5f535b745e5f0b241ad504a6a3bcd69a69b75bc4b2c874492c66d5a7792dde85",
+    "objects365": "18eb2d258c4bfff44c89ea1e622ffb5100ef2ee1c52cc20b4112c84645979579",
+}
+"""The sha256 of all questions that the released code's own function makes with M = 3, [template][class], as JSON."""
+
+
+@pytest.mark.parametrize("vocabulary", RELEASED)
+def test_every_question_is_the_released_codes(vocabulary):
+    about = prompts.RELEASED.about(vocabularies.load(vocabulary))
+    texts = json.dumps([[question.text for question in row] for row in about])
+    assert hashlib.sha256(texts.encode()).hexdigest() == RELEASED[vocabulary]
 
 
 def test_only_the_released_set_cuts_the_response():

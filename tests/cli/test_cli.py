@@ -1,6 +1,7 @@
 """The command, as a user types it."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -90,6 +91,16 @@ def test_bad_input_is_one_line_and_a_status(files, capsys):
     err = capsys.readouterr().err
     known = ", ".join(dataset.name for dataset in registry.datasets())
     assert err == f"halluscope: There is no dataset 'nothing'. Known are {known}.\n"
+
+
+@pytest.mark.parametrize("name", [one.name for one in registry.benchmarks() if one.judges])
+def test_info_names_who_may_judge(name, capsys):
+    """Where the message about a judge that is unknown sends its reader."""
+    judges = registry.benchmark(name).judges
+    assert cli.main(["info", name]) == 0
+    printed = capsys.readouterr().out
+    line = next(line for line in printed.splitlines() if line.startswith(("  judge: ", "  judges: ")))
+    assert all(re.search(rf"\b{rule}\b", line) for rule in (judges.default, *judges.rules))
 
 
 def test_what_would_be_dropped_is_an_error(files, capsys):

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import constants
 
-from halluscope import __version__
+from halluscope import __version__, registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.building import spec as specs
 from halluscope.cli import main
@@ -26,6 +26,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:Use .content:DeprecationWarning"
 
 TEXTS = ["A person drinks from a cup.", "A dog on a lawn.", "A dog runs."]
 DATA = "data/validation-00000-of-00001.parquet"
+PACKAGE = "https://example.org/halluscope.whl"
+"""What Spaces install in these tests, unless one says otherwise."""
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +53,8 @@ def built(tmp_path: Path) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     """Run a command; its status and what it said. The token is never in it."""
-    status = main(["publish", *arguments])
+    package = ["--package", PACKAGE] if arguments[0] == "metric" and "--package" not in arguments else []
+    status = main(["publish", *arguments, *package])
     said = "".join(capsys.readouterr())
     assert TOKEN not in said
     return status, said
@@ -85,7 +88,7 @@ def other_spec(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: str) ->
 def test_every_dataset_and_metric_is_published_and_loads(
     hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert set(small_datasets.BUILDS) == set(dataset.names())  # a new dataset needs a small copy
+    assert {*dataset.names()} <= {*small_datasets.BUILDS}  # a new dataset needs a small copy
     names = [name for name in dataset.names() if name not in dataset.unlicensed()]
     for name in names:
         small_datasets.build(name, tmp_path / "built")
@@ -98,7 +101,8 @@ def test_every_dataset_and_metric_is_published_and_loads(
         assert f"dataset acme/{name}, version " in said
         for file in (tmp_path / "built" / name / "data").rglob("*.parquet"):
             assert file.relative_to(tmp_path / "built" / name).as_posix() in said
-    assert "left out: hqh has no licence" in said
+    for name in dataset.unlicensed():
+        assert f"left out: {name} has no licence" in said
 
     for command in (of_datasets, of_metrics):
         status, said = run(capsys, *command, "--upload")
@@ -487,9 +491,11 @@ def refused(capsys: pytest.CaptureFixture[str], hub: StandInHub, *arguments: str
 
 def test_not_built(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = refused(capsys, hub, "dataset", "all", "--folder", str(tmp_path))
-    assert "Build it first: halluscope build throne_coco." in said
-    assert "Build it first: halluscope build pope_c --from datasets/throne_objects365." in said
-    assert said.count("was not built") == len(dataset.names()) - len(dataset.unlicensed())
+    names = [name for name in dataset.names() if name not in dataset.unlicensed()]
+    assert {"throne_coco", "pope_c_objects365"} < {*names}
+    for name in names:
+        assert f"{tmp_path / name}. Build it first: halluscope build {name}." in said
+    assert said.count("was not built") == len(names)
     said = refused(capsys, hub, "dataset", "throne_moon", "--folder", str(tmp_path))
     assert "There is no dataset 'throne_moon'" in said and "throne_coco" in said
     assert "There is no metric 'bleu'" in refused(capsys, hub, "metric", "bleu")
@@ -497,10 +503,25 @@ def test_not_built(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixtur
         assert "expected no name beside it, got typo" in refused(capsys, hub, kind, "all", "typo")
 
 
-def test_without_a_licence(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small_datasets.build("hqh", tmp_path)
-    said = refused(capsys, hub, "dataset", "hqh", "--folder", str(tmp_path), "--subset")
-    assert "hqh has no licence, so nobody but its authors may publish it" in said
+@pytest.mark.parametrize("name", sorted({*dataset.unlicensed()} | {"hqh"} & {*dataset.names()}))
+def test_without_a_licence(
+    name: str, hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small_datasets.build(name, tmp_path)
+    said = refused(capsys, hub, "dataset", name, "--folder", str(tmp_path), "--subset")
+    assert f"{name} has no licence, so nobody but its authors may publish it" in said
+
+
+def test_a_licence_that_is_taken_back(
+    built: Path,
+    hub: StandInHub,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other_spec(monkeypatch, tmp_path, license='"unknown"')
+    said = refused(capsys, hub, "dataset", "throne_coco", "--folder", str(built), "--subset")
+    assert "throne_coco has no licence, so nobody but its authors may publish it" in said
 
 
 def test_stale(
@@ -557,7 +578,7 @@ def test_images_need_a_licence(
     throne, pope_c = tmp_path / "built" / "throne_coco", tmp_path / "built" / "pope_c"
     small_datasets.builder("pope_c").build(throne, out=pope_c, subset=True)
     said = refused(capsys, hub, "dataset", "pope_c", "--folder", str(tmp_path / "built"), "--subset")
-    assert f"{without}halluscope build pope_c --from DIR/throne_coco --out DIR/pope_c; " in said
+    assert f"{without}halluscope build pope_c --source DIR/throne_coco --out DIR/pope_c; " in said
     small_datasets.build("pope_c", tmp_path / "built", force=True)
     other_spec(monkeypatch, tmp_path, publish_images="true")
     small_datasets.build(
@@ -599,6 +620,40 @@ def test_a_metric_of_another_version(
     monkeypatch.setattr(metric, "__version__", "0.2.0")
     said = refused(capsys, hub, "metric", "throne")
     assert f"asks for halluscope {__version__}; expected halluscope==0.2.0" in said
+
+
+def test_what_a_space_installs(hub: StandInHub, capsys: pytest.CaptureFixture[str]) -> None:
+    status, said = run(capsys, "metric", "all", "--org", "acme", "--upload")
+    assert status == 0, said
+    for benchmark in registry.benchmarks():
+        extras = f"[{','.join(benchmark.extras)}]" if benchmark.extras else ""
+        there = hub["space", f"acme/{benchmark.name}"].files["requirements.txt"].decode()
+        assert there.splitlines() == [f"# halluscope=={__version__}", f"halluscope{extras} @ {PACKAGE}"]
+    git = "git+https://example.org/halluscope@main"
+    command = ["metric", "pope", "--org", "me", "--upload", "--package", f"halluscope @ {git}"]
+    status, said = run(capsys, *command)
+    assert status == 0 and hub["space", "me/pope"].files["requirements.txt"].decode().endswith(f" @ {git}\n")
+    assert f"The Space installs halluscope @ {git}." in said
+
+
+def test_a_space_that_could_not_start(
+    hub: StandInHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["publish", "metric", "throne", "--org", "acme", "--upload"]) == 2
+    said = capsys.readouterr().err
+    assert "is on no package index yet" in said and "--package URL" in said and not hub.requests
+    for wrong in (
+        "halluscope==0.1.0",
+        "./halluscope.whl",
+        "https://example.org/a b",
+        "other @ https://a.org/b",
+    ):
+        said = refused(capsys, hub, "metric", "throne", "--package", wrong)
+        assert f"--package is '{wrong}'; expected a URL" in said
+    monkeypatch.setattr(metric, "ON_AN_INDEX", True)
+    assert main(["publish", "metric", "throne", "--org", "acme", "--upload"]) == 0
+    pinned = share("metrics", "throne", "requirements.txt").read_bytes()
+    assert hub["space", "acme/throne"].files["requirements.txt"] == pinned
 
 
 def test_the_token_of_the_usual_file(

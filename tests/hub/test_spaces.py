@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from halluscope import __version__
+from halluscope import __version__, registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.hub import metric
 from halluscope.hub.space import JSON_LINES, LINES, Box, Page
 from halluscope.paths import checkout, share
+from tests.small_datasets import needs
 
 NAMES = metric.names()
 pytestmark = [
@@ -108,10 +109,30 @@ def test_the_page_scores_as_the_package_does():
             "[]",
             "Descriptions, an image a line, line 1: 'a dog' cannot be read",
         ),
-        ("throne", JSON_LINES, '{"id": 1}', "[]", "has none of the keys caption, response, text; it has id"),
+        (
+            "throne",
+            JSON_LINES,
+            '{"id": 1}',
+            "[]",
+            "line 1: expected an object with the LVLM's text as response, model_prediction, prediction, output",
+        ),
+        ("throne", JSON_LINES, '{"caption": 1}', "[]", "line 1: caption is 1; expected the LVLM's text"),
+        (
+            "throne",
+            JSON_LINES,
+            '"a dog"',
+            '{"boxes": []}',
+            "line 1 has none of the keys objects; it has boxes",
+        ),
         ("throne", LINES, "x" * 5_000_001, "", "5,000,001 characters; this page takes 5,000,000"),
-        ("hqm", LINES, "0.1\nmany\n0.3", "0.1\n0.2\n0.3", "line 2: 'many' cannot be read"),
-        ("hallusionbench", LINES, "Yes", "Yes", "line 1: 'Yes' cannot be read"),
+        pytest.param(
+            *("hqm", LINES, "0.1\nmany\n0.3", "0.1\n0.2\n0.3", "line 2: 'many' cannot be read"),
+            marks=needs("hqm"),
+        ),
+        pytest.param(
+            *("hallusionbench", LINES, "Yes", "Yes", "line 1: 'Yes' cannot be read"),
+            marks=needs("hallusionbench"),
+        ),
     ],
 )
 def test_bad_input_is_a_message(name, form, predictions, references, message):
@@ -179,7 +200,7 @@ def test_in_a_browser(served, browser):
     assert browser.title == "THRONE" and "frisbee" in said("predictions")
     press_score(browser)
     wait.until(lambda _: said("signature").startswith("throne|vocabulary:coco|images:2"))
-    assert "f0.5_cls" in browser.find_element(By.ID, "figures").text
+    assert "f0.5_cls" in browser.find_element(By.ID, "scores").text
 
     box("references").clear()
     box("references").send_keys(f"{HOSTILE}\ndog")
@@ -213,7 +234,7 @@ def test_text_that_is_markup_stays_text(browser):
         wait = WebDriverWait(browser, 30)
         wait.until(lambda _: browser.find_elements(By.ID, "score"))
         press_score(browser)
-        wait.until(lambda _: HOSTILE in shown("figures") and shown("rows").count(HOSTILE) >= 2)
+        wait.until(lambda _: HOSTILE in shown("scores") and shown("rows").count(HOSTILE) >= 2)
         assert not browser.find_elements(By.CSS_SELECTOR, "img[src=x]") and browser.title == "A page"
     finally:
         blocks.close()
@@ -226,8 +247,10 @@ def test_the_folder_is_a_space(name):
         r"(halluscope)(\[[a-z,]+\])?==" + re.escape(__version__), requirement
     ).groups()
     assert package == "halluscope"
-    needs = {"chair": "[chair]", "hqm": "[stats]"}
-    assert extras == needs.get(name)
+    needed = registry.benchmark(name).extras
+    assert extras == (f"[{','.join(needed)}]" if needed else None)
+    if name in (known := {"chair": "[chair]", "hqm": "[stats]"}):
+        assert extras == known[name]
 
 
 @pytest.mark.skipif(checkout() is None, reason="needs a checkout")

@@ -25,9 +25,9 @@ from pathlib import Path
 import pytest
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.judging.graders.resolve import resolve_chat
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.local_chat import LocalChat
+from halluscope.judging.graders.resolve import resolve_chat
 from halluscope.judging.graders.verdicts import collect, one_of
 from halluscope.judging.store import AnswerStore
 from tests.scripted_server import Said, ScriptedServer, refuse, reply
@@ -420,7 +420,10 @@ def test_a_path_is_not_in_the_key(model):
         ("openai:gpt@http://host/v1?key=password", "address cannot be used"),
         ("openai:gpt@http://host:password/v1", "address cannot be used"),
         ("nobody", "There is no judge 'nobody'"),
-        ("rulez", r"expected 'openai:MODEL\[@URL\]', or a local model.*`halluscope info NAME` says which rules"),
+        (
+            "rulez",
+            r"expected 'openai:MODEL\[@URL\]', or a local model.*`halluscope info NAME` says which rules",
+        ),
         ("lexical", "There is no judge 'lexical' that reads free text"),
         ("flan-t5", "There is no judge 'flan-t5' that reads free text"),
         ("", "There is no judge ''"),

@@ -85,4 +85,4 @@ def test_the_command(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "10 models in both" in out and "0.936" in out and "left_out:LLaVA-v1.5" in out
     assert cli.main(["correlate", *files, "--by", "accuracy"]) == 2
-    assert "has no figure 'accuracy'; expected one of f0.5_cls" in capsys.readouterr().err
+    assert "has no score 'accuracy'; expected one of f0.5_cls" in capsys.readouterr().err

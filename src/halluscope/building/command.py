@@ -115,8 +115,16 @@ class Builder:
             The dataset's folder.
 
         Raises:
-            BuildError: when a source is missing, broken or not the published one; when `out` is taken.
+            BuildError: when a source is missing, broken or not the published one; when `out` is taken; for images
+                that this builder would not look at.
         """
+        if not self.images and (
+            images is not None or {"with_images", "only_images_present"} & options.keys()
+        ):
+            raise BuildError(
+                f"{self.name} is built without images of its own; leave out images, with_images and "
+                "only_images_present."
+            )
         shared = {field.name for field in fields(Order)} & options.keys()
         order = Order(
             spec or load(self.name), source, images, out, **{name: options.pop(name) for name in shared}

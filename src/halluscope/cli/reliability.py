@@ -72,8 +72,7 @@ def run(options: argparse.Namespace) -> None:
     if not others and not options.content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
     found = {
-        name: _indicator(name, first, second, by, other, options)
-        for name, (second, other) in others.items()
+        name: _indicator(name, first, second, by, other, options) for name, (second, other) in others.items()
     }
     if options.content:
         sheet = read_sheet(options.content)

@@ -52,7 +52,10 @@ class QuestionSet:
         templates: each holds `{x}`, and mostly `{a/an} {x}`.
         frame: the whole prompt, with `{response}` before `{question}`.
         max_characters: the response is cut there; None keeps it whole.
-        ask_as: a class's word (`Vocabulary.word`) -> the one used for it in a question.
+        ask_as: a class's word -> the one used for it in a question.
+        own: a class's name -> templates of its own, as many.
+        by_letter: classes are called by their names as they stand, with "an" before a, e, i, o and u, and "a" before all
+            else; otherwise by `Vocabulary.word`, with the article that their sound asks for, and none for plurals.
     """
 
     name: str
@@ -60,12 +63,14 @@ class QuestionSet:
     frame: str
     max_characters: int | None = None
     ask_as: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    by_letter: bool = False
 
     def about(self, vocabulary: Vocabulary) -> list[list[Question]]:
         """The questions, as [templates][classes]."""
         return [
-            [self._ask(template, cls, vocabulary) for cls in vocabulary.classes]
-            for template in self.templates
+            [self._ask(self.own.get(cls, self.templates)[i], cls, vocabulary) for cls in vocabulary.classes]
+            for i in range(len(self.templates))
         ]
 
     def cut(self, response: str) -> str:
@@ -73,20 +78,31 @@ class QuestionSet:
         return response[: self.max_characters]
 
     def _ask(self, template: str, cls: str, vocabulary: Vocabulary) -> Question:
-        word = vocabulary.word(cls)
+        word = cls if self.by_letter else vocabulary.word(cls)
         name = self.ask_as.get(word, word)
-        pieces = {"{a/an} ": "" if cls in vocabulary.plurals else f"{article(name)} ", "{x}": name}
+        if self.by_letter:
+            before = "an " if name[0] in "aeiou" else "a "
+        else:
+            before = "" if cls in vocabulary.plurals else f"{article(name)} "
+        pieces = {"{a/an} ": before, "{x}": name}
         text = re.sub(r"\{a/an\} |\{x\}", lambda found: pieces[found.group()], template)
         return Question(text, cls, self.frame)
 
 
-_AN = re.compile(r"(?!uni(?!n)|use|ute|uri|euro|one\b|once|u-)[aeiou]|hour|honest|heir|suv\b", re.IGNORECASE)
+_AN = re.compile(
+    r"(?!uni(?!n)|us[aeu]|ut[ei]|uri|uk|ufo\b|eu|ewe|one\b|once|u-)[aeiou]|hour|honest|honou?r|heir|x-|suv\b",
+    re.IGNORECASE,
+)
+_SPELT = re.compile(r"[A-Z][A-Z0-9]+\b")
+_AN_LETTER = frozenset("AEFHILMNORSX")
 
 
 def article(noun: str) -> str:
-    """The indefinite article that a noun's sound asks for.
+    """The indefinite article that a noun's sound asks for; capitals are spelt ("an MP3 player").
 
-    >>> [article(noun) for noun in ("dog", "umbrella", "oven", "unicycle", "hourglass", "suv")]
-    ['a', 'an', 'an', 'a', 'an', 'an']
+    >>> [article(noun) for noun in ("dog", "umbrella", "ukulele", "hourglass", "UFO", "LED", "x-ray")]
+    ['a', 'an', 'a', 'an', 'a', 'an', 'an']
     """
+    if _SPELT.match(noun):
+        return "an" if noun[0] in _AN_LETTER else "a"
     return "an" if _AN.match(noun) else "a"

@@ -159,7 +159,7 @@ def _agree(response: Response, row: Any, named: str) -> None:
         expected, said = getattr(row, name, ""), response.row.get(name)
         if expected in ("", None) or said is None:
             continue
-        if _spaced(said) != _spaced(expected):
+        if _spaced(_plain(said)) != _spaced(_plain(expected)):
             raise ValueError(
                 f"{response.where}: {named} has the {name} {said!r:.80}, but in the dataset {expected!r:.80}. Are "
                 "these responses to another file or sampling, or in another order?"

@@ -9,7 +9,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 
@@ -100,6 +100,23 @@ def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
             return known
     digest = hashlib.sha256(json.dumps(classes).encode()).hexdigest()[:8]
     return Vocabulary(f"{CUSTOM}-{digest}", classes)
+
+
+def part_of(classes: Sequence[str]) -> Vocabulary:
+    """A vocabulary of these classes that knows of language what a built-in one knows of them.
+
+    A part of the built-in classes is asked about as the whole is ("Is there a cabinet/shelf", "Are there scissors"); of
+    other classes only those that are plurals in a built-in vocabulary are known to be plurals.
+
+    Raises:
+        ValueError: as `load`.
+    """
+    made = load(classes)
+    for known in map(_builtin, names()):
+        if set(made.classes) <= set(known.classes):
+            return replace(made, plurals=known.plurals, lower_case=known.lower_case)
+    plurals = {name.lower() for known in map(_builtin, names()) for name in known.plurals}
+    return replace(made, plurals=frozenset(name for name in made.classes if name.lower() in plurals))
 
 
 def names() -> list[str]:

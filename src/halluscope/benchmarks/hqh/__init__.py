@@ -30,9 +30,16 @@ relation, comparison, environment, OCR) and by level (object, attribute, scene).
 }
 """,
     links=("https://github.com/HQHBench/HQHBench",),
-    licence="The repository of the questions states no licence: build the dataset where you use it, and ask its authors "
-    "before you pass it on.",
-    datasets=(Dataset("hqh", id=("id",), columns=("image_id", "question", "answer", "type", "level"), own=("answer", "level")),),
+    licence="The repository of the questions states no licence: build the dataset where you use it, and ask its "
+    "authors before you pass it on.",
+    datasets=(
+        Dataset(
+            "hqh",
+            id=("id",),
+            columns=("image_id", "question", "answer", "type", "level"),
+            own=("answer", "level"),
+        ),
+    ),
     judges=Judges("verdicts", default="reference-only", rules=("reference-only",)),
     options=(
         *grading.offered(

@@ -156,7 +156,7 @@ def _cells(positives: Iterable[int], absent: NDArray[np.int64], choose: Choice) 
 
 
 def _texts(classes: Sequence[str]) -> list[str]:
-    (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabularies.load(classes))
+    (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabularies.part_of(classes))
     return [question.text for question in about]
 
 
@@ -186,8 +186,13 @@ def make(
         seed: of new questions.
 
     Raises:
-        BuildError: when fewer images qualify than are asked for.
+        BuildError: when both kinds of questions are asked for, or more images than qualify.
     """
+    if order.source is not None and from_annotations is not None:
+        raise BuildError(
+            f"--source {order.source} and --from-annotations {from_annotations} are given; expected one of them: the "
+            "official questions, or new ones."
+        )
     if from_annotations is not None:
         out = order.target(f"pope_{from_annotations.stem}")
         drawn = {"images": images_count, "objects": objects, "seed": seed}

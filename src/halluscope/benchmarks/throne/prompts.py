@@ -20,6 +20,11 @@ PAPER = QuestionSet(
     frame="Text: {response}\n\nRead the text about an image and answer the question.\n\n"
     "Question: Please answer yes or no. {question}",
 )
+_OF_PLURALS = (
+    "Please answer yes or no. Are there {x} in this image?",
+    "Are there {x} in this image?",
+    "Please answer yes or no. Does the text imply {x} are in the image?",
+)
 RELEASED = QuestionSet(
     name="released",
     templates=(
@@ -30,6 +35,8 @@ RELEASED = QuestionSet(
     frame="Text: {response}\n\nRead the text and answer the question.\n\n{question}",
     max_characters=1024,
     ask_as={"tie": "necktie"},
+    own={"skis": _OF_PLURALS, "scissors": _OF_PLURALS},
+    by_letter=True,
 )
 SETS = {questions.name: questions for questions in (PAPER, RELEASED)}
 
