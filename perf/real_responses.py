@@ -94,7 +94,7 @@ def write_annotations(upstream: Path, path: Path) -> None:
         image.image_id: image.objects
         for image in presence.load([_replace(LABELS, {"UPSTREAM": str(upstream)})])
     }
-    responses = files.read(upstream / "responses" / "pope_instruction1_llava.jsonl")
+    (responses,) = files.read([upstream / "responses" / "pope_instruction1_llava.jsonl"])
     images = [response.row["image_id"] for response in responses.each]
     number = {name: i for i, name in enumerate(COCO.classes, 1)}
     content = {

@@ -18,11 +18,12 @@ from halluscope.hub.space import LINES, Page
 from halluscope.options import keywords
 from halluscope.paths import share
 from halluscope.registry import HIGHER, LOWER, Benchmark
-from halluscope.scoring import READING
+from halluscope.scoring import FUNCTIONS
+from halluscope.signature import keys_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 ALL = registry.benchmarks()
-SHARED = {"bootstrap", "seed", "level", "progress", "device", "store"}
+SHARED = {"bootstrap", "seed", "level", "progress", "device", "store", "thoughts"}
 """Options that are not a benchmark's own."""
 
 
@@ -102,6 +103,37 @@ def test_the_docstring_names_each_option_and_score(benchmark):
     assert [name for name in benchmark.scores if name.partition("/")[0] not in text] == []
 
 
+VALUES = {
+    "beta": (0.5, 2.0),
+    "thoughts": ("removed", "kept"),
+    "per_class": (False, True),
+    "level": (0.9, 0.95),
+}
+"""Two values of options that have no choices."""
+
+
+@each()
+def test_equal_signatures_mean_equal_scores(benchmark, tmp_path):
+    """Of each option two values, on texts that hold a thought: what moves a score moves the signature."""
+    predictions, references, options = example(benchmark)
+    if isinstance(predictions[0], str):
+        predictions = [f"<think>Yes. There is a cat.</think>{text}" for text in predictions]
+    options = {"bootstrap": 20} | options | offline(benchmark, tmp_path)
+    values = {one.name: one.choices for one in benchmark.options if len(one.choices) > 1} | VALUES
+    for name in sorted(benchmark.keywords & values.keys() - {*benchmark.given, "engine", "vocabulary"}):
+        if benchmark.name == "pope" and name == "per_class":
+            continue  # it needs the classes that are asked about
+        found: dict[str, str] = {}
+        for value in values[name]:
+            result = benchmark.compute(predictions, references, **options | {name: value})
+            moved = repr(
+                {key: result[key] for key in benchmark.scores if key in result}
+                | {"i": result.get("interval")}
+            )
+            assert found.setdefault(result["signature"], moved) == moved, f"{name}={value!r}"
+            assert "data" in keys_of(result["signature"])
+
+
 # What it refuses
 
 
@@ -144,7 +176,7 @@ def test_nothing_is_passed_over(benchmark):
 def test_each_option_of_the_command_line_goes_somewhere(benchmark):
     rows = benchmark.module("rows")
     known = benchmark.keywords.union(
-        *(keywords(getattr(rows, name)) for name in READING if hasattr(rows, name))
+        *(keywords(getattr(rows, name)) for name in FUNCTIONS if hasattr(rows, name))
     )
     assert {option.name for option in benchmark.options} - known == set()
 

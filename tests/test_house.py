@@ -12,7 +12,7 @@ from halluscope import registry
 from halluscope.paths import PACKAGE
 
 FLOORS = (
-    *("errors", "signature", "paths", "options", "vocabularies", "inputs", "stats"),
+    *("errors", "signature", "paths", "network", "options", "vocabularies", "inputs", "stats"),
     *("judging", "judging.models", "judging.voters", "judging.graders", "judging.cost"),
     *("reading", "responses", "registry", "reporting", "building", "reliability", "scoring"),
     *("benchmarks", "answering", "harness", "hub", "cli"),

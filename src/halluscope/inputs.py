@@ -1,7 +1,7 @@
 """Checks of what every metric gets: texts, references, image ids."""
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 
@@ -32,6 +32,12 @@ def check_texts(
             )
     if image_ids is not None:
         _check_unique(image_ids, len(predictions))
+
+
+def labelled(references: Sequence[Iterable[str]], image_ids: Sequence[Any] | None) -> Iterator[list[Any]]:
+    """Images with the objects in them, as a signature's digest takes them."""
+    ids = image_ids if image_ids is not None else [""] * len(references)
+    return ([image_id, *sorted(objects)] for image_id, objects in zip(ids, references, strict=True))
 
 
 def warn_of_a_part(found: int, expected: int) -> None:

@@ -36,6 +36,23 @@ class Option:
     every: bool = False
 
 
+@dataclass(frozen=True)
+class Door:
+    """How responses are read and put to a dataset, for every benchmark.
+
+    Attributes:
+        limit: score only the first so many responses.
+        partial: rows of the dataset may be without a response; the result says how many have one.
+        id_column: the column of the responses that holds the id; None looks for it.
+        text_column: the column of the responses that holds the text; None looks for it.
+    """
+
+    limit: int | None = None
+    partial: bool = False
+    id_column: str | None = None
+    text_column: str | None = None
+
+
 ALL = "all"
 """The word that stands for each of an option's choices, where it may (`Option.every`)."""
 

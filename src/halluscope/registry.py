@@ -26,6 +26,9 @@ LOWER: Literal["lower"] = "lower"
 Direction = Literal["higher", "lower"] | None
 """Which way a score is better; None for one that says what a model is like, not how good it is."""
 
+EVERYWHERE: Mapping[str, Direction] = {"thoughts": None, "other_prompts": None}
+"""What the results of all benchmarks hold as a number."""
+
 QUESTION = "{question}"
 """What stands for a row's own question in a prompt."""
 
@@ -39,7 +42,7 @@ class Dataset:
     Attributes:
         name: of the dataset, of its folder, its builder and its harness task.
         id: the columns that find a row.
-        also: columns that find a row together with `id`, where all responses have them.
+        also: column -> its values: what finds a row together with `id`, where all responses have it.
         columns: what else its rows must have.
         own: the columns that tell its rows from responses; () for all of the above.
         config: the config that is asked when none is named; "" for a dataset with one.
@@ -55,7 +58,7 @@ class Dataset:
     name: str
     id: tuple[str, ...]
     columns: tuple[str, ...]
-    also: tuple[str, ...] = ()
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own: tuple[str, ...] = ()
     config: str = ""
     images: str = ""
@@ -215,7 +218,7 @@ class Benchmark:
         Raises:
             KeyError: for a score that it does not have.
         """
-        known = {**self.scores, **self.others}
+        known = {**self.scores, **self.others, **EVERYWHERE}
         for name in (score, score.partition("/")[0], score.rpartition("/")[2]):
             for pattern, direction in known.items():
                 if fnmatchcase(name, pattern):

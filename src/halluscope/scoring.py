@@ -1,18 +1,18 @@
 """From responses and a dataset to results: read, matched, and scored, in the same way for each benchmark."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, fields
 from typing import Any
 
 from halluscope import registry
-from halluscope.options import ALL, check, keywords, taken
+from halluscope.options import ALL, Door, check, keywords, taken
 from halluscope.registry import Benchmark
 from halluscope.responses import files
-from halluscope.responses.files import Row
+from halluscope.responses.files import Given, Reading
 from halluscope.responses.match import Identity, Matched, match
+from halluscope.signature import changed
 
-READING = ("load", "wanted", "inputs")
+FUNCTIONS = ("load", "wanted", "inputs")
 """The functions of a room's `rows` that take options too."""
 
 
@@ -29,41 +29,41 @@ class Ready:
     inputs: Mapping[str, Any]
 
 
-def score(
-    name: str,
-    responses: str | Path | Sequence[Row],
-    dataset: str | Sequence[str],
-    **options: Any,
-) -> dict[str, Any]:
+def score(name: str, responses: Given, dataset: str | Sequence[str], **options: Any) -> dict[str, Any]:
     """Score what one LVLM said against a dataset.
 
     Args:
         name: of a benchmark or of one of its datasets.
-        responses: a file (JSON lines, a JSON list, .gz too, or samples of lm-eval or lmms-eval), or rows with an id and
-            a text.
+        responses: a file (`halluscope.responses.files`), "NAME=A,B,C" for one in parts, or rows with an id and a text.
         dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; several where a benchmark has
             several files.
-        options: of the benchmark; `get_benchmark(name).options` and `.help` tell which.
+        options: of the benchmark (`get_benchmark(name).options` and `.help` tell which), and those of `Door`: limit,
+            partial, id_column, text_column.
 
     Returns:
-        The metric's result.
+        The metric's result; with it "matched", by what the responses were put to their rows, and "part", [rows that
+        were scored, rows that the dataset has], where these differ.
 
     Raises:
         ValueError: for an unknown name or option, or responses that do not belong to the dataset.
         FileNotFoundError: if a file does not exist.
     """
     benchmark = registry.benchmark(name)
+    of_door = {field.name for field in fields(Door)} & options.keys()
+    door = Door(**{key: options.pop(key) for key in of_door})
     options = {**_of_dataset(benchmark, name), **_of_one(benchmark, options)}
-    (ready,) = prepare(benchmark, [responses], [dataset] if isinstance(dataset, str) else dataset, options)
+    (ready,) = prepare(
+        benchmark, [responses], [dataset] if isinstance(dataset, str) else dataset, options, door
+    )
     return compute(benchmark, ready, options)
 
 
 def prepare(
     benchmark: Benchmark,
-    responses: Sequence[str | Path | Sequence[Row]],
+    responses: Sequence[Given],
     dataset: Sequence[str],
     options: Mapping[str, Any],
-    limit: int | None = None,
+    door: Door | None = None,
 ) -> list[Ready]:
     """Read and match all responses before the first are scored.
 
@@ -72,7 +72,7 @@ def prepare(
         responses: of one LVLM each.
         dataset: what they are scored against.
         options: of the benchmark; of one that goes with each file a list, one value per file.
-        limit: score only the first so many responses of each, where responses choose the rows.
+        door: how responses are read and matched.
 
     Raises:
         ValueError: for an unknown option, a benchmark without a dataset, or responses that do not belong to it.
@@ -83,14 +83,14 @@ def prepare(
             f"{benchmark.name} is not scored on a dataset; expected another benchmark, or call "
             f"get_benchmark({benchmark.name!r}).compute."
         )
+    door = door or Door()
     module = benchmark.module("rows")
-    reading = [getattr(module, name) for name in READING if hasattr(module, name)]
+    reading = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]
     check(options, benchmark.keywords.union(*map(keywords, reading)) - {"responses"}, benchmark.name)
+    read = files.read(responses, _reading(benchmark, door))
     rows = module.load(dataset, **taken(module.load, options))
-    identity = _identity(benchmark, rows, options)
-    tasks = [one.name for one in benchmark.datasets] or list(benchmark.reads)
-    columns = {name for one in benchmark.datasets for name in one.own or (*one.id, *one.columns)}
-    matched = [match(files.read(one, tasks, limit, columns), rows, identity) for one in responses]
+    identity = _identity(benchmark, options, door)
+    matched = [match(one, rows, identity) for one in read]
     return [
         Ready(
             one,
@@ -106,6 +106,17 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     """Score responses that are ready."""
     others = {name: value for name, value in options.items() if name in benchmark.keywords}
     result: dict[str, Any] = benchmark.compute(ready.matched.texts, **{**others, **ready.inputs})
+    matched = ready.matched
+    result["matched"] = matched.by
+    choices: dict[str, Any] = {"responses": matched.by.replace(" and ", ",")}
+    if len(matched.rows) < matched.of:
+        result["part"] = [len(matched.rows), matched.of]
+        if not benchmark.chooses:
+            choices["part"] = f"{len(matched.rows)}of{matched.of}"
+    if matched.other_prompts:
+        result["other_prompts"] = matched.other_prompts
+        choices["prompts"] = f"other,{matched.other_prompts}"
+    result["signature"] = changed(result["signature"], **choices)
     return result
 
 
@@ -139,14 +150,28 @@ def _of_dataset(benchmark: Benchmark, name: str) -> Mapping[str, Any]:
     return next((one.options for one in benchmark.datasets if one.name == name), {})
 
 
-def _identity(benchmark: Benchmark, rows: Sequence[Any], options: Mapping[str, Any]) -> Identity:
-    """How the rows are found: by the ids of the benchmark's datasets, which are one."""
+def _reading(benchmark: Benchmark, door: Door) -> Reading:
+    """How the responses are read."""
     one = registry.identity(benchmark)
-    module = benchmark.module("rows")
-    if not hasattr(module, "wanted"):
-        return Identity(one.id, one.also, benchmark.chooses)
-    choice = taken(module.wanted, options)
-    return Identity(one.id, one.also, benchmark.chooses, lambda row: bool(module.wanted(row, **choice)))
+    columns = {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)}
+    tasks = [each.name for each in benchmark.datasets] or list(benchmark.reads)
+    return Reading(tasks, door.limit, columns, one.also, door.text_column)
+
+
+def _identity(benchmark: Benchmark, options: Mapping[str, Any], door: Door) -> Identity:
+    """How the rows are found: by the ids of the benchmark's datasets, which are one."""
+    one, module = registry.identity(benchmark), benchmark.module("rows")
+    choice = taken(module.wanted, options) if hasattr(module, "wanted") else {}
+    return Identity(
+        one.id,
+        one.also,
+        benchmark.chooses,
+        (lambda row: bool(module.wanted(row, **choice))) if choice else (lambda row: True),
+        {column: options[column] for column in one.also if options.get(column)},
+        door.partial or door.limit is not None,
+        "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
+        door.id_column,
+    )
 
 
 def _inputs(

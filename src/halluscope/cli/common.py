@@ -8,8 +8,9 @@ from typing import Any
 from tabulate import tabulate_formats
 
 from halluscope import registry
-from halluscope.options import ALL, Option
+from halluscope.options import ALL, Door, Option
 from halluscope.registry import Benchmark
+from halluscope.responses.thoughts import THOUGHTS
 
 JSON = "json"
 FORMATS = (*sorted(tabulate_formats), JSON)
@@ -59,7 +60,8 @@ def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         nargs="+",
         required=True,
         metavar="FILE",
-        help="one LVLM's texts each: JSON lines or a JSON list (.gz too) with ids, or samples of lm-eval or lmms-eval",
+        help="one LVLM's texts each, with ids: JSON lines, a JSON list or {id: text}, csv, tsv, Parquet, xlsx (.gz "
+        "too), or samples of lm-eval or lmms-eval; NAME=A,B,C joins the parts of one",
     )
     option(
         "--dataset",
@@ -68,8 +70,28 @@ def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         metavar="DATASET",
         help="a built dataset's folder, a Hub id, or upstream's file; NAME:CONFIG@SPLIT picks a part",
     )
-    if benchmark.chooses:
-        option("--limit", type=int, metavar="N", help="score only the first N responses of each file")
+    option("--limit", type=int, metavar="N", help="score only the first N responses of each LVLM")
+    if not benchmark.chooses:
+        option("--partial", action="store_true", help="score what is there, though rows have no response")
+    option(
+        "--id-column",
+        metavar="NAME",
+        help="the column of the responses with the id (default: it is looked for)",
+    )
+    option(
+        "--text-column", metavar="NAME", help="the column with the text (default: response, prediction, ...)"
+    )
+    option(
+        "--thoughts",
+        choices=THOUGHTS,
+        default=argparse.SUPPRESS,
+        help="what stands in <think> and the like is no response and removed (default), or kept",
+    )
+
+
+def door(given: argparse.Namespace) -> Door:
+    """What `add_responses` says of how responses are read and matched."""
+    return Door(given.limit, getattr(given, "partial", False), given.id_column, given.text_column)
 
 
 def add_options(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -101,8 +123,9 @@ def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any
         for name, value in one.options.items()
     }
     found |= {one.name: getattr(given, one.name) for one in benchmark.options if hasattr(given, one.name)}
+    shared = ("thoughts", *(("device", "store") if benchmark.judges else ()))
+    found |= {name: getattr(given, name) for name in shared if hasattr(given, name)}
     if benchmark.judges:
-        found |= {name: getattr(given, name) for name in ("device", "store") if hasattr(given, name)}
         found["progress"] = not given.quiet
     return found
 

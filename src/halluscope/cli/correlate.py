@@ -8,7 +8,7 @@ from tabulate import tabulate
 
 from halluscope.reporting.results import read_results, scores
 from halluscope.reporting.tables import finite
-from halluscope.signature import signature
+from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import by_chance, correlations, undefined
 
@@ -47,7 +47,11 @@ def run(options: argparse.Namespace) -> None:
     found = correlations(x, y, resampling)
     chance, why = by_chance(x, y), undefined(x, y)
     line = signature(
-        "correlation", by=by, models=len(models), left_out=options.leave_out or "no", interval=resampling
+        "correlation",
+        data=data_of("models", zip(models, x, y, strict=True)),
+        by=by,
+        left_out=options.leave_out or "no",
+        interval=resampling,
     )
     if options.json:
         print(

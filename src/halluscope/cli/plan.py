@@ -44,7 +44,7 @@ def run(given: argparse.Namespace) -> None:
     """Plan the files of responses one after the other, as they are scored."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
-    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, getattr(given, "limit", None))
+    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
     sets = [(one.matched.texts, one.inputs["references"]) for one in ready]
     function = benchmark.module("metric").plan
     judging = {

@@ -81,13 +81,15 @@ def _run(options: argparse.Namespace, known: Sequence[str], read: Callable[[str]
     names = known if EVERY in options.names else list(dict.fromkeys(options.names))
     try:
         publications = _each(names, read)
-        hub = Hub(options.org)
-        looked = {str(one): (one, hub.look(one)) for one in publications}
+        hub = Hub(options.org) if options.upload or Hub.has_token() else None
+        looked = {str(one): (one, hub.look(one) if hub else None) for one in publications}
         plans = _each(list(looked), lambda name: plan(*looked[name], public=options.public))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("nothing was published.") from None
     print("\n".join(map(str, plans)))
-    if not options.upload:
+    if hub is None:
+        print("\nThere is no token for the Hub, so nothing was compared with what it holds.")
+    if hub is None or not options.upload:
         print("\nThis was a dry run, nothing was changed. Pass --upload to publish.")
         return
     for number, decided in enumerate(plans):

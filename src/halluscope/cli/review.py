@@ -125,7 +125,11 @@ def _overall(sheet: Sheet, strata: Mapping[str, Stratum]) -> dict[str, Any]:
         name, value, line = "content validity", found["content"], found["signature"]
     else:
         found = share(ones, strata)
-        name, value, line = "agreement", found["value"], _signature(strata, marks="agree", rows=len(ones))
+        name, value, line = (
+            "agreement",
+            found["value"],
+            _signature(strata, sheet, marks="agree", rows=len(ones)),
+        )
     return {
         "sheet": sheet.name,
         "name": name,
@@ -152,15 +156,15 @@ def _models(sheet: Sheet) -> list[dict[str, Any]]:
                 "agree": agree,
                 "disagree": 1 - agree,
                 "rows": len(ones),
-                "signature": _signature(strata, sheet=sheet.name, rows=len(ones)),
+                "signature": _signature(strata, of, marks="agree", rows=len(ones)),
             }
         )
     return rows
 
 
-def _signature(strata: Mapping[str, Stratum], **choices: Any) -> str:
+def _signature(strata: Mapping[str, Stratum], sheet: Sheet, **choices: Any) -> str:
     weighted = {"strata": len(strata)} if strata else {}
-    return str(signature("review", **choices, **weighted, interval="0.95,wilson"))
+    return str(signature("review", data=sheet.name, **choices, **weighted, interval="0.95,wilson"))
 
 
 def _print_strata(strata: dict[str, Any]) -> None:

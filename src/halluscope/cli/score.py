@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from halluscope.reporting import published
 from halluscope.reporting.tables import Named, to_json
 from halluscope.responses.match import ORDER
 from halluscope.scoring import Ready
+from halluscope.signature import keys_of
 
 Results = list[tuple[str, dict[str, Any]]]
 """The name of what was scored, and its result."""
@@ -29,15 +30,22 @@ def run(given: argparse.Namespace) -> None:
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
     items = getattr(given, "items", None)
-    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, getattr(given, "limit", None))
-    for one, file in zip(ready, given.responses, strict=True):
-        _remark(benchmark, one, file, getattr(given, "limit", None))
+    if items:
+        _check_writable(items, given.responses)
+    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
+    for one in ready:
+        _remark(benchmark, one, given)
     shared = {"bootstrap": given.bootstrap, "seed": given.seed} | ({benchmark.items: True} if items else {})
     every = [option.name for option in benchmark.options if option.every]
     results: Results = []
     for one in ready:
         for chosen in scoring.variants(benchmark, options):
             result = scoring.compute(benchmark, one, chosen | shared)
+            if result["thoughts"]:
+                print(
+                    f"{one.matched.name}: {result['thoughts']:,} responses held thoughts, now removed.",
+                    file=sys.stderr,
+                )
             named = {name: chosen.get(name, _default(benchmark, name)) for name in every}
             results.append((one.matched.name, named | result))
     if items:
@@ -45,23 +53,61 @@ def run(given: argparse.Namespace) -> None:
     _print(benchmark, results, ready, options, given)
 
 
-def _remark(benchmark: Benchmark, ready: Ready, file: str, limit: int | None) -> None:
+def _check_writable(file: Path, responses: Sequence[str]) -> None:
+    """Check before anything is scored that the rows can be written, and not over the responses.
+
+    Raises:
+        ValueError: for a file of responses.
+        OSError: for a file that cannot be written.
+    """
+    given = {Path(part).resolve() for one in responses for part in one.rpartition("=")[2].split(",")}
+    if file.resolve() in given:
+        raise ValueError(f"{file} holds responses; name another file for what was found in each row.")
+    there = file.exists()
+    with file.open("a"):
+        pass
+    if not there:
+        file.unlink()
+
+
+def _remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> None:
     """Say what of the dataset is scored, and by what responses were matched.
 
     Raises:
         ValueError: for a harness' samples of a part, unless only so many are to be scored.
     """
-    matched = ready.matched
-    if matched.by == ORDER:
-        print(f"{file}: the responses have no id, so they are matched by their order.", file=sys.stderr)
-    if benchmark.chooses and len(matched.rows) < matched.of:
-        if matched.sampled and not limit:
+    matched, said = ready.matched, []
+    if matched.by.endswith(ORDER):
+        said.append(f"the responses have no id that tells them apart, so they are matched by their {ORDER}")
+    if len(matched.rows) < matched.of:
+        if benchmark.chooses and matched.sampled and not given.limit:
             raise ValueError(
                 f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} labelled images: of a run "
                 f"with a limit, or cut off. Pass --limit {len(matched.rows)} to score them all the same."
             )
+        what = "labelled images" if benchmark.chooses else "questions"
+        said.append(f"{len(matched.rows):,} of {matched.of:,} {what} are scored")
+    if matched.left_out:
+        said.append(f"{matched.left_out:,} responses about others are left out")
+    if matched.other_prompts:
+        said.append(f"{matched.other_prompts:,} answer another prompt than {benchmark.prompt!r}")
+    if said:
+        print(f"{matched.name}: {'; '.join(said)}.", file=sys.stderr)
+
+
+def _judged(name: str, result: Mapping[str, Any]) -> str:
+    """A name with what sets a result apart from a paper's: who judged, what was asked, and how many rows."""
+    keys = keys_of(result["signature"])
+    known = [keys[key] for key in ("judges", "judge", "correctness", "questions") if key in keys]
+    return f"{name} [{', '.join([*known, keys['data'].rsplit('-', 2)[1] + ' rows'])}]"
+
+
+def _warn_of_other_rows(results: Results) -> None:
+    """Say which results in one table are about other rows than the first."""
+    data = {name: keys_of(result["signature"])["data"] for name, result in results}
+    if len(set(data.values())) > 1:
         print(
-            f"{matched.name}: {len(matched.rows)} of {matched.of} labelled images are scored.",
+            f"Not about the same rows: {', '.join(f'{name} {of}' for name, of in data.items())}.",
             file=sys.stderr,
         )
 
@@ -93,10 +139,12 @@ def _print(
     paper = published.of(benchmark, options) if given.published else None
     if given.published and paper is None:
         print(f"No paper's results are known for {benchmark.title} in this form.", file=sys.stderr)
-    shown: Named = [*results, *(paper.results if paper else ())]
+    _warn_of_other_rows(results)
+    others = paper.results if paper else ()
     if given.format == common.JSON:
-        print(to_json(shown))
+        print(to_json([*results, *others]))
         return
+    shown: Named = [*((_judged(*one), one[1]) for one in results), *others] if paper else results
     report = benchmark.module("report").report
     print(
         report(

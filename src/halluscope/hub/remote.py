@@ -40,6 +40,13 @@ class Held:
 class Hub:
     """The Hub, with the user's token."""
 
+    @staticmethod
+    def has_token() -> bool:
+        """Whether the user has a token, of whatever worth."""
+        from huggingface_hub import get_token
+
+        return bool(get_token())
+
     def __init__(self, organization: str) -> None:
         """Log in, and check that the organization is one's own.
 

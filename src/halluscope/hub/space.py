@@ -59,7 +59,7 @@ class Box:
         except (ValueError, RecursionError) as error:  # the latter for brackets in brackets, thousands deep
             raise ValueError(f"{where}: {line!r:.80} cannot be read: {error}.") from error
         if self.responses and isinstance(row, dict):
-            return text_of(row, where)
+            return text_of(row, where)[0]
         if not (form == JSON_LINES and isinstance(row, dict) and self.keys):
             return row
         key = next((key for key in self.keys if key in row), None)

@@ -54,8 +54,8 @@ class QuestionSet:
         max_characters: the response is cut there; None keeps it whole.
         ask_as: a class's word -> the one used for it in a question.
         own: a class's name -> templates of its own, as many.
-        by_letter: classes are called by their names as they stand, with "an" before a, e, i, o and u, and "a" before all
-            else; otherwise by `Vocabulary.word`, with the article that their sound asks for, and none for plurals.
+        by_letter: classes are called by their names as they stand, with "an" before a, e, i, o and u, and "a" before
+            all else; otherwise by `Vocabulary.word`, with the article that their sound asks for, and none for plurals.
     """
 
     name: str

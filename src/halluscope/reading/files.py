@@ -40,6 +40,8 @@ def read_text(file: Readable) -> str:
     if not file.is_file():
         raise FileNotFoundError(f"There is no file {file}.")
     data = file.read_bytes()
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise BuildError(f"{file} is in UTF-16; expected UTF-8. Save it as UTF-8, or as xlsx.")
     try:
         return (gzip.decompress(data) if file.suffix == ".gz" else data).decode("utf-8-sig")
     except (UnicodeDecodeError, OSError, EOFError) as error:
@@ -68,6 +70,17 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".xlsx")
+"""What the name of a file of rows may end in, before ".gz"."""
+
+
+def ending(file: Path) -> str:
+    """What a file's name ends in, less ".gz"; "" for none of `ENDINGS`."""
+    name = file.name.lower().removesuffix(".gz")
+    return next((ending for ending in ENDINGS if name.endswith(ending)), "")
+
+
 def plain_name(file: Path) -> str:
     """A file's name without its endings; names an LVLM in a table."""
-    return file.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
+    name = file.name.removesuffix(".gz")
+    return name[: len(name) - len(ending(file))]

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from halluscope.network import hub_or_cache
+from halluscope.options import nearest
 from halluscope.reading.files import json_rows
 
 Row = Mapping[str, Any]
@@ -144,8 +146,16 @@ def _dataset(source: Source, written: str) -> Any:
 def _load(source: Source) -> Any:
     import datasets
 
+    if "/" not in source.name and "\\" not in source.name and not Path(source.name).exists():
+        built = sorted(folder.name for folder in Path(FOLDER).glob("*") if (folder / "data").is_dir())
+        raise ValueError(
+            f"There is no dataset {source.name!r:.80} in {Path(FOLDER).absolute()}.{nearest(source.name, built)} It "
+            f"holds {', '.join(built) or 'none'}; `halluscope build NAME` makes one. A folder, or an id of the Hub "
+            "(org/name), serves as well."
+        )
     try:
-        return datasets.load_dataset(source.name, source.config)
+        with hub_or_cache():
+            return datasets.load_dataset(source.name, source.config)
     except Exception as error:  # the library raises its own, and fsspec's, pyarrow's and the Hub's
         raise ValueError(
             f"{source.name} is no dataset that can be loaded ({type(error).__name__}: {str(error)[:200]}). Expected "

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from halluscope.signature import signature
+from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import by_chance, correlations, undefined
 from halluscope.stats.strata import Stratum, share
@@ -73,7 +73,12 @@ def compute(
         "chance": by_chance(predictions, references),
         "models": len(predictions),
         "undefined": why,
-        "signature": signature("hqm", indicator=indicator, models=len(predictions), interval=resampling),
+        "signature": signature(
+            "hqm",
+            data=data_of("models", zip(predictions, references, strict=True)),
+            indicator=indicator,
+            interval=resampling,
+        ),
     }
 
 
@@ -112,8 +117,8 @@ def content(
         "rows": len(marks),
         "signature": signature(
             "hqm",
+            data=data_of("marks", ([mark] for mark in marks)),
             indicator=CONTENT,
-            rows=len(marks),
             **({"strata": len(strata)} if strata else {}),
             interval=f"{level:g},wilson",
         ),

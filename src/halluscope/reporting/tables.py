@@ -13,7 +13,7 @@ Named = Sequence[tuple[str, Mapping[str, Any]]]
 
 def table(
     results: Named,
-    columns: Mapping[str, str],
+    columns: Sequence[str],
     style: str = "simple",
     first: str = "responses",
     plain: Collection[str] = (),
@@ -22,7 +22,7 @@ def table(
 
     Args:
         results: absent and undefined scores are "-".
-        columns: scores, and how they are headed.
+        columns: scores, by their names in a result.
         style: as tabulate names it.
         first: how the names are headed.
         plain: scores that are no fractions; the others are in percent.
@@ -36,7 +36,7 @@ def table(
         )
 
     rows = [[name, *(cell(column, result.get(column)) for column in columns)] for name, result in results]
-    return aligned(rows, [first, *columns.values()], style)
+    return aligned(rows, [first, *columns], style)
 
 
 def group_table(results: Named, score: str, style: str = "simple") -> str:

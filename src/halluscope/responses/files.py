@@ -1,16 +1,17 @@
 """The one reader of responses: what an LVLM said, row by row, in whatever file it stands.
 
-A file is JSON lines or one JSON list (.gz too), or what lm-eval and lmms-eval wrote with --log_samples. lm-eval logs
-the whole document, lmms-eval only the text of its scores; that of the signature names task and row.
+A file is one of `halluscope.reading.tables`, or what lm-eval and lmms-eval wrote with --log_samples. lm-eval logs the
+whole document, lmms-eval only the text of its scores; that of the signature names task and row.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from halluscope.reading.files import json_rows, parse, plain_name
+from halluscope.reading import tables
+from halluscope.reading.files import parse, plain_name
 
 TEXTS = ("response", "model_prediction", "prediction", "output", "answer", "text", "caption")
 """Where a response's text is looked for: the first of these that a row has."""
@@ -23,6 +24,8 @@ SAMPLE = {"doc_id", "filtered_resps"}
 """What tells a harness' sample from other rows."""
 
 Row = Mapping[str, Any]
+Given = str | Path | Sequence[Row]
+"""The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, or rows."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,13 @@ class Response:
         where: where it stands, for messages.
         row: all that stands beside it.
         text: what was said; it may be empty.
+        column: where the text stood in the row.
     """
 
     where: str
     row: Row
     text: str
+    column: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,57 +50,69 @@ class Responses:
     """What one LVLM said.
 
     Attributes:
-        name: the file's name without its ending; names the LVLM in a table.
+        name: of the LVLM: the file's name without its ending, with its folder's where two files are called alike.
+        source: the file, for messages.
         each: at least one.
         sampled: whether a harness wrote them.
     """
 
     name: str
+    source: str
     each: Sequence[Response]
     sampled: bool = False
 
 
-def read(
-    source: str | Path | Sequence[Row],
-    tasks: Collection[str] = (),
-    limit: int | None = None,
-    dataset: Collection[str] = (),
-) -> Responses:
-    """Read the responses of one LVLM.
+@dataclass(frozen=True)
+class Reading:
+    """How files of responses are read.
 
-    Args:
-        source: a file, or rows.
+    Attributes:
         tasks: the harness tasks whose samples are meant; none takes those of any.
-        limit: read only the first so many.
-        dataset: the columns of the dataset; a row that has all of them, and no text of its own beside them, is a row of
-            the dataset, not a response.
+        limit: read only the first so many responses of each LVLM.
+        dataset: columns that tell a row of the dataset, whose text is the right one, from a response.
+        parts: column -> its values, one of which may stand in the name of a part's file: "random" in A of "NAME=A,B,C".
+        text_column: where the text stands; None looks for the first of `TEXTS`.
+    """
+
+    tasks: Collection[str] = ()
+    limit: int | None = None
+    dataset: Collection[str] = ()
+    parts: Mapping[str, Collection[str]] = field(default_factory=dict)
+    text_column: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the limit."""
+        if self.limit is not None and self.limit < 1:
+            raise ValueError(f"The limit is {self.limit}; expected at least 1 response.")
+
+
+def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
+    """Read the responses of several LVLMs, each with a name of its own.
 
     Raises:
-        ValueError: for a row that is no response, a sample of another task, or a document that comes twice.
+        ValueError: for a row that is no response, a sample of another task, a document that comes twice, or a file that
+            is given twice.
         FileNotFoundError: if there is no such file.
     """
-    if limit is not None and limit < 1:
-        raise ValueError(f"The limit is {limit}; expected at least 1 response.")
-    located = list(islice(_located(source), limit))
-    name = plain_name(Path(source)) if isinstance(source, str | Path) else "responses"
-    if not located:
-        raise ValueError(f"{source!s:.200} holds no response; expected one JSON object per line.")
-    if sampled := _is_sample(located[0][1]):
-        located = list(_of_samples(located, tasks))
-    return Responses(name, [_response(where, row, dataset) for where, row in located], sampled)
+    how = how or Reading()
+    named = [_files(one) for one in given]
+    names = _names([(name, files) for name, files, _ in named])
+    return [_read(name, files, rows, how) for name, (_, files, rows) in zip(names, named, strict=True)]
 
 
-def text_of(row: Any, where: str, dataset: Collection[str] = ()) -> str:
-    """A response's text, of the first of `TEXTS` that the row has.
+def text_of(
+    row: Any, where: str, dataset: Collection[str] = (), column: str | None = None
+) -> tuple[str, str]:
+    """A response's text, of the first of `TEXTS` that the row has, and the column where it stands.
 
     Raises:
         ValueError: for a row without one, whose text is none, or that is a row of the dataset with these columns.
     """
-    known = TEXTS if not isinstance(row, Mapping) or LABEL not in row else [n for n in TEXTS if n != "text"]
-    name = next((name for name in known if isinstance(row, Mapping) and name in row), None)
+    known = [column] if column else [name for name in TEXTS if name != "text" or LABEL not in _columns(row)]
+    name = next((name for name in known if name in _columns(row)), None)
     if name is None:
         raise ValueError(
-            f"{where}: expected an object with the LVLM's text as {', '.join(TEXTS)}; got {str(row)[:120]}."
+            f"{where}: expected an object with the LVLM's text as {', '.join(known)}; got {str(row)[:120]}."
         )
     if name in dataset and {*dataset} <= row.keys():
         raise ValueError(
@@ -103,18 +120,71 @@ def text_of(row: Any, where: str, dataset: Collection[str] = ()) -> str:
         )
     if not isinstance(row[name], str):
         raise ValueError(f"{where}: {name} is {row[name]!r:.80}; expected the LVLM's text (it may be empty).")
-    return str(row[name])
+    return str(row[name]), name
 
 
-def _located(source: str | Path | Sequence[Row]) -> Iterator[tuple[str, Any]]:
-    if isinstance(source, str | Path):
-        yield from json_rows(Path(source))
-    else:
-        yield from ((f"responses[{number}]", row) for number, row in enumerate(source))
+def _columns(row: Any) -> Collection[str]:
+    return row.keys() if isinstance(row, Mapping) else ()
 
 
-def _response(where: str, row: Any, dataset: Collection[str]) -> Response:
-    return Response(where, row, text_of(row, where, dataset))
+def _files(given: Given) -> tuple[str | None, list[Path], Sequence[Row] | None]:
+    """The name that a user gives, the files, or else the rows."""
+    if not isinstance(given, str | Path):
+        return None, [], given
+    name, equals, parts = str(given).partition("=")
+    if equals and name and not Path(given).exists():
+        return name, [Path(part) for part in parts.split(",")], None
+    return None, [Path(given)], None
+
+
+def _names(named: Sequence[tuple[str | None, list[Path]]]) -> list[str]:
+    """A name for each: what the user says, or the file's, with as many of its folders as tell it from the others.
+
+    Raises:
+        ValueError: for a file that is given twice, or a name.
+    """
+    paths = [file.resolve() for _, files in named for file in files]
+    if twice := [path for path in paths if paths.count(path) > 1]:
+        raise ValueError(f"{twice[0]} is given twice; expected each file of responses once.")
+    names = [name or (plain_name(files[0]) if files else "responses") for name, files in named]
+    folders = [[] if name or not files else list(files[0].resolve().parent.parts[1:]) for name, files in named]
+    while alike := [i for i, name in enumerate(names) if names.count(name) > 1 and folders[i]]:
+        beside = [folders[i].pop() for i in alike]
+        for i, folder in zip(alike, beside, strict=True):
+            names[i] = f"{folder}/{names[i]}"
+    if doubled := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"Two LVLMs are called {doubled[0]!r:.80}; give each a name of its own: NAME=FILE.")
+    return names
+
+
+def _read(name: str, files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) -> Responses:
+    source = ", ".join(map(str, files)) or "responses"
+    located = list(islice(_located(files, rows, how), how.limit))
+    if not located:
+        raise ValueError(f"{source} holds no response; expected one JSON object per line, or a table.")
+    if sampled := _is_sample(located[0][1]):
+        located = list(_of_samples(located, how.tasks))
+    return Responses(name, source, [_response(where, row, how) for where, row in located], sampled)
+
+
+def _located(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) -> Iterator[tuple[str, Any]]:
+    yield from ((f"responses[{number}]", row) for number, row in enumerate(rows or ()))
+    for file in files:
+        beside = _part(file, how) if len(files) > 1 else {}
+        for where, row in tables.rows(file):
+            yield where, {**beside, **row} if beside and isinstance(row, Mapping) else row
+
+
+def _part(file: Path, how: Reading) -> dict[str, str]:
+    """What the name of a part's file says of its rows."""
+    found = {
+        column: [value for value in values if value in file.name] for column, values in how.parts.items()
+    }
+    return {column: values[0] for column, values in found.items() if len(values) == 1}
+
+
+def _response(where: str, row: Any, how: Reading) -> Response:
+    return Response(where, row, *text_of(row, where, how.dataset, how.text_column))
 
 
 def _is_sample(row: Any) -> bool:

@@ -1,11 +1,13 @@
 """The one matcher: which response belongs to which row of a dataset.
 
-Rows are found by their ids. What a response carries beside its id must not contradict the row: the question, the image.
-Where no response has an id, they are matched by their order, if there are as many.
+Rows are found by their ids. What a response carries beside its id must not contradict the row: the question, the image,
+the sampling. Where no response has an id, they are matched by their order, if there are as many.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, Generic, TypeVar
 
 from halluscope.responses.files import Response, Responses
@@ -13,8 +15,20 @@ from halluscope.responses.files import Response, Responses
 ORDER = "order"
 """What responses are matched by that have no id."""
 
-AGREES = ("question", "file_name", "image_id")
-"""What a response may carry beside its id, which must then be the row's."""
+IDS = ("image_id", "question_id", "id", "qid", "index", "image", "file_name")
+"""Where the id of a row is looked for that is found by one column: first by the column's own name."""
+
+IMAGES = ("image_id", "file_name", "image")
+"""What names an image. It is an id only where images are what is found."""
+
+QUESTIONS = ("question", "prompt", "query", "instruction", "text")
+"""Where a response may say what was asked."""
+
+SYNONYMS = {"sampling": ("sampling", "category")}
+"""What else a column may be called that finds a row together with its id, if it holds one of the known values."""
+
+_COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})\.(?:jpe?g|png)", re.IGNORECASE)
+_FILE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
 
 R = TypeVar("R")
 
@@ -25,15 +39,30 @@ class Identity:
 
     Attributes:
         id: the columns that find a row; a response that has one must have all.
-        also: columns that find it together with `id`, where all responses have them.
+        also: column -> its values: what finds a row together with `id`, where all responses have it.
         chooses: whether the responses choose the rows; otherwise each row that is wanted needs one.
         wanted: whether a row is scored; one that is not is left out, with its response.
+        only: column of `also` -> the value that is wanted; responses about another are left out.
+        partial: whether rows may be without a response.
+        prompt: what an LVLM is asked where rows have no question.
+        column: where the id stands in a response; None looks for it.
     """
 
     id: tuple[str, ...]
-    also: tuple[str, ...] = ()
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     chooses: bool = False
     wanted: Callable[[Any], bool] = field(default=lambda row: True)
+    only: Mapping[str, str] = field(default_factory=dict)
+    partial: bool = False
+    prompt: str = ""
+    column: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Where a response's id is looked for, in this order, if one column finds a row."""
+        (own,) = self.id
+        images = own in IMAGES
+        return (own, *(name for name in IDS if name != own and (images or name not in IMAGES)))
 
 
 @dataclass(frozen=True)
@@ -47,6 +76,8 @@ class Matched(Generic[R]):
         by: the columns that they were matched by, or `ORDER`.
         of: how many rows there are to choose from, or were wanted.
         sampled: whether a harness wrote the responses.
+        left_out: how many responses are about rows that are not scored.
+        other_prompts: how many say that something else was asked than the benchmark's prompt.
     """
 
     name: str
@@ -55,6 +86,11 @@ class Matched(Generic[R]):
     by: str
     of: int
     sampled: bool = False
+    left_out: int = 0
+    other_prompts: int = 0
+
+
+Pair = tuple[Any, Response]
 
 
 def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
@@ -73,19 +109,17 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     wanted = [row for row in rows if identity.wanted(row)]
     if not wanted:
         raise ValueError(
-            f"No row of the {len(rows):,} is left to be scored: the options choose none of this dataset."
+            f"No row of the {len(rows):,} is left to be scored; the options choose none of this dataset."
         )
-    has_id = [any(response.row.get(name) is not None for name in identity.id) for response in responses.each]
-    if not any(has_id):
-        by, found = ORDER, _by_order(responses, rows, wanted, identity)
-    elif not all(has_id):
-        raise ValueError(
-            f"{responses.each[has_id.index(False)].where} has no {' or '.join(identity.id)}, but others have one."
-        )
+    each = [response for response in responses.each if _is_meant(response, identity)]
+    if not each:
+        raise ValueError(f"{responses.source}: no response is about {', '.join(identity.only.values())}.")
+    columns = _id_columns(each, identity)
+    if columns is None:
+        by, found = ORDER, _by_order(responses, each, rows, wanted, identity)
     else:
-        also = [name for name in identity.also if all(name in response.row for response in responses.each)]
-        keys = (*identity.id, *also)
-        by, found = " and ".join(keys), _by_id(responses, rows, wanted, keys, identity.chooses)
+        by, found = _by_id(responses, each, rows, wanted, columns, identity)
+    others = [response for _, response in found if _asks_otherwise(response, identity.prompt)]
     return Matched(
         responses.name,
         [row for row, _ in found],
@@ -93,94 +127,234 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         by,
         len(wanted),
         responses.sampled,
+        len(responses.each) - len(found),
+        len(others),
     )
 
 
+def _is_meant(response: Response, identity: Identity) -> bool:
+    """Whether a response is not about another value than the one that is wanted."""
+    return all(
+        _value(response.row, column, identity.also[column]) in (None, value)
+        for column, value in identity.only.items()
+    )
+
+
+def _id_columns(each: Sequence[Response], identity: Identity) -> tuple[str, ...] | None:
+    """Where the ids stand in the responses; None if they have none.
+
+    Raises:
+        ValueError: for responses of which some have an id and some have none.
+    """
+    if identity.column:
+        names: Sequence[str] = (identity.column,)
+    else:
+        names = identity.id if len(identity.id) > 1 else identity.names
+    held = [name for name in names if any(response.row.get(name) not in (None, "") for response in each)]
+    if not held:
+        return None
+    columns = identity.id if len(identity.id) > 1 and not identity.column else (held[0],)
+    for response in each:
+        if missing := [name for name in columns if response.row.get(name) in (None, "")]:
+            raise ValueError(f"{response.where} has no {' or '.join(missing)}, but others have one.")
+    return columns
+
+
 def _by_id(
-    responses: Responses, rows: Sequence[R], wanted: Sequence[R], keys: tuple[str, ...], chooses: bool
-) -> list[tuple[R, Response]]:
+    responses: Responses,
+    each: Sequence[Response],
+    rows: Sequence[R],
+    wanted: Sequence[R],
+    columns: tuple[str, ...],
+    identity: Identity,
+) -> tuple[str, list[Pair]]:
+    also = [
+        column
+        for column, values in identity.also.items()
+        if all(_value(response.row, column, values) for response in each)
+        and all(getattr(row, column) for row in rows)
+    ]
+    by = " and ".join([*columns, *also])
     place: dict[Hashable, int] = {}
     for i, row in enumerate(wanted):
-        key = tuple(_plain(getattr(row, name)) for name in keys)
-        if place.setdefault(key, i) != i:
-            raise ValueError(
-                f"{_named(keys, key)} stands for more than one of the {len(wanted):,} rows of the dataset; choose one "
-                "config or sampling, or give each response its sampling."
-            )
-    left_out = {tuple(_plain(getattr(row, name)) for name in keys) for row in rows} - place.keys()
+        if place.setdefault(_key(row, identity, also), i) != i:
+            return _by_id_and_order(responses, each, wanted, columns, identity)
+    left_out = {_key(row, identity, also) for row in rows} - place.keys()
+    files = {_base(getattr(row, "file_name", "")): str(getattr(row, identity.id[0])) for row in rows}
     found: dict[int, Response] = {}
-    for response in responses.each:
-        key = tuple(_id(response, name) for name in keys)
+    for response in each:
+        key = (
+            *(_id(response, name, files) for name in columns),
+            *(_value(response.row, column, identity.also[column]) for column in also),
+        )
+        named = _named([*columns, *also], key)
         if key in left_out:
             continue
         if key not in place:
             raise ValueError(
-                f"{response.where}: {_named(keys, key)} is not among the {len(wanted):,} rows of the dataset. Is it "
-                "the dataset, and the split, that was asked?"
+                f"{response.where}: {named} is not among the {len(wanted):,} rows of the dataset. Is it the dataset, "
+                "and the split, that was asked?"
             )
-        _agree(response, wanted[place[key]], _named(keys, key))
+        _agree(response, wanted[place[key]], named, identity)
         earlier = found.setdefault(place[key], response)
         if earlier is not response:
             raise ValueError(
-                f"{response.where}: {_named(keys, key)} stands in {earlier.where} already; expected one response per "
-                "row. Remove one of them."
+                f"{response.where}: {named} stands in {earlier.where} already; expected one response per row. Remove "
+                "one of them."
             )
-    if chooses:
-        return [(wanted[i], response) for i, response in found.items()]
-    if missing := [key for key, i in place.items() if i not in found]:
+    if identity.chooses:
+        return by, [(wanted[i], response) for i, response in found.items()]
+    missing = [key for key, i in place.items() if i not in found]
+    if missing and not identity.partial:
         raise ValueError(
-            f"{responses.name} has no response to {len(missing):,} of the {len(wanted):,} rows of the dataset, such as "
-            f"{_named(keys, missing[0])}. Nothing is scored as if it were complete: answer them, or score only what "
-            "was asked."
+            f"{responses.source} has no response to {len(missing):,} of the {len(wanted):,} rows of the dataset, such "
+            f"as {_named([*identity.id, *also], missing[0])}. Nothing is scored as if it were complete: answer them, "
+            "or pass --partial (partial=True) to score the part that is there."
         )
-    return [(row, found[i]) for i, row in enumerate(wanted)]
+    if not found:
+        raise ValueError(
+            f"{responses.source} holds no response to any of the {len(wanted):,} rows that are wanted."
+        )
+    return by, [(row, found[i]) for i, row in enumerate(wanted) if i in found]
+
+
+def _by_id_and_order(
+    responses: Responses,
+    each: Sequence[Response],
+    wanted: Sequence[R],
+    columns: tuple[str, ...],
+    identity: Identity,
+) -> tuple[str, list[Pair]]:
+    """Ids that several rows share tell them apart only if the responses stand in the order of the rows."""
+    ids = [tuple(_id(response, name, {}) for name in columns) for response in each]
+    if ids != [_key(row, identity, []) for row in wanted]:
+        raise ValueError(
+            f"{responses.source}: {' and '.join(columns)} stands for more than one of the {len(wanted):,} rows of "
+            "the dataset, and the responses do not stand in its order. Choose one config or sampling, or give each "
+            f"response its {' and '.join(identity.also) or 'config'}."
+        )
+    pairs = list(zip(wanted, each, strict=True))
+    for row, response in pairs:
+        _agree(response, row, f"in its place, {_named(columns, _key(row, identity, []))}", identity)
+    return f"{' and '.join(columns)} and {ORDER}", pairs
 
 
 def _by_order(
-    responses: Responses, rows: Sequence[R], wanted: Sequence[R], identity: Identity
-) -> list[tuple[R, Response]]:
-    given = len(responses.each)
+    responses: Responses,
+    each: Sequence[Response],
+    rows: Sequence[R],
+    wanted: Sequence[R],
+    identity: Identity,
+) -> list[Pair]:
+    given = len(each)
     fitting: Sequence[R] = wanted if given == len(wanted) else rows
     if given != len(fitting):
+        names = identity.id if len(identity.id) > 1 else identity.names
         raise ValueError(
-            f"{responses.name} holds {given:,} responses without {' or '.join(identity.id)}, and the dataset "
-            f"{len(wanted):,} rows; expected one per row in the same order, or "
-            f"{', '.join(identity.id)} in each response."
+            f"{responses.source} holds {given:,} responses without an id, and the dataset {len(wanted):,} rows; "
+            "expected one per row in the same order, or an id in each response: "
+            f"{(', ' if len(identity.id) > 1 else ' or ').join(names)}."
         )
-    pairs = list(zip(fitting, responses.each, strict=True))
+    pairs = list(zip(fitting, each, strict=True))
     for row, response in pairs:
-        _agree(response, row, f"matched by {ORDER}, its place")
+        _agree(response, row, f"matched by {ORDER}, its place", identity)
     return [(row, response) for row, response in pairs if identity.wanted(row)]
 
 
-def _agree(response: Response, row: Any, named: str) -> None:
+def _agree(response: Response, row: Any, named: str, identity: Identity) -> None:
     """Check that a response which says what it is about says the same as the row: sets of questions share their ids."""
-    for name in AGREES:
-        expected, said = getattr(row, name, ""), response.row.get(name)
-        if expected in ("", None) or said is None:
-            continue
-        if _spaced(_plain(said)) != _spaced(_plain(expected)):
-            raise ValueError(
-                f"{response.where}: {named} has the {name} {said!r:.80}, but in the dataset {expected!r:.80}. Are "
-                "these responses to another file or sampling, or in another order?"
-            )
+    for column, said, expected in _contradictions(response, row, identity):
+        raise ValueError(
+            f"{response.where}: {named} has the {column} {said!r:.120}, but in the dataset {expected!r:.120}. Are "
+            "these responses to another file or sampling, or in another order?"
+        )
 
 
-def _id(response: Response, name: str) -> str:
+def _contradictions(response: Response, row: Any, identity: Identity) -> list[tuple[str, Any, Any]]:
+    """Each column in which a response says something else than the row: column, what it says, and what the row says."""
+    found: list[tuple[str, Any, Any]] = []
+    asked = getattr(row, "question", "")
+    for column in QUESTIONS if asked else ():
+        said = response.row.get(column)
+        if (
+            column != response.column
+            and isinstance(said, str)
+            and said
+            and _spaced(asked) not in _spaced(said)
+        ):
+            found.append((column, said, asked))
+    for column in IMAGES:
+        said = response.row.get(column)
+        if column not in identity.id and column != identity.column and not _is_same_image(said, row):
+            expected = getattr(row, "file_name", "") or getattr(row, "image_id", "")
+            found.append((column, said, expected))
+    for column, values in identity.also.items():
+        said, expected = _value(response.row, column, values), getattr(row, column)
+        if said and expected and said != expected:
+            found.append((column, said, expected))
+    return found
+
+
+def _is_same_image(said: Any, row: Any) -> bool:
+    """Whether what a response says of its image can be the row's; what names no image says nothing."""
+    number, file = getattr(row, "image_id", None), getattr(row, "file_name", "") or ""
+    if isinstance(said, str) and _FILE.fullmatch(said.strip()):
+        if file:
+            return _base(said) == _base(file) or _plain(said) == _plain(file)
+        coco = _COCO.fullmatch(_base(said))
+        return not coco or number is None or int(coco[1]) == number
+    if isinstance(said, bool) or not isinstance(said, int | float | str) or number is None:
+        return True
+    plain = _plain(said)
+    return not plain.isdigit() or plain == _plain(number)
+
+
+def _asks_otherwise(response: Response, prompt: str) -> bool:
+    said = response.row.get("prompt")
+    return bool(prompt) and isinstance(said, str) and bool(said) and _spaced(prompt) not in _spaced(said)
+
+
+def _key(row: Any, identity: Identity, also: Sequence[str]) -> tuple[str, ...]:
+    return (
+        *(_plain(getattr(row, name)) for name in identity.id),
+        *(str(getattr(row, name)) for name in also),
+    )
+
+
+def _id(response: Response, name: str, files: Mapping[str, str]) -> str:
+    """A response's id as text; an image's file name stands for the image, if `files` knows it or it is COCO's."""
     value = response.row.get(name)
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | str)
-        or (isinstance(value, str) and not value.strip())
-    ):
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or not str(value).strip():
         raise ValueError(f"{response.where}: {name} is {value!r:.80}; expected a whole number or a name.")
-    return _plain(value)
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError(f"{response.where}: {name} is {value!r:.80}; expected a whole number or a name.")
+    base = _base(str(value))
+    return _plain(files[base]) if base and base in files else _plain(value)
 
 
 def _plain(value: object) -> str:
-    """An id as text: a number is the same with and without leading zeros."""
+    """An id as text: 7, 7.0, "007" and "COCO_val2014_000000000007.jpg" are the same."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     text = str(value).strip()
-    return str(int(text)) if text.isascii() and text.isdigit() else text
+    coco = _COCO.fullmatch(_base(text))
+    text = coco[1] if coco else text
+    whole = text.removesuffix(".0")
+    return str(int(whole)) if whole.isascii() and whole.isdigit() else text
+
+
+def _base(name: object) -> str:
+    """The last part of a path."""
+    return PurePosixPath(str(name).replace("\\", "/")).name
+
+
+def _value(row: Mapping[str, Any], column: str, values: Sequence[str]) -> str | None:
+    """A row's value in a column that finds rows together with their ids; None if it has none of the known ones."""
+    own = row.get(column)
+    if isinstance(own, str) and own:
+        return own
+    others = (row.get(name) for name in SYNONYMS.get(column, ()))
+    return next((value for value in others if isinstance(value, str) and value in values), None)
 
 
 def _spaced(value: object) -> str:
@@ -189,4 +363,4 @@ def _spaced(value: object) -> str:
 
 def _named(keys: Sequence[str], key: Hashable) -> str:
     values: Any = key
-    return ", ".join(f"{name} {value}" for name, value in zip(keys, values, strict=True))
+    return ", ".join(f"{name} {value}" for name, value in zip(keys, values, strict=False))

@@ -13,8 +13,9 @@ from halluscope.benchmarks.chair import lemmas, mentions, scoring
 from halluscope.benchmarks.chair import synonyms as synonym_lists
 from halluscope.benchmarks.chair.mentions import Caption
 from halluscope.benchmarks.chair.scoring import Counts, Row
-from halluscope.inputs import check_texts
-from halluscope.signature import signature
+from halluscope.inputs import check_texts, labelled
+from halluscope.responses.thoughts import REMOVED, take_out
+from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 
 
@@ -29,6 +30,7 @@ def compute(
     level: float = 0.95,
     image_ids: Sequence[Any] | None = None,
     per_image: bool = False,
+    thoughts: str = REMOVED,
 ) -> dict[str, Any]:
     """Score captions or descriptions of images.
 
@@ -43,12 +45,14 @@ def compute(
         level: of the interval, in (0, 1).
         image_ids: when they are given, an id that comes twice is an error.
         per_image: also give, for each caption, what was mentioned, hallucinated and missed.
+        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
 
     Returns:
         `chair_i`, the share of the mentions that are hallucinated; `chair_s`, the share of the captions with such a
         mention; `recall`, the share of the images' classes that are mentioned: fractions in [0, 1], lower is better
         but for recall, NaN where undefined; `mean_words`, the captions' length as CHAIR counts it (marks too);
-        `images`; `signature`; and `interval`, `per_image` when asked for.
+        `images`; `thoughts`, how many texts held one that was removed; `signature`; and
+        `interval`, `per_image` when asked for.
 
     Raises:
         ValueError: for any bad input, and for a synonym list that is not the official one.
@@ -56,6 +60,7 @@ def compute(
         MissingExtra: without lemminflect (pip install 'halluscope[chair]').
     """
     check_texts(predictions, references, image_ids)
+    predictions, thought = take_out(predictions, thoughts)
     vocabularies.load("coco").presence(references)
     resampling = Bootstrap(bootstrap, seed, level)
     listed = synonym_lists.load(synonyms, allow_other_synonyms)
@@ -65,12 +70,13 @@ def compute(
     result: dict[str, Any] = {name: float(value[0]) for name, value in scoring.score(counts).items()}
     result |= {
         "images": len(captions),
+        "thoughts": thought,
         "signature": signature(
             "chair",
-            vocabulary="coco",
-            images=len(captions),
+            data=data_of("coco", labelled(references, image_ids)),
             synonyms=listed.name,
             lemmas=lemmas.version(),
+            **({} if thoughts == REMOVED else {"thoughts": thoughts}),
             interval=resampling,
         ),
     }

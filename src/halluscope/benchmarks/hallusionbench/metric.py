@@ -30,7 +30,8 @@ from halluscope.judging.graders import rules
 from halluscope.judging.graders.grading import GIVEN, Grading
 from halluscope.judging.votes import NO, YES
 from halluscope.responses import parsers
-from halluscope.signature import signature
+from halluscope.responses.thoughts import REMOVED, take_out
+from halluscope.signature import data_of, signature
 from halluscope.stats import tallies as tallying
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Ints, Tally
@@ -57,6 +58,7 @@ def compute(
     seed: int = 0,
     level: float = 0.95,
     per_question: bool = False,
+    thoughts: str = REMOVED,
     **judging: Any,
 ) -> dict[str, Any]:
     """Score an LVLM's answers to HallusionBench's questions.
@@ -75,6 +77,7 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         per_question: also give, for each question, its verdicts and what the answer failed of (first repeat).
+        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge ("rules", the default, or "vlmevalkit", that harness'
             way to read yes and no without its judge, need no model), repeats (section 4.1: three; the scores are
             means), max_failed, max_tokens, device, store, progress; see `halluscope.judging.graders.grading.Grading`.
@@ -89,12 +92,14 @@ def compute(
         no visual ("lmms-eval", "vlmevalkit") the diagnosis. With "vlmevalkit" also `overall`.
         `unread`, the share of answers or verdicts that could not be read (they count as uncertain), and `uncertain`,
         the share of the others that are uncertain, None for given verdicts; `questions`, `pairs`, `figures`, `sets`;
+        `thoughts`, how many texts held one that was removed;
         `signature`; `interval` with a bootstrap, and with repeats `spread`, each figure's least and greatest value.
 
     Raises:
         ValueError: for any bad input, before a model is asked.
     """
     check_texts(predictions, references)
+    predictions, thought = take_out(predictions, thoughts)
     questions = read_all(references)
     resampling = Bootstrap(bootstrap, seed, level)
     grading = options.build(Grading, judging, "hallusionbench", judge=RULES)
@@ -132,14 +137,16 @@ def compute(
         "pairs": len(np.unique(layout.pair)),
         "figures": len(np.unique(layout.figure[~layout.no_visual])),
         "sets": layout.sets,
+        "thoughts": thought,
         "signature": signature(
             "hallusionbench",
+            data=data_of("hallusionbench", ([*one.id, one.question, one.yes] for one in questions)),
             protocol=protocol,
-            questions=len(questions),
             correctness=judge_key if given is None else GIVEN,
             same=_same_key(counting, agreed, judge_key),
             repeats=len(tallies),
             bias=["answers", reader.key] if bias == "answers" else bias,
+            **({} if thoughts == REMOVED else {"thoughts": thoughts}),
             interval=resampling,
         ),
     }

@@ -4,9 +4,7 @@ Each answer is judged in two steps (section IV.B): is its main answer right, and
 the image? Equation 5 makes rates of that, over all questions, by type and by level.
 """
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +19,8 @@ from halluscope.benchmarks.hqh.scoring import UNJUDGED
 from halluscope.inputs import check_texts, warn_of_a_part
 from halluscope.judging.graders.grading import GIVEN, Grading
 from halluscope.judging.graders.verdicts import json_object
-from halluscope.signature import signature
+from halluscope.responses.thoughts import REMOVED, take_out
+from halluscope.signature import data_of, signature
 from halluscope.stats import tallies as tallying
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers
@@ -56,6 +55,7 @@ def compute(
     seed: int = 0,
     level: float = 0.95,
     per_question: bool = False,
+    thoughts: str = REMOVED,
     **judging: Any,
 ) -> dict[str, Any]:
     """Score an LVLM's answers to HQH's questions.
@@ -71,6 +71,7 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         per_question: also give, for each question, what was judged (first repeat).
+        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge ("reference-only", the default, asks no model: does the
             answer contain the right one? It cannot see extra claims), repeats (the scores are means), max_failed,
             max_tokens (512: a judge quotes the claims that it counts), device, store, progress; see
@@ -88,6 +89,7 @@ def compute(
         scores are made of, summed over the repeats: of how many main answers that were `judged` how many were `wrong`,
         in how many answers that were `searched` how many `extra_claims` there are, of how many that were
         `judged_in_full` how many were `hallucinated` in either way (None where nobody looked);
+        `thoughts`, how many texts held one that was removed;
         `signature`; `interval` with a bootstrap, `spread` with repeats (each score's least and greatest value), and
         `per_question` when asked for.
 
@@ -96,6 +98,7 @@ def compute(
         JudgingFailed: if more than `max_failed` of the replies cannot be read.
     """
     check_texts(predictions, references)
+    predictions, thought = take_out(predictions, thoughts)
     questions = read_all(references)
     resampling = Bootstrap(bootstrap, seed, level)
     grading = options.build(Grading, judging, "hqh", judge=REFERENCE_ONLY, max_tokens=MAX_TOKENS)
@@ -119,12 +122,14 @@ def compute(
         "questions": len(questions),
         "images": int(image.max()) + 1,
         "counts": {group or "all": _counts(tallies, group) for group in ("", *groups)},
+        "thoughts": thought,
         "signature": signature(
             "hqh",
-            questions=f"{len(questions)}-{_digest(questions)}",
+            data=data_of("hqh", _about(questions)),
             judge=judged.key,
             image_data=_image_data(questions) if judged.told else "no",
             repeats=len(tallies),
+            **({} if thoughts == REMOVED else {"thoughts": thoughts}),
             interval=resampling,
         ),
     }
@@ -252,10 +257,9 @@ def _counts(tallies: Sequence[Tally], group: str) -> dict[str, int | None]:
     return totals
 
 
-def _digest(questions: Sequence[FreeQuestion]) -> str:
-    """Tells questions from others, such as from their parallel form, in whatever order they stand."""
-    asked = sorted((one.id, one.image_id, one.question, one.answer, one.type) for one in questions)
-    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]
+def _about(questions: Sequence[FreeQuestion]) -> Iterator[list[Any]]:
+    """What tells questions from others, such as from their parallel form."""
+    return ([one.id, one.image_id, one.question, one.answer, one.type] for one in questions)
 
 
 def _image_data(questions: Sequence[FreeQuestion]) -> str:

@@ -37,7 +37,7 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
         Dataset(
             "pope",
             id=("question_id",),
-            also=("sampling",),
+            also={"sampling": ("random", "popular", "adversarial")},
             columns=_ASKED,
             config="coco",
             builder="build:QUESTIONS",
@@ -75,5 +75,5 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
         ),
         Option("per_class", "also a table of the classes", flag=True),
     ),
-    given=("objects", "sampling", "image_ids"),
+    given=("objects", "sampling", "image_ids", "questions"),
 )

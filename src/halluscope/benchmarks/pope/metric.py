@@ -17,7 +17,8 @@ from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
 from halluscope.benchmarks.pope.scoring import Conventions, Counts
 from halluscope.inputs import check_texts
 from halluscope.responses import parsers as replies
-from halluscope.signature import signature
+from halluscope.responses.thoughts import REMOVED, take_out
+from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
 
@@ -40,6 +41,8 @@ def compute(
     seed: int = 0,
     level: float = 0.95,
     per_class: bool = False,
+    questions: Sequence[str] | None = None,
+    thoughts: str = REMOVED,
 ) -> dict[str, Any]:
     """Score an LVLM's answers to yes/no questions about objects. Yes is the positive class.
 
@@ -60,10 +63,13 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         per_class: also give the table `classes`; needs `objects`.
+        questions: the text of each question; it tells a parallel form in the signature, and moves no score.
+        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too.
 
     Returns:
         `accuracy precision recall f1 f0.5`, `yes_ratio`, the share of yes answers, and `unparsed`, the share of
-        unread replies, fractions in [0, 1], NaN where undefined; `rows`; `signature`. With `objects` also
+        unread replies, fractions in [0, 1], NaN where undefined; `rows`; `thoughts`, how many replies held one that was
+        removed; `signature`. With `objects` also
         `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and `undefined_classes`, the
         number of classes without a precision or a recall. With `sampling` also `samplings`, name -> the same
         scores, and `f1_mean`, the mean of their F1. `interval` and `classes` when asked for.
@@ -72,6 +78,7 @@ def compute(
         ValueError: for any bad input.
     """
     check_texts(predictions, references)
+    predictions, thought = take_out(predictions, thoughts)
     resampling = Bootstrap(bootstrap, seed, level)
     if per_class and objects is None:
         raise ValueError("per_class needs objects: the class that each question asks about.")
@@ -93,13 +100,19 @@ def compute(
         table["rows"] = int(of.sum())
         if objects is not None:
             table["undefined_classes"] = scoring.undefined_classes(of, conventions)
+    about = [
+        values if values is not None else [""] * rows
+        for values in (image_ids, objects, sampling, questions, references)
+    ]
     result |= {
+        "thoughts": thought,
         "signature": signature(
             "pope",
+            data=data_of("pope" if sampling is not None else "pope_c", zip(*about, strict=True)),
             parser=parser,
-            rows=rows,
             objects="no" if objects is None else len(classes),
             sampling="no" if sampling is None else samplings,
+            **({} if thoughts == REMOVED else {"thoughts": thoughts}),
             interval=f"{resampling},{'rows' if image_ids is None else 'images'}" if bootstrap else "no",
         ),
     }

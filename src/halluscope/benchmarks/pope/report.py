@@ -5,15 +5,8 @@ from typing import Any
 
 from halluscope.reporting.tables import Named, aligned, class_table, interval, percent
 
-COLUMNS = {
-    "accuracy": "accuracy",
-    "precision": "P",
-    "recall": "R",
-    "f1": "F1",
-    "yes_ratio": "yes",
-    "unparsed": "unparsed",
-}
-"""Scores, and their names in a table; beside them stands the mean of the samplings' F1, which LLaVA reports."""
+COLUMNS = ("accuracy", "precision", "recall", "f1", "yes_ratio", "unparsed")
+"""Scores; beside them stands the mean of the samplings' F1, which LLaVA reports."""
 
 
 def report(results: Named, shown: Named, style: str, *, every: bool = False, **_: Any) -> str:
@@ -41,7 +34,7 @@ def _table(results: Named, style: str, pooled_only: bool) -> str:
             of_sampling = intervals.get("samplings", {}).get(sampling, {})
             rows.append([name, parser, sampling, *_row(scores, of_sampling)])
         rows.append([name, parser, "pooled", *_row(result, intervals)])
-    header = ["responses", "parser", "sampling", "questions", *COLUMNS.values(), "F1 interval", "mean F1"]
+    header = ["responses", "parser", "sampling", "questions", *COLUMNS, "f1 interval", "f1_mean"]
     return aligned(rows, header, style, left=3)
 
 

@@ -156,6 +156,7 @@ def inputs(questions: Sequence[ObjectQuestion]) -> dict[str, Any]:
         "objects": [question.object for question in questions],
         "sampling": [question.sampling for question in questions] if sampled else None,
         "image_ids": [question.file_name or question.image_id for question in questions],
+        "questions": [question.question for question in questions],
     }
 
 

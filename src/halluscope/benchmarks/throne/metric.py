@@ -16,13 +16,14 @@ from halluscope import options as checks
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import prompts, scoring
 from halluscope.benchmarks.throne.scoring import AllAverage, ClassF, Conventions, Hits
-from halluscope.inputs import check_texts
+from halluscope.inputs import check_texts, labelled
 from halluscope.judging.cost.planning import Plan, plan_poll
 from halluscope.judging.voters import voting
 from halluscope.judging.voters.poll import Voting
 from halluscope.judging.voters.voting import IGNORED
 from halluscope.judging.votes import OTHER, UNASKED
-from halluscope.signature import signature
+from halluscope.responses.thoughts import REMOVED, take_out
+from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.vocabularies import Vocabulary
 
@@ -45,6 +46,7 @@ def compute(
     image_ids: Sequence[Any] | None = None,
     per_class: bool = False,
     per_image: bool = False,
+    thoughts: str = REMOVED,
     **judging: Any,
 ) -> dict[str, Any]:
     """Score an LVLM's descriptions of images.
@@ -65,6 +67,7 @@ def compute(
         image_ids: when they are given, an id that comes twice is an error.
         per_class: also give the table `classes`.
         per_image: also give, for each image, which classes were found, hallucinated and missed.
+        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
         judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", or templates), agreement,
             ask, device, engine, recheck, workers, store, progress; see `halluscope.judging.voters.poll.Voting`.
 
@@ -73,13 +76,15 @@ def compute(
         classes, fractions in [0, 1], NaN where undefined; `undefined_classes`, the number of classes without a
         precision or a recall; `ignored`, the share of cells without agreement (None unless everything was asked);
         `unparsed`, of the replies that were given, the share that was neither yes nor no (None for given votes);
-        `images`; `signature`; and when asked for `interval`, `classes`, `per_image`, and for `cells` the scores on
-        them, `sampled`, with the `difference` (all cells less these).
+        `images`; `thoughts`, how many texts held one that was removed;
+        `signature`; and when asked for `interval`, `classes`, `per_image`, and for `cells` the scores on
+        them, `sampled`, with a signature of their own, and the `difference` (all cells less these).
 
     Raises:
         ValueError: for any bad input, before a model is loaded.
     """
     check_texts(predictions, references, image_ids)
+    predictions, thought = take_out(predictions, thoughts)
     vocabulary = vocabularies.load(vocabulary)
     present = vocabulary.presence(references)
     conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
@@ -102,27 +107,27 @@ def compute(
         else float((cast == OTHER).sum() / max(1, (cast != UNASKED).sum())),
         "undefined_classes": scoring.undefined_classes(hits),
         "images": len(present),
-        "signature": signature(
-            "throne",
-            vocabulary=vocabulary.name,
-            images=len(present),
-            **asked_by,
-            agreement=f"{k}of{cast.shape[-1]}",
-            beta=f"{conventions.beta:g}",
-            class_f=class_f,
-            all_average=all_average,
-            cells="all"
-            if scored is None
-            else f"{scored.sum()}-{hashlib.sha256(scored.tobytes()).hexdigest()[:8]}",
-            interval=resampling,
-        ),
+        "thoughts": thought,
     }
+    made_by = {
+        "data": data_of(vocabulary.name, labelled(references, image_ids)),
+        **asked_by,
+        "agreement": f"{k}of{cast.shape[-1]}",
+        "beta": f"{conventions.beta:g}",
+        "class_f": class_f,
+        "all_average": all_average,
+        **({} if thoughts == REMOVED else {"thoughts": thoughts}),
+        "interval": resampling,
+    }
+    result["signature"] = signature("throne", **made_by)
     if bootstrap:
         result["interval"] = resampling.intervals(len(present), partial(scoring.score, hits, conventions))
     if scored is not None:
-        sampled = _scores(Hits.of(np.where(scored, labels, IGNORED), present), conventions)
+        sampled: dict[str, Any] = _scores(Hits.of(np.where(scored, labels, IGNORED), present), conventions)
         result["sampled"] = sampled
         result["difference"] = {name: result[name] - value for name, value in sampled.items()}
+        which = f"{scored.sum()}-{hashlib.sha256(scored.tobytes()).hexdigest()[:8]}"
+        sampled["signature"] = signature("throne", **made_by, cells=which)
     if per_class:
         result["classes"] = _of_each_class(hits, beta, vocabulary)
     if per_image:

@@ -35,8 +35,8 @@ def table(results: Named, style: str = "simple") -> str:
     with_interval = any("interval" in result for _, result in results)
     header = [
         "responses",
-        *map(_short, columns),
-        *([f"{_short(RANKED_BY)} interval"] * with_interval),
+        *columns,
+        *([f"{RANKED_BY} interval"] * with_interval),
     ]
     rows = []
     for name, result in ranked(results, RANKED_BY):
@@ -72,7 +72,3 @@ def _asked(results: Named, suffix: str) -> list[str]:
         for column in columns
         if column not in COLUMNS and re.fullmatch(rf"f[\d.e+-]+_{suffix}", column)
     ]
-
-
-def _short(column: str) -> str:
-    return column.replace("precision", "P").replace("recall", "R").replace("f", "F", 1)

@@ -75,7 +75,7 @@ class LanguageModelJudge:
         except ImportError as error:
             raise MissingExtra(
                 f"The judge {weights.name!r} needs torch and transformers ({error}): pip install 'halluscope[judge]'. "
-                "judges='lexical' needs neither."
+                "The judge 'lexical' needs neither."
             ) from error
         self._torch, self._transformers = torch, transformers
         self.weights = weights

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.errors import JudgeUnavailable
+from halluscope.network import hub_or_cache
 
 REVISIONS = {
     "google/flan-t5-base": "7bcac572ce56db69c1ea7c8af255c5d7c9672fc2",
@@ -20,7 +21,7 @@ _WEIGHTS_PATTERNS = tuple(f"*{suffix}" for suffix in _WEIGHTS)
 DESCRIBING = ("*.json", "*.model", "*.jinja", "*.txt")
 """The files that describe a model; its weights are others."""
 
-_EMBEDDED = "judges='lexical' needs no model."
+_EMBEDDED = "The judge 'lexical' needs no model."
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,10 @@ def _on_hub(name: str, revision: str) -> Weights:
     revision = revision or REVISIONS.get(name, "main")
     try:
         for weights in _WEIGHTS[:2]:
-            found = Path(
-                snapshot_download(name, revision=revision, allow_patterns=[*DESCRIBING, f"*{weights}"])
-            )
+            with hub_or_cache():
+                found = Path(
+                    snapshot_download(name, revision=revision, allow_patterns=[*DESCRIBING, f"*{weights}"])
+                )
             if any(found.glob(f"*{weights}")):
                 return replace(_folder(found, revision=found.name), name=name)
     except Exception as error:
@@ -123,7 +125,7 @@ def _on_hub(name: str, revision: str) -> Weights:
     raise JudgeUnavailable(
         f"The judge {name!r} (revision {revision}) is neither on this machine nor can it be downloaded ({reason}). "
         f"Where there is a network, run `hf download {name} --revision {revision} --local-dir {name.split('/')[1]}`, "
-        f"bring the folder here and pass it: judges=['./{name.split('/')[1]}']. {_EMBEDDED}"
+        f"bring the folder here and name it as the judge: ./{name.split('/')[1]}. {_EMBEDDED}"
     )
 
 

@@ -196,7 +196,7 @@ def _by_key(responses: Mapping[str, Sequence[Row]], row: Row) -> tuple[str, dict
         texts = said.setdefault(model, {})
         for number, answer in enumerate(answers):
             where = f"{model}, response {number}"
-            text = text_of(answer, where)
+            text, _ = text_of(answer, where)
             if str(answer[key]) in texts:
                 raise ValueError(f"{where} is the second one with its {key} {answer[key]!r:.80}.")
             texts[str(answer[key])] = text

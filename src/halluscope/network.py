@@ -1,0 +1,48 @@
+"""Whether the Hub can be reached, found out in one short attempt: libraries that try again and again take minutes."""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+PATIENCE_S = 5.0
+"""How long the one attempt may take."""
+
+
+@contextmanager
+def hub_or_cache() -> Iterator[None]:
+    """Let libraries ask the Hub if it can be reached, and otherwise look only into its cache.
+
+    With a proxy, or where the user set HF_HUB_OFFLINE, nothing is tried and nothing changed.
+    """
+    import datasets
+    from huggingface_hub import constants
+
+    if (
+        constants.HF_HUB_OFFLINE
+        or os.environ.get("HTTPS_PROXY")
+        or os.environ.get("https_proxy")
+        or _answers()
+    ):
+        yield
+        return
+    before = constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before
+
+
+def _answers() -> bool:
+    """Whether the Hub's host takes a connection."""
+    from huggingface_hub import constants
+
+    host = urlsplit(constants.ENDPOINT)
+    port = host.port or (443 if host.scheme == "https" else 80)
+    try:
+        socket.create_connection((host.hostname or "", port), PATIENCE_S).close()
+    except OSError:
+        return False
+    return True

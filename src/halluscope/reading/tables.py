@@ -1,0 +1,105 @@
+"""Rows in whatever file a user has them: JSON lines, JSON, csv, tsv, Parquet, xlsx; packed by gzip or not."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from halluscope.errors import BuildError, MissingExtra
+from halluscope.reading.files import ending, json_rows, parse, read_text
+
+Located = tuple[str, Any]
+"""Where a row stands, and the row."""
+
+LONGEST_CELL = 10_000_000
+KEY, VALUE = "id", "response"
+"""What the two sides of an object of id -> text are called as columns."""
+
+
+def rows(file: Path) -> Iterator[Located]:
+    """The rows of a file, each with where it stands. Its name's ending tells its form; JSON unless it is known.
+
+    A JSON object of id -> text, or of id -> an object, has a row per id.
+
+    Raises:
+        BuildError: for what is not of that form, or is cut off.
+        MissingExtra: for xlsx without openpyxl.
+        FileNotFoundError: if there is no such file.
+    """
+    if not file.is_file():
+        raise FileNotFoundError(f"There is no file {file}.")
+    kind = ending(file)
+    if kind in (".csv", ".tsv"):
+        yield from _separated(file, "\t" if kind == ".tsv" else ",")
+    elif kind == ".parquet":
+        yield from _parquet(file)
+    elif kind == ".xlsx":
+        yield from _spreadsheet(file)
+    else:
+        yield from _json(file)
+
+
+def _json(file: Path) -> Iterator[Located]:
+    text = read_text(file)
+    lines = text.strip().split("\n", 2)
+    if text.lstrip().startswith("{") and (len(lines) == 1 or not lines[0].rstrip().endswith("}")):
+        content = parse(text, str(file))
+        if isinstance(content, dict) and _is_by_id(content):
+            for key, value in content.items():
+                row = {KEY: key, **value} if isinstance(value, Mapping) else {KEY: key, VALUE: value}
+                yield f"{file}, {key!r:.80}", row
+            return
+    yield from json_rows(file)
+
+
+def _is_by_id(content: Mapping[str, Any]) -> bool:
+    """Whether an object holds a text, or an object, per id: its keys are no names of columns."""
+    kinds = {type(value) for value in content.values()}
+    return bool(content) and kinds <= {str, dict} and not all(key.isidentifier() for key in content)
+
+
+def _separated(file: Path, separator: str) -> Iterator[Located]:
+    csv.field_size_limit(LONGEST_CELL)
+    text = read_text(file)
+    header = text.partition("\n")[0]
+    if separator == "," and "," not in header and ";" in header:
+        separator = ";"
+    try:
+        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), delimiter=separator), 1):
+            if None in row or None in row.values():
+                raise BuildError(
+                    f"{file}, row {number} has another number of cells than the header: {str(row)[:120]}."
+                )
+            yield f"{file}, row {number}", row
+    except csv.Error as error:
+        raise BuildError(f"{file} cannot be read as a table: {error}.") from error
+
+
+def _parquet(file: Path) -> Iterator[Located]:
+    import pyarrow.parquet as pq
+
+    try:
+        content = pq.read_table(file).to_pylist()
+    except Exception as error:  # pyarrow's own, of several kinds
+        raise BuildError(f"{file} is no Parquet file, or is cut off: {str(error)[:200]}.") from error
+    yield from ((f"{file}, row {number}", row) for number, row in enumerate(content, 1))
+
+
+def _spreadsheet(file: Path) -> Iterator[Located]:
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        raise MissingExtra(
+            f"{file} needs openpyxl ({error}): pip install 'halluscope[excel]', or save the sheet as csv."
+        ) from error
+    try:
+        sheet = load_workbook(file, read_only=True, data_only=True).active
+        cells = list(sheet.iter_rows(values_only=True)) if sheet is not None else []
+    except Exception as error:  # openpyxl's own, zipfile's, and XML's
+        raise BuildError(f"{file} is no xlsx file, or is damaged: {str(error)[:200]}.") from error
+    header = [str(name) for name in cells[0]] if cells else []
+    for number, row in enumerate(cells[1:], 2):
+        if any(cell is not None for cell in row):
+            found = {name: "" if cell is None else cell for name, cell in zip(header, row, strict=False)}
+            yield f"{file}, row {number}", found

@@ -1,0 +1,366 @@
+"""The one door, told as users' stories: answers about something else are refused, common forms are taken.
+
+POPE's official files share their ids; HQH's and THRONE's responses come in any order, under any of the usual names.
+"""
+
+import csv
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import halluscope
+from halluscope import cli
+from halluscope.signature import data_of, keys_of
+from tests import small_datasets
+
+SAMPLINGS = ("random", "popular", "adversarial")
+THINGS = {"random": ("dog", "bus"), "popular": ("cat", "person"), "adversarial": ("fork", "knife")}
+SAID = {1: "A dog runs.", 2: "A cat sleeps on a couch.", 3: "A bus."}
+OBJECTS = {1: ["dog"], 2: ["cat"], 3: ["bus"]}
+
+
+@pytest.fixture
+def pope(tmp_path: Path) -> Path:
+    """Three files of questions as POPE's authors have them, with ids from 1 in each."""
+    for sampling, things in THINGS.items():
+        rows = [
+            {
+                "question_id": number,
+                "image": "COCO_val2014_000000000042.jpg",
+                "text": f"Is there a {thing} in the image?",
+                "label": ("yes", "no")[number % 2],
+            }
+            for number, thing in enumerate(things, 1)
+        ]
+        (tmp_path / f"coco_pope_{sampling}.json").write_text("\n".join(map(json.dumps, rows)))
+    return tmp_path
+
+
+def questions(pope: Path, *samplings: str) -> list[str]:
+    return [str(pope / f"coco_pope_{sampling}.json") for sampling in samplings or SAMPLINGS]
+
+
+def llava(pope: Path, sampling: str, **more) -> Path:
+    """Answers as LLaVA's scripts write them: the prompt, and the answer as `text`."""
+    file = pope / f"answers_{sampling}.jsonl"
+    rows = [
+        {
+            "question_id": number,
+            "prompt": f"Is there a {thing} in the image?\nAnswer the question using a single word or phrase.",
+            "text": "Yes",
+            **more,
+        }
+        for number, thing in enumerate(THINGS[sampling], 1)
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return file
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> str:
+    file = tmp_path / "labels.json"
+    file.write_text(json.dumps(OBJECTS))
+    return str(file)
+
+
+def throne(responses, labels: str, **options):
+    return halluscope.score("throne", responses, labels, judges="lexical", progress=False, **options)
+
+
+def write(file: Path, rows: list[dict]) -> Path:
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return file
+
+
+# Answers about something else
+
+
+def test_answers_to_random_are_not_scored_against_adversarial(pope, capsys):
+    words = ["--dataset", *questions(pope, "adversarial"), "--responses", str(llava(pope, "random"))]
+    assert cli.main(["score", "pope", *words]) == 2
+    said = capsys.readouterr().err
+    assert "Is there a dog in the image?" in said and "Is there a fork in the image?" in said
+
+
+def test_answers_about_another_image(pope):
+    answers = llava(pope, "random", image="COCO_val2014_000000000007.jpg")
+    with pytest.raises(
+        ValueError, match=r"image '\w+000000000007.jpg', but in the dataset '\w+000000000042.jpg'"
+    ):
+        halluscope.score("pope", answers, questions(pope, "random"))
+
+
+def test_answers_of_another_sampling_in_their_order(pope):
+    rows = [{"response": "Yes", "category": "popular"}] * 2
+    with pytest.raises(ValueError, match="sampling 'popular', but in the dataset 'random'"):
+        halluscope.score("pope", rows, questions(pope, "random"))
+
+
+@pytest.mark.parametrize("name", ["id", "question_id", "qid", "index"])
+def test_shuffled_answers_are_found_by_whatever_their_id_is_called(name, tmp_path):
+    pytest.importorskip("halluscope.benchmarks.hqh")
+    rows = [
+        {
+            "id": n,
+            "image_id": n,
+            "instruction": f"What is thing {n}?",
+            "ground_truth": f"thing {n}",
+            "type": "OCR",
+        }
+        for n in range(20)
+    ]
+    file = write(tmp_path / "HQH.json", rows)
+    answers = [{name: n, "response": f"It is thing {n}."} for n in reversed(range(20))]
+    with pytest.warns(UserWarning, match="4,000"):
+        result = halluscope.score("hqh", answers, str(file), progress=False)
+    assert result["main_hal"] == 0 and result["matched"] == name
+
+
+def test_the_questions_are_no_answers(pope):
+    with pytest.raises(ValueError, match="expected an object with the LVLM's text"):
+        halluscope.score("pope", questions(pope, "random")[0], questions(pope, "random"))
+
+
+# The standard table in one run
+
+
+def test_parts_of_one_lvlm(pope, capsys):
+    parts = ",".join(str(llava(pope, sampling)) for sampling in SAMPLINGS)
+    words = ["--dataset", *questions(pope), "--responses", f"llava={parts}", "--bootstrap", "0", "--json"]
+    assert cli.main(["score", "pope", *words]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert result["responses"] == "llava"
+    assert {name: table["rows"] for name, table in result["samplings"].items()} == dict.fromkeys(SAMPLINGS, 2)
+    assert result["matched"] == "question_id and sampling"
+
+
+@pytest.mark.parametrize("named", ["sampling", "category", None])
+def test_all_answers_in_one_file(named, pope):
+    rows = [
+        {"question_id": number, "response": "Yes"} | ({named: sampling} if named else {})
+        for sampling in SAMPLINGS
+        for number in (1, 2)
+    ]
+    result = halluscope.score("pope", rows, questions(pope))
+    assert result["rows"] == 6
+    assert result["matched"] == ("question_id and sampling" if named else "question_id and order")
+    if named is None:
+        with pytest.raises(ValueError, match="do not stand in its order"):
+            halluscope.score("pope", [*rows[1:], rows[0]], questions(pope))
+
+
+def test_one_sampling_of_a_file_with_all(pope):
+    rows = [
+        {"question_id": number, "response": "Yes", "sampling": sampling}
+        for sampling in SAMPLINGS
+        for number in (1, 2)
+    ]
+    for files in (questions(pope), questions(pope, "popular")):
+        result = halluscope.score("pope", rows, files, sampling="popular")
+        assert list(result["samplings"]) == ["popular"] and result["rows"] == 2
+
+
+# Forms that are taken
+
+
+def forms(folder: Path) -> dict[str, Path]:
+    """The same responses in each form."""
+    rows = [{"image_id": i, "response": text} for i, text in SAID.items()]
+    write(folder / "lines.jsonl", rows)
+    (folder / "list.json").write_text(json.dumps(rows))
+    (folder / "by_id.json").write_text(json.dumps(SAID))
+    (folder / "by_id_indented.json").write_text(json.dumps(SAID, indent=2))
+    (folder / "names.json").write_text(
+        json.dumps({f"COCO_val2014_{i:012}.jpg": text for i, text in SAID.items()})
+    )
+    (folder / "packed.jsonl.gz").write_bytes(gzip.compress((folder / "lines.jsonl").read_bytes()))
+    for name, separator in (("table.csv", ","), ("semicolons.csv", ";"), ("table.tsv", "\t")):
+        with (folder / name).open("w", newline="") as file:
+            writer = csv.writer(file, delimiter=separator)
+            writer.writerows([["image_id", "caption"], *([f"{i}.0", text] for i, text in SAID.items())])
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"question_id": list(SAID), "output": list(SAID.values())}), folder / "t.parquet")
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for row in (["id", "prediction"], *([float(i), text] for i, text in SAID.items())):
+        book.active.append(row)
+    book.save(folder / "sheet.xlsx")
+    write(
+        folder / "files.jsonl",
+        [{"image": f"val2017/{i:012}.jpg", "answer": text} for i, text in SAID.items()],
+    )
+    return {file.name: file for file in sorted(folder.iterdir())}
+
+
+def test_each_form_gives_the_same_number_about_the_same_data(tmp_path, labels):
+    folder = tmp_path / "forms"
+    folder.mkdir()
+    results = {name: throne(file, labels) for name, file in forms(folder).items()}
+    assert len(results) == 12
+    assert {result["f0.5_all"] for result in results.values()} == {throne(SAID_ROWS, labels)["f0.5_all"]}
+    assert len({keys_of(result["signature"])["data"] for result in results.values()}) == 1
+
+
+SAID_ROWS = [{"image_id": i, "response": text} for i, text in SAID.items()]
+
+
+def test_columns_of_ones_own(tmp_path, labels):
+    file = write(tmp_path / "own.jsonl", [{"picture": i, "said": text} for i, text in SAID.items()])
+    with pytest.raises(ValueError, match="expected an object with the LVLM's text as response"):
+        throne(file, labels)
+    assert throne(file, labels, id_column="picture", text_column="said")["images"] == 3
+
+
+def test_utf_16_is_named(tmp_path, labels):
+    file = tmp_path / "utf16.jsonl"
+    file.write_text(json.dumps(SAID_ROWS[0]), encoding="utf-16")
+    with pytest.raises(ValueError, match="is in UTF-16; expected UTF-8"):
+        throne(file, labels)
+
+
+@pytest.mark.parametrize("value", [1.5, True, [1], " "])
+def test_what_is_no_id(value, labels):
+    with pytest.raises(ValueError, match=r"responses\[0\]: image_id is .*expected a whole number or a name"):
+        throne([{"image_id": value, "response": "A dog."}], labels)
+
+
+# Two models of one name
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, labels, capsys):
+    files = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        files.append(str(write(tmp_path / folder / "answers.jsonl", SAID_ROWS)))
+    words = ["score", "throne", "--dataset", labels, "--judges", "lexical", "--json", "--responses"]
+    assert cli.main([*words, *files]) == 0
+    assert [one["responses"] for one in json.loads(capsys.readouterr().out)] == ["a/answers", "b/answers"]
+    assert cli.main([*words, files[0], files[0]]) == 2
+    assert "is given twice" in capsys.readouterr().err
+
+
+def test_a_table_of_other_images_says_so(tmp_path, labels, capsys):
+    files = [str(write(tmp_path / f"{n}.jsonl", SAID_ROWS[:n])) for n in (2, 3)]
+    assert (
+        cli.main(["score", "throne", "--dataset", labels, "--judges", "lexical", "--responses", *files]) == 0
+    )
+    assert "Not about the same rows: 2 coco-2-" in capsys.readouterr().err
+
+
+# Thoughts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>There is a bus.</think>A dog runs.",
+        "There is a bus.</think>\nA dog runs.",
+        "<thinking>a bus</thinking> A dog <reasoning>a bus</reasoning>runs.",
+        "◁think▷a bus◁/think▷A dog runs.",
+    ],
+)
+def test_a_thought_is_not_scored(text, labels):
+    rows = [{"image_id": 1, "response": text}]
+    result = throne(rows, labels)
+    assert (result["precision_all"], result["thoughts"]) == (1.0, 1)
+    kept = throne(rows, labels, thoughts="kept")
+    assert kept["precision_all"] < 1 and keys_of(kept["signature"])["thoughts"] == "kept"
+
+
+def test_a_thought_that_never_ends_is_an_empty_response(labels):
+    result = throne([{"image_id": 1, "response": "<think>A dog? But then"}], labels)
+    assert result["recall_all"] == 0 and result["thoughts"] == 1
+
+
+def test_a_no_in_a_thought_is_no_answer(pope):
+    rows = [{"question_id": n, "response": "<think>no</think>Yes"} for n in (1, 2)]
+    assert halluscope.score("pope", rows, questions(pope, "random"))["yes_ratio"] == 1
+
+
+# A part
+
+
+def test_a_smoke_test_of_a_part(pope, capsys):
+    rows = [{"question_id": 1, "response": "Yes"}]
+    with pytest.raises(ValueError, match=r"no response to 1 of the 2 rows .*--partial"):
+        halluscope.score("pope", rows, questions(pope, "random"))
+    result = halluscope.score("pope", rows, questions(pope, "random"), partial=True)
+    assert result["part"] == [1, 2] and keys_of(result["signature"])["part"] == "1of2"
+    assert halluscope.score("pope", rows * 1, questions(pope, "random"), limit=1)["part"] == [1, 2]
+
+
+def test_another_prompt_is_counted(labels):
+    rows = [row | {"prompt": "Generate a short caption of the image."} for row in SAID_ROWS]
+    result = throne(rows, labels)
+    assert result["other_prompts"] == 3 and keys_of(result["signature"])["prompts"] == "other,3"
+    asked = [row | {"prompt": "USER: Describe this  image in detail. ASSISTANT:"} for row in SAID_ROWS]
+    assert "other_prompts" not in throne(asked, labels)
+
+
+# What a number is about
+
+
+def test_disjoint_halves_have_other_signatures(labels):
+    one, other = (
+        keys_of(throne(rows, labels)["signature"])["data"] for rows in (SAID_ROWS[:1], SAID_ROWS[1:2])
+    )
+    assert one != other
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.text(max_size=5), st.sampled_from(["yes", "no"])), min_size=1)
+)
+def test_equal_signatures_mean_equal_data(rows):
+    data = data_of("any", rows)
+    assert data == data_of("any", [tuple(map(str, row)) for row in reversed(rows)])
+    number, text, label = rows[0]
+    changed = [(number, text, "no" if label == "yes" else "yes"), *rows[1:]]
+    assert data != data_of("any", changed) or sorted(changed) == sorted(rows)
+    assert data != data_of("any", [*rows, rows[0]])
+
+
+def test_letters_composed_in_two_ways_are_the_same():
+    assert data_of("any", [["caf\u00e9"]]) == data_of("any", [["cafe\u0301"]])
+
+
+# What can be known at once is said at once
+
+
+def test_a_typo_in_a_datasets_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small_datasets.build("throne_coco", tmp_path / "datasets")
+    with pytest.raises(ValueError, match=r"no dataset 'thron_coco'.* Did you mean 'throne_coco'\?"):
+        throne(SAID_ROWS, "thron_coco")
+
+
+def test_a_file_that_cannot_be_written_is_found_before_anything_is_scored(tmp_path, labels, capsys):
+    file = write(tmp_path / "mine.jsonl", SAID_ROWS)
+    words = ["score", "throne", "--dataset", labels, "--responses", str(file), "--judges", "no/such-judge"]
+    assert cli.main([*words, "--per-image", str(tmp_path / "nowhere" / "rows.jsonl")]) == 2
+    assert "nowhere" in capsys.readouterr().err
+    assert cli.main([*words, "--per-image", str(file)]) == 2
+    assert "holds responses" in capsys.readouterr().err
+    assert file.read_text().count("\n") == 2
+
+
+def test_an_unknown_format_is_an_error(labels, tmp_path, capsys):
+    file = write(tmp_path / "mine.jsonl", SAID_ROWS)
+    with pytest.raises(SystemExit):
+        cli.main(["score", "throne", "--dataset", labels, "--responses", str(file), "--format", "nonsense"])
+    assert "invalid choice: 'nonsense'" in capsys.readouterr().err
+
+
+def test_names_in_tables_are_those_of_by(labels, tmp_path, capsys):
+    files = [str(write(tmp_path / f"{n}.jsonl", SAID_ROWS[n:])) for n in range(2)]
+    words = ["score", "throne", "--dataset", labels, "--responses", *files, "--judges", "lexical"]
+    assert cli.main([*words, "--bootstrap", "0"]) == 0
+    header = capsys.readouterr().out.splitlines()[0].split()
+    assert cli.main([*words, "--json"]) == 0
+    assert set(header[1:]) <= set(json.loads(capsys.readouterr().out)[0])
