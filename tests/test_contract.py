@@ -103,6 +103,19 @@ def test_the_docstring_names_each_option_and_score(benchmark):
     assert [name for name in benchmark.scores if name.partition("/")[0] not in text] == []
 
 
+@each()
+def test_other_data_have_another_signature(benchmark, tmp_path):
+    """The order of the rows does not count; a row less does."""
+    predictions, references, options = example(benchmark)
+    options |= offline(benchmark, tmp_path)
+    given = (predictions, references), (predictions[::-1], references[::-1])
+    whole, turned = (benchmark.compute(*rows, **options)["signature"] for rows in given)
+    assert keys_of(whole) == keys_of(turned)
+    if benchmark.name != "hallusionbench":  # a part of a control pair is no pair
+        part = benchmark.compute(predictions[:-1], references[:-1], **options)["signature"]
+        assert keys_of(part)["data"] != keys_of(whole)["data"]
+
+
 VALUES = {
     "beta": (0.5, 2.0),
     "thoughts": ("removed", "kept"),

@@ -11,8 +11,8 @@ PATIENCE_S = 5.0
 
 
 @contextmanager
-def hub_or_cache() -> Iterator[None]:
-    """Let libraries ask the Hub if it can be reached, and otherwise look only into its cache.
+def hub_or_cache() -> Iterator[bool]:
+    """Let libraries ask the Hub if it can be reached, and otherwise look only into its cache; says which.
 
     With a proxy, or where the user set HF_HUB_OFFLINE, nothing is tried and nothing changed.
     """
@@ -25,12 +25,12 @@ def hub_or_cache() -> Iterator[None]:
         or os.environ.get("https_proxy")
         or _answers()
     ):
-        yield
+        yield True
         return
     before = constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
     try:
-        yield
+        yield False
     finally:
         constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before
 

@@ -3,6 +3,7 @@
 import gzip
 import inspect
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -18,6 +19,7 @@ from halluscope.benchmarks.chair.mentions import read
 from halluscope.benchmarks.chair.tokens import tokenise
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
+from halluscope.signature import changed, keys_of
 from halluscope.vocabularies import load
 
 ROOT = Path(__file__).parents[2]
@@ -171,21 +173,25 @@ def test_through_evaluate(own):
 
 
 # Each choice that can move a number, with another value for it.
-MOVES = {"synonyms": "other.txt", "bootstrap": 10, "seed": 1, "level": 0.9}
-MOVES_NOTHING = {"allow_other_synonyms", "image_ids", "per_image"}
+MOVES = {"synonyms": "other.txt", "bootstrap": 10, "seed": 1, "level": 0.9, "thoughts": "kept"}
+MOVES_NOTHING = {"allow_other_synonyms", "per_image"}
+SAYS_WHAT_IT_IS_ABOUT = {"image_ids"}
 
 
 def test_no_option_is_missing_from_the_signature(own, tmp_path):
     options = set(inspect.signature(chair.compute).parameters) - {"predictions", "references"}
-    assert options == MOVES.keys() | MOVES_NOTHING
+    assert options == MOVES.keys() | MOVES_NOTHING | SAYS_WHAT_IT_IS_ABOUT
     (tmp_path / "other.txt").write_text(own["synonyms"].read_text().replace("panda", "koala"))
     base = own | {"bootstrap": 5}
     plain = chair.compute([""], [[]], **base)["signature"]
     for option, value in MOVES.items():
         value = tmp_path / value if option == "synonyms" else value
         assert chair.compute([""], [[]], **(base | {option: value}))["signature"] != plain, option
-    assert chair.compute([""], [[]], **(base | {"per_image": True, "image_ids": [1]}))["signature"] == plain
+    assert chair.compute([""], [[]], **(base | {"per_image": True}))["signature"] == plain
+    of_image = chair.compute([""], [[]], **(base | {"image_ids": [1]}))["signature"]
+    assert of_image != plain == changed(of_image, data=keys_of(plain)["data"])
     assert "|synonyms:other-" in plain and f"|lemmas:{lemmas.version()}|" in plain
+    assert re.match(r"chair\|data:coco-1-[0-9a-f]{8}\|responses:given\|", plain)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +327,8 @@ def test_the_command_with_labels(command, tmp_path, capsys):
     (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["chair", "cup"]}))
     assert cli.main([*command, "--dataset", str(tmp_path / "labels.json")]) == 0
     out = capsys.readouterr().out
-    assert "33.3" in out and "50.0" in out and "66.7" in out and "signature: chair|vocabulary:coco|" in out
+    assert "33.3" in out and "50.0" in out and "66.7" in out
+    assert re.search(r"signature: chair\|data:coco-2-[0-9a-f]{8}\|responses:image_id\|", out)
 
 
 def test_the_command_without_ground_truth(command, coco_files, tmp_path, capsys):

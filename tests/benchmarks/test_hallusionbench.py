@@ -24,6 +24,7 @@ from halluscope.building.spec import read as read_spec
 from halluscope.errors import BuildError
 from halluscope.paths import share
 from halluscope.reporting import published
+from halluscope.signature import keys_of
 from tests import small_datasets
 from tests.fake_judge import FakeJudge
 
@@ -380,6 +381,7 @@ def test_no_option_is_missing_from_the_signature():
         "seed": 1,
         "level": 0.9,
         "repeats": 3,
+        "thoughts": "kept",
     }
     nothing = {"max_failed", "max_tokens", "per_question", "device", "store", "progress"}
     # max_tokens stands in the judge's key: see the test below
@@ -393,6 +395,23 @@ def test_no_option_is_missing_from_the_signature():
             assert signed(**{option: value}) != signed(), option
     for option, value in {"max_failed": 0.5, "per_question": True, "progress": False}.items():
         assert signed(**{option: value}) == signed(), option
+    assert re.match(r"hallusionbench\|data:hallusionbench-12-[0-9a-f]{8}\|responses:given\|", signed())
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [rows()[0] | {"question": "Is it blue?"}, *rows()[1:]],
+        [rows()[0] | {"gt_answer": "1"}, *rows()[1:]],
+        [one | {"set_id": "7"} for one in rows()],
+    ],
+)
+def test_other_questions_have_another_signature(others):
+    about = [
+        keys_of(hallusionbench.compute(["Yes"] * 12, made)["signature"])["data"]
+        for made in (rows(), rows()[::-1], others)
+    ]
+    assert about[0] == about[1] != about[2]
 
 
 def test_a_named_judge_is_told_how_long_a_reply_may_be(monkeypatch):
@@ -678,7 +697,8 @@ def test_a_json_list_by_position_says_so(files, capsys):
     (files / "mine.json").write_text(json.dumps([{"answer": text} for _, text in perfect()]))
     assert score(files, str(files / "mine.json")) == 0
     out, err = capsys.readouterr()
-    assert "the responses have no id, so they are matched by their order" in err and "100.0" in out
+    assert "the responses have no id that tells them apart, so they are matched by their order" in err
+    assert "100.0" in out and "|responses:order|" in out
 
 
 def test_answers_by_position_to_other_questions(files, capsys):
@@ -701,10 +721,17 @@ def test_tables_like_the_papers(files, capsys):
     assert score(files, yes, mine, options=["--published", "--bootstrap", "50"]) == 0
     out = capsys.readouterr().out
     names = [line.split("  ")[0] for line in out.splitlines()]
-    assert names.index("mine") < names.index("GPT-4V (Oct 2023) [human]") < names.index("yes")
+    mine, yes = (names.index(f"{name} [rules-1, 12 rows]") for name in ("mine", "yes"))
+    assert mine < names.index("GPT-4V (Oct 2023) [human]") < yes
     assert "random chance, expected" in names and "CVPR 2024, Tables 2 and 3" in out
+    assert "Where no number of rows stands there, the row is as published, of all 1,129 questions." in out
     assert "VS/ocr" in out and "interval over sets: aAcc" in out
-    assert out.count("signature: hallusionbench|protocol:official|") == 2
+    header = {"qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "aAcc"}
+    assert header <= set(out.splitlines()[0].split()) and "language_hallucination" in out
+    about = (
+        r"signature: hallusionbench\|data:hallusionbench-12-([0-9a-f]{8})\|responses:.*\|protocol:official\|"
+    )
+    assert len(re.findall(about, out)) == 2 and len(set(re.findall(about, out))) == 1
 
 
 def test_a_built_dataset_and_a_harness_that_left_questions_out(files, capsys):
@@ -716,9 +743,12 @@ def test_a_built_dataset_and_a_harness_that_left_questions_out(files, capsys):
     assert json.loads(capsys.readouterr().out)[0]["questions"] == 10
     assert cli.main(command) == 2
     assert (
-        "mine has no response to 2 of the 12 rows of the dataset, such as category VS, subcategory ocr, set_id 0, "
-        "figure_id 0, question_id 0. Nothing is scored as if it were complete" in capsys.readouterr().err
+        "mine.jsonl has no response to 2 of the 12 rows of the dataset, such as category VS, subcategory ocr, "
+        "set_id 0, figure_id 0, question_id 0. Nothing is scored as if it were complete"
+        in capsys.readouterr().err
     )
+    assert cli.main([*command, "--partial"]) == 2  # a diagnosis needs the control questions
+    assert "but its control question" in capsys.readouterr().err
 
 
 FIRST = "category VD, subcategory ocr, set_id 0, figure_id 0, question_id 0"
@@ -747,7 +777,12 @@ FIRST = "category VD, subcategory ocr, set_id 0, figure_id 0, question_id 0"
         (
             [(rows()[0] | {"set_id": None}, "Yes")],
             {},
-            "line 1: set_id is None; expected a whole number or a name",
+            "line 1 has no set_id; expected category, subcategory, set_id, figure_id, question_id in each response",
+        ),
+        (
+            [(rows()[0] | {"set_id": 0.5}, "Yes")],
+            {},
+            "line 1: set_id is 0.5; expected a whole number or a name",
         ),
         ([(rows()[0], 3)], {}, "line 1: response is 3; expected the LVLM's text"),
     ],
@@ -763,8 +798,8 @@ def test_files_that_do_not_fit(files, capsys):
     (files / "mine.json").write_text('[{"answer": "Yes"}]')
     assert score(files, str(files / "mine.json")) == 2
     assert re.search(
-        "mine holds 1 responses without category .*question_id, and the dataset 12 rows; expected one per row in the "
-        "same order, or category, subcategory, set_id, figure_id, question_id in each",
+        "mine.json holds 1 responses without an id, and the dataset 12 rows; expected one per row in the same order, "
+        "or an id in each response: category, subcategory, set_id, figure_id, question_id.",
         capsys.readouterr().err,
     )
     (files / "mine.json").write_text("[{")

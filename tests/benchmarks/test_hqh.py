@@ -526,6 +526,7 @@ def test_no_option_is_missing_from_the_signature(texts):
         "bootstrap": 10,
         "seed": 1,
         "level": 0.9,
+        "thoughts": "kept",
     }
     nothing = {"max_failed": 0.5, "per_question": True, "progress": False, "device": "cpu", "store": None}
     # max_tokens stands in a named judge's key: see below
@@ -569,7 +570,7 @@ def test_other_questions_have_another_signature(texts):
         hqh.compute(texts, made)["signature"].split("|")[1]
         for made in (rows(), form, [one.row for one in read_all(rows())])
     ]
-    assert re.fullmatch("questions:8-[0-9a-f]{8}", of[0]) and of[0] == of[2] != of[1]
+    assert re.fullmatch("data:hqh-8-[0-9a-f]{8}", of[0]) and of[0] == of[2] != of[1]
     back = hqh.compute(texts[::-1], rows()[::-1])
     assert back["signature"].split("|")[1] == of[0]
 
@@ -824,7 +825,10 @@ def test_upstreams_own_form_of_answers(files, texts, capsys):
     assert json.loads(capsys.readouterr().out)[0]["main_hal"] == 2 / 8
     (files / "mine.json").write_text(json.dumps([{"answer": text} for text in texts]))
     assert score(files, str(files / "mine.json"), options=["--json"]) == 0
-    assert "the responses have no id, so they are matched by their order" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert "the responses have no id that tells them apart, so they are matched by their order" in err
+    (result,) = json.loads(out)
+    assert result["matched"] == "order" and "|responses:order|" in result["signature"]
 
 
 def test_tables_like_the_papers(files, texts, served, capsys):
@@ -836,8 +840,16 @@ def test_tables_like_the_papers(files, texts, served, capsys):
     assert score(files, mine, right, options=options) == 0
     out = capsys.readouterr().out
     names = [line.split("  ")[0] for line in out.splitlines()]
-    assert names.index("right") < names.index("GPT-4o [GPT-4o]") < names.index("Yi-VL [GPT-4o]")
-    assert names.index("GPT-4o [GPT-4o]") < names.index("mine") + 1
+    judged_by = rf"openai:judge@\w+:temperature=0:seed=0:max_tokens=512,{prompts.KEY}, 8 rows"
+    own = {
+        name.partition(" ")[0]: i
+        for i, name in enumerate(names)
+        if re.fullmatch(rf"\w+ \[{judged_by}\]", name)
+    }
+    assert own.keys() == {"mine", "right"}
+    assert own["right"] < names.index("GPT-4o [GPT-4o]") < names.index("Yi-VL [GPT-4o]")
+    assert names.index("GPT-4o [GPT-4o]") < own["mine"]
+    assert "Where no number of rows stands there, the row is as published, of all 4,000 questions." in out
     assert "Table IV" in out and "0.375" in out and "interval over images: main" in out
     assert "claims beside" not in out
     assert score(files, mine, options=["--published"]) == 0
@@ -901,7 +913,8 @@ def test_bad_files_of_judgements(files, texts, capsys, lines, message):
         ([{"id": 1, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
         (
             [{"response": "x"}],
-            "mine holds 1 responses without id, and the dataset 8 rows; expected one per row",
+            r"mine.jsonl holds 1 responses without an id, and the dataset 8 rows; expected one per row in the same "
+            "order, or an id in each response: id or question_id or qid or index",
         ),
         ([read_all(rows())[0].row], "line 1 is a row of the dataset, whose 'answer' is the right one"),
     ],

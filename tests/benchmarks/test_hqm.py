@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from itertools import permutations
 from pathlib import Path
 
@@ -36,9 +37,25 @@ def test_worked_by_hand(metric):
     assert got["models"] == 4 and got["undefined"] is None
     assert got["interval"]["pearson"] == (got["low"], got["high"])
     assert -1 <= got["low"] <= 0.8 <= got["high"] <= 1
-    assert got["signature"].startswith(
-        "hqm|indicator:parallel_forms|models:4|interval:0.95,percentile,1000,seed0|"
+    assert re.match(
+        r"hqm\|data:models-4-[0-9a-f]{8}\|responses:given\|indicator:parallel_forms\|"
+        r"interval:0.95,percentile,1000,seed0\|",
+        got["signature"],
     )
+
+
+def test_other_scores_have_another_signature(metric):
+    """Whether a number has a decimal point does not count: evaluate gives one to what is added."""
+    first, second = [1, 2, 3, 4], [10, 30, 20, 40]
+    whole = hqm.compute(first, second, indicator="criterion")["signature"]
+    assert hqm.compute(np.array(first, dtype=float), second, indicator="criterion")["signature"] == whole
+    metric.add_batch(predictions=first, references=second)
+    assert metric.compute(indicator="criterion")["signature"] == whole
+    assert hqm.compute(first, second[::-1], indicator="criterion")["signature"] != whole
+    marks = [
+        hqm.compute(of, indicator="content")["signature"] for of in ([1, 1, 0], [1.0, True, 0.0], [1, 0, 0])
+    ]
+    assert marks[0] == marks[1] != marks[2]
 
 
 def test_pearson_is_equation_1():
@@ -119,7 +136,8 @@ def test_content_validity(metric):
     assert (got["content"], got["valid"], got["rows"]) == (0.84, 84, 100)
     middle, half = 0.859208 / 1.038416, math.sqrt(0.84 * 0.16 * 0.038416 + 0.038416**2 / 4) / 1.038416
     assert (got["low"], got["high"]) == pytest.approx((middle - half, middle + half), abs=1e-5)
-    assert got["signature"].startswith("hqm|indicator:content|rows:100|interval:0.95,wilson|")
+    signed = r"hqm\|data:marks-100-[0-9a-f]{8}\|responses:given\|indicator:content\|interval:0.95,wilson\|"
+    assert re.match(signed, got["signature"])
 
 
 @given(st.integers(1, 300), st.data())
@@ -182,7 +200,7 @@ def test_a_score_that_is_undefined_for_all_models(tmp_path, capsys, signature, b
     assert f"{by} of a is undefined, as it is of 3 of the 3 models" in err and "--by accuracy" in err
 
 
-def results(path, scores, signature="pope|parser:strict|rows:9|version:1", **more):
+def results(path, scores, signature="pope|data:pope-9-0a1b2c3d|parser:strict|version:1", **more):
     rows = [
         {
             "responses": name,
@@ -210,7 +228,7 @@ def files(tmp_path):
         "parallel": results(
             tmp_path / "parallel.json",
             {"a": 0.8, "b": 0.6, "c": 0.5},
-            "pope|parser:first-word|rows:9|version:1",
+            "pope|data:pope-9-4e5f6a7b|parser:first-word|version:1",
             yes_ratio=YES,
         ),
     }
@@ -226,6 +244,8 @@ def test_table_1_and_2(files, capsys):
     assert rows["a"] == ["a", "0.500", "0.900", "0.800", "0.900"]
     assert "test-retest: 3 models; as strong by chance: 0.167" in out
     assert "  not the same in both: parser: strict, then first-word" in out
+    assert "  not the same in both: data: pope-9-0a1b2c3d, then pope-9-4e5f6a7b" in out
+    assert out.count("not the same in both") == 2  # a second run asks the same
 
 
 def test_json_for_machines(files, capsys):
@@ -233,12 +253,15 @@ def test_json_for_machines(files, capsys):
     got = json.loads(capsys.readouterr().out)
     assert (got["benchmark"], got["by"]) == ("pope", "accuracy")
     assert got["parallel_forms"]["pearson"] == pytest.approx(-13 / 14)
-    assert got["parallel_forms"]["changed"] == ["parser: strict, then first-word"]
+    assert got["parallel_forms"]["changed"] == [
+        "data: pope-9-0a1b2c3d, then pope-9-4e5f6a7b",
+        "parser: strict, then first-word",
+    ]
 
 
 def test_a_figure_inside_another(tmp_path, capsys):
     sampled = {name: {"f0.5_cls": value} for name, value in SCORES.items()}
-    file = results(tmp_path / "a.json", SCORES, "throne|images:3", sampled=sampled)
+    file = results(tmp_path / "a.json", SCORES, "throne|data:coco-3-0a1b2c3d", sampled=sampled)
     assert cli.main(["reliability", file, "--retest", file, "--by", "sampled/f0.5_cls"]) == 0
     assert "throne [sampled/f0.5_cls]" in capsys.readouterr().out
 

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +22,7 @@ from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading import coco
 from halluscope.reading.coco import CocoTable
 from halluscope.responses import parsers as replies
+from halluscope.signature import changed, keys_of
 from tests import small_datasets
 
 ROOT = Path(__file__).parents[2]
@@ -157,6 +159,7 @@ def test_each_sampling_is_scored_as_if_alone(metric):
     for i, name in enumerate(SAMPLINGS):
         alone = metric.compute(predictions=PREDICTIONS[i::3], references=REFERENCES[i::3])
         del alone["signature"]
+        assert alone.pop("thoughts") == got["thoughts"] == 0  # how many of all
         assert got["samplings"][name] == alone
     assert got["f1_mean"] == pytest.approx(np.mean([table["f1"] for table in got["samplings"].values()]))
     assert got["accuracy"] == pytest.approx(GOLDEN["expected"]["accuracy"])
@@ -193,19 +196,49 @@ MOVES = {
     "bootstrap": 10,
     "seed": 1,
     "level": 0.9,
+    "thoughts": "kept",
 }
 MOVES_NOTHING = {"per_class"}
+SAYS_WHAT_IT_IS_ABOUT = {"questions"}
 
 
 def test_no_option_is_missing_from_the_signature():
     options = set(inspect.signature(pope.compute).parameters) - {"predictions", "references"}
-    assert options == MOVES.keys() | MOVES_NOTHING
+    assert options == MOVES.keys() | MOVES_NOTHING | SAYS_WHAT_IT_IS_ABOUT
     base = {"bootstrap": 5, "objects": ["dog", "dog"]}
     plain = pope.compute(["", ""], ["yes", "no"], **base)["signature"]
     for option, value in MOVES.items():
         assert pope.compute(["", ""], ["yes", "no"], **(base | {option: value}))["signature"] != plain, option
     assert pope.compute(["", ""], ["yes", "no"], **base, per_class=True)["signature"] == plain
+    asked = pope.compute(["", ""], ["yes", "no"], **base, questions=["Is there a dog?", "A dog?"])[
+        "signature"
+    ]
+    assert asked != plain == changed(asked, data=keys_of(plain)["data"])
     assert "\n" not in plain and plain.split("|")[-1].startswith("version:")
+
+
+def test_other_questions_have_another_signature():
+    asked = {
+        "image_ids": [1, 2],
+        "objects": ["dog", "cat"],
+        "sampling": ["random", "popular"],
+        "questions": ["Is there a dog in the image?", "Is there a cat in the image?"],
+    }
+
+    def about(references=("yes", "no"), **changes):
+        got = pope.compute(["Yes"] * 2, list(references), **asked | changes)
+        return keys_of(got["signature"])["data"]
+
+    assert about().startswith("pope-2-")
+    assert about() == about(["no", "yes"], **{name: values[::-1] for name, values in asked.items()})
+    others = [
+        about(["no", "no"]),
+        about(image_ids=[1, 3]),
+        about(objects=["dog", "cow"]),
+        about(sampling=["random", "adversarial"]),
+        about(questions=["Can you see a dog?", "Can you see a cat?"]),
+    ]
+    assert len({about(), *others}) == 6
 
 
 @pytest.mark.parametrize(
@@ -453,6 +486,55 @@ def test_plurals_take_no_article(upstream):
     assert asked["umbrella"] == "Is there an umbrella in the image?"
 
 
+PART_OF_OBJECTS365 = ("Cabinet/shelf", "Sneakers", "Umbrella", "Scissors", "Glasses", "Orange/Tangerine")
+
+
+@pytest.mark.parametrize(
+    ("classes", "asked"),
+    [
+        (
+            PART_OF_OBJECTS365,
+            {
+                "Is there a cabinet/shelf in the image?",
+                "Is there sneakers in the image?",
+                "Is there an umbrella in the image?",
+                "Is there scissors in the image?",
+                "Is there glasses in the image?",
+                "Is there an orange/tangerine in the image?",
+            },
+        ),
+        (
+            ("Sneakers", "Unicorn", "scissors", "Umbrella"),
+            {
+                "Is there Sneakers in the image?",
+                "Is there a Unicorn in the image?",
+                "Is there scissors in the image?",
+                "Is there an Umbrella in the image?",
+            },
+        ),
+    ],
+)
+def test_classes_that_are_a_part_of_a_vocabulary_are_asked_about_as_the_whole_is(tmp_path, classes, asked):
+    """Names of another list keep their case; of them only the plurals are known."""
+    half = len(classes) // 2
+    content = {
+        "images": [{"id": image, "file_name": f"{image:012d}.jpg"} for image in range(4)],
+        "categories": [{"id": i, "name": name} for i, name in enumerate(classes)],
+        "annotations": [
+            {"id": image * half + n, "image_id": image, "category_id": (image % 2) * half + n}
+            for image in range(4)
+            for n in range(half)
+        ],
+    }
+    (tmp_path / "part.json").write_text(json.dumps(content))
+    options = ["--from-annotations", str(tmp_path / "part.json"), "--out", str(tmp_path / "out")]
+    drawn = ["--images-count", "4", "--objects", str(half)]
+    assert cli.main(["build", "pope", *options, *drawn]) == 0
+    rows = load_dataset(str(tmp_path / "out"), split="test", cache_dir=str(tmp_path / "hf"))
+    assert {row["question"] for row in rows} == asked
+    assert {row["object"] for row in rows} == set(classes)
+
+
 def test_building_new_questions(table, tmp_path, capsys):
     options = ["--from-annotations", str(tmp_path / "mine.json"), "--out", str(tmp_path / "out")]
     assert builder.main([*options, "--images-count", "10", "--objects", "2", "--seed", "3"]) == 0
@@ -518,7 +600,10 @@ def test_a_table_for_people(files, capsys):
     out = capsys.readouterr().out
     rows = [line.split() for line in out.splitlines() if line.startswith("mine ") and "pooled" in line]
     assert [row[1] for row in rows] == [*RULES, "first-word"]
-    assert out.count("signature: pope|parser:") == 5
+    made_by = [keys_of(line) for line in out.splitlines() if line.startswith("  signature: pope|")]
+    assert [keys["parser"] for keys in made_by] == [*RULES, "first-word"]
+    (about,) = {(keys["data"], keys["responses"]) for keys in made_by}
+    assert re.fullmatch(r"pope-36-[0-9a-f]{8}", about[0]) and about[1] == "question_id,sampling"
 
 
 def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
@@ -528,12 +613,16 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
     by_id = capsys.readouterr()
     assert score(files, "--json", "--bootstrap", "0", responses="bare.jsonl", samplings=["random"]) == 0
     by_order = capsys.readouterr()
-    assert by_id.out.replace("random", "bare", 1) == by_order.out
+    ((first,), (second,)) = (json.loads(one.out) for one in (by_id, by_order))
+    assert (first.pop("responses"), second.pop("responses")) == ("random", "bare")
+    assert (first.pop("matched"), second.pop("matched")) == ("question_id", "order")
+    assert changed(first.pop("signature"), responses="order") == second.pop("signature")
+    assert first == second
     assert by_id.err == "" and "matched by their order" in by_order.err
     assert score(files, responses="bare.jsonl") == 2
     assert (
-        "bare holds 12 responses without question_id, and the dataset 36 rows; expected one per row in the same order"
-        in capsys.readouterr().err
+        "bare.jsonl holds 12 responses without an id, and the dataset 36 rows; expected one per row in the same order, "
+        "or an id in each response: question_id or id or qid or index." in capsys.readouterr().err
     )
 
 
@@ -569,13 +658,14 @@ def test_ids_that_do_not_tell_questions_apart(files, capsys):
     assert score(files, responses="random.jsonl") == 2
     err = capsys.readouterr().err
     assert (
-        "question_id 1 stands for more than one of the 36 rows of the dataset; choose one config or sampling"
+        "random.jsonl: question_id stands for more than one of the 36 rows of the dataset, such as question_id 1, and "
+        "the responses do not stand in its order. Choose one config or sampling, or give each response its sampling."
         in err
     )
     assert score(files, "--sampling", "random", responses="random.jsonl", samplings=["random"]) == 0
     assert score(files, "--sampling", "random", responses="random.jsonl") == 0
     assert score(files, "--sampling", "popular", responses="random.jsonl", samplings=["random"]) == 2
-    assert "No row of the 12 is left to be scored: the options choose none of" in capsys.readouterr().err
+    assert "No row of the 12 is left to be scored; the options choose none of" in capsys.readouterr().err
 
 
 def test_answers_cut_off_or_to_other_questions(files, capsys):
@@ -594,10 +684,13 @@ def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "hf"))
     out = builder.build(files, out=tmp_path / "out", configs=["coco"], subset=True)
     command = ["score", "pope", "--responses", str(files / "mine.jsonl"), "--json", "--bootstrap", "0"]
-    for written in (f"{out}:coco", f"{out}:coco@test"):
+    official_file = str(files / "coco_pope_popular.json")
+    results = []
+    for written in (f"{out}:coco", f"{out}:coco@test", official_file):
         assert cli.main([*command, "--dataset", written, "--sampling", "popular"]) == 0
-        (result,) = json.loads(capsys.readouterr().out)
-        assert result["rows"] == 12 and list(result["samplings"]) == ["popular"]
+        results += json.loads(capsys.readouterr().out)
+        assert results[-1]["rows"] == 12 and list(results[-1]["samplings"]) == ["popular"]
+    assert results[0] == results[1] == results[2]  # the signature too: these are the same data
 
 
 def test_the_dataset_itself_is_no_answer(files, capsys, tmp_path, monkeypatch):

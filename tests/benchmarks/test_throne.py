@@ -12,6 +12,7 @@ from halluscope import registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.judging.voters.replay import ReplayJudge
+from halluscope.signature import changed, keys_of
 from halluscope.vocabularies import load
 
 ROOT = Path(__file__).parents[2]
@@ -146,14 +147,17 @@ MOVES = {
     "bootstrap": 10,
     "seed": 1,
     "level": 0.9,
-    "cells": np.ones((2, 2), dtype=bool),
+    "thoughts": "kept",
 }
-MOVES_NOTHING = {"ask", "image_ids", "per_class", "per_image", "workers", "store", "progress"}
+MOVES_WHAT_IS_SAMPLED = {"cells"}
+SAYS_WHAT_IT_IS_ABOUT = {"image_ids"}
+MOVES_NOTHING = {"ask", "per_class", "per_image", "workers", "store", "progress"}
 IN_THE_JUDGES_KEYS = {"device", "engine", "recheck"}  # see tests/judging/test_engines.py
 
 
 def test_no_option_is_missing_from_the_signature():
-    assert registry.benchmark("throne").keywords == MOVES.keys() | MOVES_NOTHING | IN_THE_JUDGES_KEYS
+    beside = MOVES_WHAT_IS_SAMPLED | SAYS_WHAT_IT_IS_ABOUT | MOVES_NOTHING | IN_THE_JUDGES_KEYS
+    assert registry.benchmark("throne").keywords == MOVES.keys() | beside
     parameters = inspect.signature(throne.compute).parameters.items()
     others = {name for name, parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY}
     assert others == {"predictions", "references", "judging"}
@@ -161,8 +165,36 @@ def test_no_option_is_missing_from_the_signature():
     plain = throne.compute(["", ""], [[], []], **base)["signature"]
     for option, value in MOVES.items():
         assert throne.compute(["", ""], [[], []], **(base | {option: value}))["signature"] != plain, option
-    for option, value in {"ask": "all", "per_class": True, "per_image": True, "image_ids": [1, 2]}.items():
+    for option, value in {"ask": "all", "per_class": True, "per_image": True}.items():
         assert throne.compute(["", ""], [[], []], **(base | {option: value}))["signature"] == plain, option
+    of_images = throne.compute(["", ""], [[], []], **base, image_ids=[1, 2])["signature"]
+    assert of_images != plain == changed(of_images, data=keys_of(plain)["data"])
+
+
+def test_what_is_scored_on_some_cells_has_a_signature_of_its_own():
+    base = {"vocabulary": ["dog", "cat"], "judges": "lexical", "bootstrap": 5}
+    plain = throne.compute(["", ""], [[], []], **base)["signature"]
+    sampled = []
+    for cells in (np.ones((2, 2), dtype=bool), np.eye(2, dtype=bool), ~np.eye(2, dtype=bool)):
+        got = throne.compute(["", ""], [[], []], **base, cells=cells)
+        assert got["signature"] == plain
+        sampled.append(got["sampled"]["signature"])
+    assert len({plain, *sampled}) == 4
+    assert [keys_of(line)["cells"].split("-")[0] for line in sampled] == ["4", "2", "2"]
+    assert all({**keys_of(line), "cells": ""} == {**keys_of(plain), "cells": ""} for line in sampled)
+
+
+def test_other_images_have_another_signature():
+    def about(predictions, references, **options):
+        got = throne.compute(predictions, references, judges="lexical", **options)
+        return keys_of(got["signature"])["data"]
+
+    one = about(["a", "b"], [["dog", "cat"], ["cow"]], image_ids=[7, 8])
+    assert one.startswith("coco-2-")
+    assert one == about(["b", "a"], [["cow"], ["cat", "dog"]], image_ids=["8", "7"])
+    assert one != about(["a", "b"], [["dog"], ["cow"]], image_ids=[7, 8])
+    assert one != about(["a", "b"], [["dog", "cat"], ["cow"]], image_ids=[7, 9])
+    assert one != about(["a", "b"], [["dog", "cat"], ["cow"]], image_ids=[8, 7])
 
 
 def test_the_readme_shows_a_signature_of_today():
@@ -212,7 +244,7 @@ GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-
             r"votes has the shape \(1, 79, 9\); expected \(1 images, 80 classes",
         ),
         ({"votes": np.full((1, 80, 9), 0.5)}, r"votes\[0, 0, 0\] is .*0.5"),
-        ({"judges": "gpt-9"}, "There is no judge 'gpt-9'.*judges='lexical' needs no model"),
+        ({"judges": "gpt-9"}, "There is no judge 'gpt-9'.*The judge 'lexical' needs no model"),
         ({"judges": []}, "judges is empty"),
         ({"judges": ["lexical", "lexical"]}, "more than once"),
         ({"judges": [42]}, "42 is no judge"),

@@ -5,6 +5,7 @@ import pytest
 
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import prompts
+from halluscope.judging.questions import article
 
 COCO = vocabularies.load("coco")
 
@@ -42,6 +43,42 @@ def test_the_released_questions():
     assert (
         prompt == "Text: A man.\n\nRead the text and answer the question.\n\nIs there a person in this image?"
     )
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"),
+    [
+        ("dog", "a"),
+        ("umbrella", "an"),
+        ("ukulele", "a"),
+        ("Ukulele", "a"),
+        ("eucalyptus", "a"),
+        ("ewe", "a"),
+        ("unicycle", "a"),
+        ("uninhabited house", "an"),
+        ("utensil", "a"),
+        ("usher", "an"),
+        ("urinal", "a"),
+        ("one-way sign", "a"),
+        ("onion", "an"),
+        ("hourglass", "an"),
+        ("horse", "a"),
+        ("UFO", "a"),
+        ("ufo", "a"),
+        ("x-ray", "an"),
+        ("X-ray", "an"),
+        ("MP3 player", "an"),
+        ("LED lamp", "an"),
+        ("SUV", "an"),
+        ("suv", "an"),
+        ("TV", "a"),
+        ("U-turn sign", "a"),
+    ],
+)
+def test_the_article_follows_the_sound(noun, expected):
+    assert article(noun) == expected
+    (question,) = prompts.load(["Is there {a/an} {x}?"]).about(vocabularies.load([noun]))[0]
+    assert question.text == f"Is there {expected} {noun}?"
 
 
 RELEASED = {

@@ -40,6 +40,7 @@ def test_json_for_machines(files, capsys):
     (result,) = json.loads(out)
     assert result["responses"] == "mine"
     assert result["precision_all"] == result["recall_all"] == 0.75
+    assert (result["matched"], result["part"], result["thoughts"]) == ("image_id", [3, 4], 0)
     assert result["classes"]["chair"]["precision"] == 0.0
     assert result["classes"]["zebra"]["precision"] is None
     assert "3 of 4 labelled images are scored" in err
@@ -56,8 +57,10 @@ def test_json_for_machines(files, capsys):
 def test_a_table_for_people(files, capsys):
     assert score(files, "--judges", "lexical", "--per-class", responses=("other.jsonl", "mine.jsonl")) == 0
     out = capsys.readouterr().out
-    assert "75.0" in out and "F0.5_cls" in out and "zebra" in out
-    assert out.count("signature: throne|vocabulary:coco|") == 2  # 2 and 3 images
+    assert "75.0" in out and "zebra" in out
+    assert {"precision_all", "f0.5_all", "recall_cls", "f0.5_cls"} <= set(out.splitlines()[0].split())
+    about = re.findall(r"signature: throne\|data:coco-(\d)-[0-9a-f]{8}\|responses:image_id\|", out)
+    assert about == ["2", "3"]
     rows = [line.split()[0] for line in out.splitlines() if line.startswith(("other", "mine"))]
     assert rows[:2] == ["other", "mine"]  # the better first
 
@@ -113,7 +116,18 @@ def test_what_would_be_dropped_is_an_error(files, capsys):
 def test_another_beta_is_shown(files, capsys):
     assert score(files, "--judges", "lexical", "--beta", "2", "--published", "--bootstrap", "0") == 0
     out = capsys.readouterr().out
-    assert "F2_all" in out and "F2_cls" in out and "LLaVA-Mistral" in out
+    assert {"f2_all", "f2_cls"} <= set(out.splitlines()[0].split()) and "LLaVA-Mistral [FLAN-T5]" in out
+
+
+def test_ones_own_rows_among_the_papers_say_what_sets_them_apart(files, capsys):
+    assert score(files, "--judges", "lexical", "--published", "--bootstrap", "0") == 0
+    names = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()]
+    (own,) = (name for name in names if name.startswith("mine ["))
+    assert re.fullmatch(r"mine \[lexical-\d-[0-9a-f]{8}, paper, 3 rows\]", own)
+    assert score(files, "--judges", "lexical", "--published", "--bootstrap", "0", "--json") == 0
+    results = json.loads(capsys.readouterr().out)
+    assert [results[0]["responses"], len(results)] == ["mine", 12]
+    assert "LLaVA-Mistral [FLAN-T5]" in {result["responses"] for result in results}
 
 
 def test_replies_that_contradict_each_other(files, capsys):

@@ -29,7 +29,11 @@ def add_benchmarks(
         about = benchmark.about + (f" (also {', '.join(aliases)})" if aliases else "")
         for name in (benchmark.name, *aliases):
             shown = {"help": about} if name == benchmark.name else {}
-            sub = names.add_parser(name, description=benchmark.about, **shown)  # type: ignore[arg-type]
+            needs = (
+                f" Needs pip install 'halluscope[{','.join(benchmark.extras)}]'." if benchmark.extras else ""
+            )
+            description = f"{benchmark.title}: {benchmark.about}.{needs}"
+            sub = names.add_parser(name, description=description, **shown)  # type: ignore[arg-type]
             add(sub, benchmark)
             sub.set_defaults(run=run, name=name)
 

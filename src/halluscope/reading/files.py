@@ -3,6 +3,7 @@
 import gzip
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from halluscope.errors import BuildError
 
 Readable = Path | zipfile.Path
 """A file or a folder, on disk or inside a zip."""
+
+PACKED = ".gz"
 
 
 def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
@@ -37,14 +40,28 @@ def read_text(file: Readable) -> str:
         BuildError: for what is cut off, or is not UTF-8.
         FileNotFoundError: if there is no such file.
     """
-    if not file.is_file():
-        raise FileNotFoundError(f"There is no file {file}.")
-    data = file.read_bytes()
+    data = read_bytes(file)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise BuildError(f"{file} is in UTF-16; expected UTF-8. Save it as UTF-8, or as xlsx.")
     try:
-        return (gzip.decompress(data) if file.suffix == ".gz" else data).decode("utf-8-sig")
-    except (UnicodeDecodeError, OSError, EOFError) as error:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BuildError(f"{file} cannot be read, or is cut off: {error}. Get the file again.") from error
+
+
+def read_bytes(file: Readable) -> bytes:
+    """A file's content, unpacked if its name ends in .gz.
+
+    Raises:
+        BuildError: for what is cut off.
+        FileNotFoundError: if there is no such file.
+    """
+    if not file.is_file():
+        raise FileNotFoundError(f"There is no file {file}.")
+    data = file.read_bytes()
+    try:
+        return gzip.decompress(data) if file.suffix.lower() == PACKED else data
+    except (OSError, EOFError, zlib.error) as error:
         raise BuildError(f"{file} cannot be read, or is cut off: {error}. Get the file again.") from error
 
 
@@ -71,16 +88,16 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".xlsx")
-"""What the name of a file of rows may end in, before ".gz"."""
+"""What the name of a file of rows may end in, before `PACKED`."""
 
 
 def ending(file: Path) -> str:
     """What a file's name ends in, less ".gz"; "" for none of `ENDINGS`."""
-    name = file.name.lower().removesuffix(".gz")
+    name = file.name.lower().removesuffix(PACKED)
     return next((ending for ending in ENDINGS if name.endswith(ending)), "")
 
 
 def plain_name(file: Path) -> str:
     """A file's name without its endings; names an LVLM in a table."""
-    name = file.name.removesuffix(".gz")
+    name = file.stem if file.suffix.lower() == PACKED else file.name
     return name[: len(name) - len(ending(file))]

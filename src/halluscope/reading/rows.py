@@ -153,13 +153,15 @@ def _load(source: Source) -> Any:
             f"holds {', '.join(built) or 'none'}; `halluscope build NAME` makes one. A folder, or an id of the Hub "
             "(org/name), serves as well."
         )
+    there = True
     try:
-        with hub_or_cache():
+        with hub_or_cache() as there:
             return datasets.load_dataset(source.name, source.config)
     except Exception as error:  # the library raises its own, and fsspec's, pyarrow's and the Hub's
+        why = f"{type(error).__name__}: {str(error)[:200]}" if there else "the Hub cannot be reached"
         raise ValueError(
-            f"{source.name} is no dataset that can be loaded ({type(error).__name__}: {str(error)[:200]}). Expected "
-            "the folder that `halluscope build NAME` made, or an id of the Hub."
+            f"{source.name} is no dataset that can be loaded ({why}). Expected the folder that `halluscope build NAME` "
+            "made, or an id of the Hub."
         ) from error
 
 

@@ -2,12 +2,12 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from halluscope.errors import BuildError, MissingExtra
-from halluscope.reading.files import ending, json_rows, parse, read_text
+from halluscope.reading.files import ending, json_rows, parse, read_bytes, read_text
 
 Located = tuple[str, Any]
 """Where a row stands, and the row."""
@@ -43,14 +43,19 @@ def rows(file: Path) -> Iterator[Located]:
 def _json(file: Path) -> Iterator[Located]:
     text = read_text(file)
     lines = text.strip().split("\n", 2)
-    if text.lstrip().startswith("{") and (len(lines) == 1 or not lines[0].rstrip().endswith("}")):
-        content = parse(text, str(file))
+    if text.lstrip().startswith("{") and not _is_one_per_line(lines):
+        content = parse(text, f"{file}, line 1" if len(lines) == 1 else str(file))
         if isinstance(content, dict) and _is_by_id(content):
             for key, value in content.items():
                 row = {KEY: key, **value} if isinstance(value, Mapping) else {KEY: key, VALUE: value}
                 yield f"{file}, {key!r:.80}", row
             return
     yield from json_rows(file)
+
+
+def _is_one_per_line(lines: Sequence[str]) -> bool:
+    """Whether the first lines of a file hold an object each: a line that is cut off does not end in a bracket."""
+    return len(lines) > 1 and (lines[0].rstrip().endswith("}") or lines[1].startswith("{"))
 
 
 def _is_by_id(content: Mapping[str, Any]) -> bool:
@@ -65,22 +70,42 @@ def _separated(file: Path, separator: str) -> Iterator[Located]:
     header = text.partition("\n")[0]
     if separator == "," and "," not in header and ";" in header:
         separator = ";"
+    table = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    number = 0
     try:
-        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), delimiter=separator), 1):
+        _check_header(table.fieldnames or (), file)
+        for number, row in enumerate(table, 1):
             if None in row or None in row.values():
                 raise BuildError(
-                    f"{file}, row {number} has another number of cells than the header: {str(row)[:120]}."
+                    f"{file}, row {number} has another number of cells than the header: {str(row)[:120]}. A text with "
+                    f"{separator!r} or a line's end in it stands in quotation marks."
                 )
             yield f"{file}, row {number}", row
     except csv.Error as error:
-        raise BuildError(f"{file} cannot be read as a table: {error}.") from error
+        raise BuildError(
+            f"{file} cannot be read as a table after row {number}: {error}. A text with quotation marks stands in "
+            'quotation marks itself, and its own are doubled: "a ""red"" bus".'
+        ) from error
+
+
+def _check_header(names: Sequence[str], file: Path) -> None:
+    """Check that no two columns have one name, of which only the last would count.
+
+    Raises:
+        BuildError: if they do.
+    """
+    if twice := [name for name in names if name and names.count(name) > 1]:
+        raise BuildError(
+            f"{file} has two columns {twice[0]!r:.80}; expected each name once. Rename one of them."
+        )
 
 
 def _parquet(file: Path) -> Iterator[Located]:
     import pyarrow.parquet as pq
 
+    data = read_bytes(file)
     try:
-        content = pq.read_table(file).to_pylist()
+        content = pq.read_table(io.BytesIO(data)).to_pylist()
     except Exception as error:  # pyarrow's own, of several kinds
         raise BuildError(f"{file} is no Parquet file, or is cut off: {str(error)[:200]}.") from error
     yield from ((f"{file}, row {number}", row) for number, row in enumerate(content, 1))
@@ -93,13 +118,16 @@ def _spreadsheet(file: Path) -> Iterator[Located]:
         raise MissingExtra(
             f"{file} needs openpyxl ({error}): pip install 'halluscope[excel]', or save the sheet as csv."
         ) from error
+    data = read_bytes(file)
     try:
-        sheet = load_workbook(file, read_only=True, data_only=True).active
-        cells = list(sheet.iter_rows(values_only=True)) if sheet is not None else []
+        sheet = load_workbook(io.BytesIO(data), read_only=True, data_only=True).active
+        sheet.reset_dimensions()  # what a file says of its size may be less than it holds
+        cells = list(sheet.iter_rows(values_only=True))
     except Exception as error:  # openpyxl's own, zipfile's, and XML's
         raise BuildError(f"{file} is no xlsx file, or is damaged: {str(error)[:200]}.") from error
-    header = [str(name) for name in cells[0]] if cells else []
+    header = ["" if name is None else str(name) for name in cells[0]] if cells else []
+    _check_header(header, file)
     for number, row in enumerate(cells[1:], 2):
         if any(cell is not None for cell in row):
             found = {name: "" if cell is None else cell for name, cell in zip(header, row, strict=False)}
-            yield f"{file}, row {number}", found
+            yield f"{file}, row {number}", dict.fromkeys(header, "") | found

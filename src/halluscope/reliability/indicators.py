@@ -75,7 +75,7 @@ def compute(
         "undefined": why,
         "signature": signature(
             "hqm",
-            data=data_of("models", zip(predictions, references, strict=True)),
+            data=data_of("models", zip(map(float, predictions), map(float, references), strict=True)),
             indicator=indicator,
             interval=resampling,
         ),
@@ -117,7 +117,7 @@ def content(
         "rows": len(marks),
         "signature": signature(
             "hqm",
-            data=data_of("marks", ([mark] for mark in marks)),
+            data=data_of("marks", ([int(mark)] for mark in marks)),
             indicator=CONTENT,
             **({"strata": len(strata)} if strata else {}),
             interval=f"{level:g},wilson",

@@ -147,7 +147,9 @@ def _names(named: Sequence[tuple[str | None, list[Path]]]) -> list[str]:
     if twice := [path for path in paths if paths.count(path) > 1]:
         raise ValueError(f"{twice[0]} is given twice; expected each file of responses once.")
     names = [name or (plain_name(files[0]) if files else "responses") for name, files in named]
-    folders = [[] if name or not files else list(files[0].resolve().parent.parts[1:]) for name, files in named]
+    folders = [
+        [] if name or not files else list(files[0].resolve().parent.parts[1:]) for name, files in named
+    ]
     while alike := [i for i, name in enumerate(names) if names.count(name) > 1 and folders[i]]:
         beside = [folders[i].pop() for i in alike]
         for i, folder in zip(alike, beside, strict=True):

@@ -5,6 +5,7 @@ the sampling. Where no response has an id, they are matched by their order, if t
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -144,19 +145,28 @@ def _id_columns(each: Sequence[Response], identity: Identity) -> tuple[str, ...]
     """Where the ids stand in the responses; None if they have none.
 
     Raises:
-        ValueError: for responses of which some have an id and some have none.
+        ValueError: for responses of which some have an id and some have none, or none has the column that is named.
     """
     if identity.column:
         names: Sequence[str] = (identity.column,)
     else:
         names = identity.id if len(identity.id) > 1 else identity.names
     held = [name for name in names if any(response.row.get(name) not in (None, "") for response in each)]
+    if identity.column and not held:
+        raise ValueError(
+            f"{each[0].where} has no {identity.column}, nor has any other response; expected the column with the id. "
+            f"It has {', '.join(map(str, each[0].row))}."
+        )
     if not held:
         return None
     columns = identity.id if len(identity.id) > 1 and not identity.column else (held[0],)
     for response in each:
         if missing := [name for name in columns if response.row.get(name) in (None, "")]:
-            raise ValueError(f"{response.where} has no {' or '.join(missing)}, but others have one.")
+            others = ", but others have one" if len(columns) == 1 else ""
+            raise ValueError(
+                f"{response.where} has no {' or '.join(missing)}{others}; expected {', '.join(columns)} in each "
+                "response, or in none."
+            )
     return columns
 
 
@@ -177,10 +187,12 @@ def _by_id(
     by = " and ".join([*columns, *also])
     place: dict[Hashable, int] = {}
     for i, row in enumerate(wanted):
-        if place.setdefault(_key(row, identity, also), i) != i:
-            return _by_id_and_order(responses, each, wanted, columns, identity)
+        own = _key(row, identity, also)
+        if place.setdefault(own, i) != i:
+            shared = _named([*columns, *also], own)
+            return _by_id_and_order(responses, each, wanted, columns, shared, identity)
     left_out = {_key(row, identity, also) for row in rows} - place.keys()
-    files = {_base(getattr(row, "file_name", "")): str(getattr(row, identity.id[0])) for row in rows}
+    files = _files(rows, identity.id[0]) if identity.id[0] in IMAGES else {}
     found: dict[int, Response] = {}
     for response in each:
         key = (
@@ -223,6 +235,7 @@ def _by_id_and_order(
     each: Sequence[Response],
     wanted: Sequence[R],
     columns: tuple[str, ...],
+    shared: str,
     identity: Identity,
 ) -> tuple[str, list[Pair]]:
     """Ids that several rows share tell them apart only if the responses stand in the order of the rows."""
@@ -230,8 +243,8 @@ def _by_id_and_order(
     if ids != [_key(row, identity, []) for row in wanted]:
         raise ValueError(
             f"{responses.source}: {' and '.join(columns)} stands for more than one of the {len(wanted):,} rows of "
-            "the dataset, and the responses do not stand in its order. Choose one config or sampling, or give each "
-            f"response its {' and '.join(identity.also) or 'config'}."
+            f"the dataset, such as {shared}, and the responses do not stand in its order. Choose one config or "
+            f"sampling, or give each response its {' and '.join(identity.also) or 'config'}."
         )
     pairs = list(zip(wanted, each, strict=True))
     for row, response in pairs:
@@ -328,8 +341,15 @@ def _id(response: Response, name: str, files: Mapping[str, str]) -> str:
         raise ValueError(f"{response.where}: {name} is {value!r:.80}; expected a whole number or a name.")
     if isinstance(value, float) and not value.is_integer():
         raise ValueError(f"{response.where}: {name} is {value!r:.80}; expected a whole number or a name.")
-    base = _base(str(value))
-    return _plain(files[base]) if base and base in files else _plain(value)
+    name = str(value).strip()
+    return files.get(name) or files.get(_base(name)) or _plain(value)
+
+
+def _files(rows: Sequence[Any], own: str) -> dict[str, str]:
+    """File name -> id as text, of the images that have one; the last part of a path serves where no two share it."""
+    whole = {str(row.file_name): _plain(getattr(row, own)) for row in rows if getattr(row, "file_name", "")}
+    shared = Counter(map(_base, whole))
+    return {_base(file): key for file, key in whole.items() if shared[_base(file)] == 1} | whole
 
 
 def _plain(value: object) -> str:
@@ -340,7 +360,7 @@ def _plain(value: object) -> str:
     coco = _COCO.fullmatch(_base(text))
     text = coco[1] if coco else text
     whole = text.removesuffix(".0")
-    return str(int(whole)) if whole.isascii() and whole.isdigit() else text
+    return (whole.lstrip("0") or "0") if whole.isascii() and whole.isdigit() else text
 
 
 def _base(name: object) -> str:

@@ -52,7 +52,8 @@ def report(
     if source:
         lines += [
             "",
-            f"With square brackets: as published, of all 1,129 questions, and who judged. {source}.",
+            "In square brackets: who judged. Where no number of rows stands there, the row is as published, of all "
+            f"1,129 questions. {source}.",
         ]
     for name, result in results:
         lines += [f"\n{name}", *(f"  {line}" for line in remarks(result))]

@@ -34,7 +34,8 @@ def report(results: Named, shown: Named, style: str, *, source: str = "", **_: A
     if source:
         lines += [
             "",
-            f"With square brackets: as published, of all 4,000 questions, and who judged. {source}.",
+            "In square brackets: who judged. Where no number of rows stands there, the row is as published, of all "
+            f"4,000 questions. {source}.",
         ]
     return "\n".join([*lines, below({name: _remarks(result) for name, result in results})])
 

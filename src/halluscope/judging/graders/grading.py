@@ -24,7 +24,10 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
         max_tokens: how long a reply may be unless the user says otherwise.
     """
     return (
-        Option("judge", f"who gives verdicts: {rules}, openai:MODEL[@BASE_URL], or a local model"),
+        Option(
+            "judge",
+            f"who gives verdicts: {rules}, openai:MODEL[@BASE_URL] (extra api), or a local model (judge)",
+        ),
         Option("repeats", "how often a language model judges (default: 1)", int, metavar="N"),
         Option("max_failed", "the share of unreadable verdicts that is an error (default: 0.02)", float),
         Option(

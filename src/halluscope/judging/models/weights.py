@@ -109,17 +109,18 @@ def _on_hub(name: str, revision: str) -> Weights:
     """Fetch the whole model now, so that no judge is missed after hours of asking the others."""
     from huggingface_hub import snapshot_download
 
-    revision = revision or REVISIONS.get(name, "main")
+    revision, there = revision or REVISIONS.get(name, "main"), True
     try:
         for weights in _WEIGHTS[:2]:
-            with hub_or_cache():
+            with hub_or_cache() as there:
                 found = Path(
                     snapshot_download(name, revision=revision, allow_patterns=[*DESCRIBING, f"*{weights}"])
                 )
             if any(found.glob(f"*{weights}")):
                 return replace(_folder(found, revision=found.name), name=name)
     except Exception as error:
-        reason = f"{type(error).__name__}: {(str(error).splitlines() or ['no reason given'])[0]}"
+        said = f"{type(error).__name__}: {(str(error).splitlines() or ['no reason given'])[0]}"
+        reason = said if there else "the Hub cannot be reached"
     else:
         reason = "no weights lie there in a form that transformers reads"
     raise JudgeUnavailable(

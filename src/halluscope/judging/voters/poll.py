@@ -22,7 +22,10 @@ def _number_or_name(word: str) -> str | int:
 
 OPTIONS = (
     Option(
-        "judges", "who votes: flan-t5, lexical, replay:FILE, models (Hub ids, folders, GGUF files)", many=True
+        "judges",
+        "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files); a language model "
+        "needs the extra judge",
+        many=True,
     ),
     Option("questions", "what they are asked: a set's name, or templates with {a/an} {x}", many=True),
     Option(
