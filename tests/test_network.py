@@ -1,42 +1,82 @@
-"""Whether the Hub is there is found out in one attempt, and libraries are told only for as long as it matters."""
+"""The Hub out of reach: it is tried once, shortly, and the caches are asked; libraries would try for minutes."""
 
-import socket
+import os
+from collections.abc import Iterator
 
 import datasets
 import pytest
 from huggingface_hub import constants
 
+from halluscope import network
+from halluscope.errors import JudgeUnavailable
+from halluscope.judging.voters.resolve import find
 from halluscope.network import hub_or_cache
+from halluscope.reading.rows import read_rows
+
+PROXIES = ("HTTPS_PROXY", "https_proxy")
 
 
-@pytest.fixture(autouse=True)
-def _asks(monkeypatch):
-    """As where the user has not switched the Hub off; no proxy stands before it."""
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    for name in ("HTTPS_PROXY", "https_proxy"):
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> Iterator[list]:
+    """Where connections were tried, of a machine whose Hub answers at no port."""
+    for name in PROXIES:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    connect, seen = network.socket.create_connection, []
+    monkeypatch.setattr(network.socket, "create_connection", lambda *to: (seen.append(to), connect(*to))[1])
+    yield seen
+    assert not constants.HF_HUB_OFFLINE and not datasets.config.HF_HUB_OFFLINE
 
 
-def test_a_hub_that_is_there(monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
-        with hub_or_cache() as there:
-            assert there and not constants.HF_HUB_OFFLINE
-
-
-def test_a_hub_that_is_not_there(monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        closed = server.getsockname()[1]
-    monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{closed}")
-    before = datasets.config.HF_HUB_OFFLINE
-    with pytest.raises(KeyError), hub_or_cache() as there:
-        assert not there and constants.HF_HUB_OFFLINE and datasets.config.HF_HUB_OFFLINE
-        raise KeyError
-    assert not constants.HF_HUB_OFFLINE and datasets.config.HF_HUB_OFFLINE == before
-
-
-def test_where_the_user_says_offline_nothing_is_tried(monkeypatch):
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(constants, "ENDPOINT", "http://192.0.2.1")  # would take the whole patience
+def test_it_is_tried_once_and_shortly(tried):
     with hub_or_cache() as there:
-        assert there
+        assert not there and constants.HF_HUB_OFFLINE and datasets.config.HF_HUB_OFFLINE
+    assert tried == [(("127.0.0.1", 9), network.PATIENCE_S)] and network.PATIENCE_S <= 10
+
+
+def test_what_was_set_is_set_again_after_an_error(tried):
+    with pytest.raises(KeyError), hub_or_cache():
+        raise KeyError("a library's own")
+
+
+def test_a_hub_that_answers_is_asked(tried, hub, monkeypatch):
+    monkeypatch.setattr(constants, "ENDPOINT", hub.environment(home=os.devnull)["HF_ENDPOINT"])
+    with hub_or_cache() as there:
+        assert there and not constants.HF_HUB_OFFLINE
+    assert len(tried) == 1
+
+
+@pytest.mark.parametrize("proxy", PROXIES)
+def test_with_a_proxy_nothing_is_tried(tried, proxy, monkeypatch):
+    monkeypatch.setenv(proxy, "http://127.0.0.1:9")
+    with hub_or_cache() as there:
+        assert there and not constants.HF_HUB_OFFLINE
+    assert not tried
+
+
+def test_what_a_user_set_stays(tried, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with hub_or_cache() as there:
+        assert there and constants.HF_HUB_OFFLINE
+    assert not tried and constants.HF_HUB_OFFLINE
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+
+
+def test_a_dataset_on_a_hub_that_cannot_be_reached(tried, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        ValueError,
+        match=r"org/hqh is no dataset that can be loaded \(the Hub cannot be reached\)\. Expected the",
+    ):
+        read_rows("org/hqh")
+    assert len(tried) == 1
+
+
+def test_a_judge_on_a_hub_that_cannot_be_reached(tried):
+    with pytest.raises(
+        JudgeUnavailable, match=r"nor can it be downloaded \(the Hub cannot be reached\)\. Where there is"
+    ):
+        find("flan-t5")
+    assert len(tried) == 1

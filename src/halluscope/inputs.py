@@ -37,7 +37,7 @@ def check_texts(
 def labelled(references: Sequence[Iterable[str]], image_ids: Sequence[Any] | None) -> Iterator[list[Any]]:
     """Images with the objects in them, as a signature's digest takes them."""
     ids = image_ids if image_ids is not None else [""] * len(references)
-    return ([image_id, *sorted(objects)] for image_id, objects in zip(ids, references, strict=True))
+    return ([image_id, *sorted(set(objects))] for image_id, objects in zip(ids, references, strict=True))
 
 
 def warn_of_a_part(found: int, expected: int) -> None:

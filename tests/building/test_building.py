@@ -542,6 +542,7 @@ def test_failed_build_leaves_the_old_one(
     assert [entry.name for entry in tmp_path.glob(".out*")] == []
 
 
+@pytest.mark.long
 def test_killed_build_leaves_no_half_dataset(upstream: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     code = (

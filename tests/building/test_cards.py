@@ -108,6 +108,7 @@ def test_markdown_is_whole(name: str, built: Path) -> None:
     assert rows and not [one for one in paragraphs if re.search(r"^\|", one, re.MULTILINE)]
 
 
+@pytest.mark.long
 def test_a_card_in_a_browser(built: Path, tmp_path: Path, browser: Any) -> None:
     prose = (built / "pope" / "README.md").read_text().split("---\n", 2)[2]
     page = tmp_path / "card.html"

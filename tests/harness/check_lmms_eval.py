@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry
+from halluscope.registry import SIGNATURE
 from tests.harness import data as harness_data
 
 SAYS = "Yes a dog."
@@ -76,6 +77,7 @@ def differences(name: str, result: dict[str, Any], folder: Path) -> list[str]:
     printed = said("halluscope", *command, "--json", "--bootstrap", "0")
     (ours,) = json.loads(printed)
     figures = {key.removesuffix(",none"): value for key, value in result.items() if key.endswith(",none")}
+    figures[SIGNATURE] = harness_data.as_scored(name, figures[SIGNATURE])
     wrong = [
         f"{name}: {figure} is {figures.get(figure)}; expected {value}"
         for figure, value in EXPECTED.get(name, {}).items()

@@ -8,6 +8,7 @@ from PIL import Image
 from halluscope import registry
 from halluscope.reading.rows import read_rows
 from halluscope.registry import Dataset
+from halluscope.signature import changed
 from tests import small_datasets
 
 TASKS = [dataset.name for dataset in registry.datasets()]
@@ -39,6 +40,13 @@ def score_command(folder: Path, name: str, *files: str) -> list[str]:
     options = {**_judges(name), **dataset.harness}
     words = [word for option, value in options.items() for word in (f"--{option}", str(value))]
     return ["score", name, *files, "--dataset", _place(folder, dataset, dataset.config), *words]
+
+
+def as_scored(name: str, line: str) -> str:
+    """A harness' signature as `halluscope score` has it from the samples, whose ids find the rows."""
+    dataset = registry.dataset(name)
+    ids = [column for column in dataset.key if column in (*dataset.id, *dataset.columns)]
+    return changed(line, responses=",".join(ids))
 
 
 def settings(folder: Path) -> dict[str, dict[str, Any]]:

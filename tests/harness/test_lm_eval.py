@@ -16,6 +16,7 @@ from halluscope.answering.vlm import Vlm
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.harness import settings, tasks
 from halluscope.registry import SIGNATURE, Benchmark
+from halluscope.signature import data_of, keys_of
 from tests import tiny_vlm
 from tests.harness import data as harness_data
 
@@ -99,14 +100,31 @@ def test_pope_by_hand(run: Run, task: str) -> None:
     right = sum(y == (row["answer"] == "yes") for y, row in zip(yes, rows, strict=True))
     assert run.results[task]["accuracy"] == pytest.approx(right / len(rows))
     assert run.results[task]["yes_ratio"] == pytest.approx(sum(yes) / len(rows))
-    assert run.results[task]["signature"].startswith(f"pope|parser:pope|rows:{len(rows)}|")
+    about = [
+        [
+            row.get("file_name", row["image_id"]),
+            row["object"],
+            row.get("sampling", ""),
+            row["question"],
+            row["answer"],
+        ]
+        for row in rows
+    ]
+    keys = keys_of(run.results[task]["signature"])
+    assert keys["data"] == data_of("pope", about) and keys["data"].startswith(f"pope-{len(rows)}-")
+    assert (keys["responses"], keys["parser"]) == ("given", "pope")
 
 
 @pytest.mark.parametrize("task", ["throne_coco", "throne_objects365"])
 def test_throne(run: Run, task: str) -> None:
-    objects = [row["objects"] for row in rows_of(run, task)]
-    vocabulary = task.removeprefix("throne_")
-    expected = throne.compute(run.texts(task), objects, vocabulary=vocabulary, judges="lexical")
+    rows = rows_of(run, task)
+    expected = throne.compute(
+        run.texts(task),
+        [row["objects"] for row in rows],
+        image_ids=[row["image_id"] for row in rows],
+        vocabulary=task.removeprefix("throne_"),
+        judges="lexical",
+    )
     assert run.results[task]["signature"] == expected["signature"]
     for score in registry.benchmark(task).scores:
         assert run.results[task][score] == pytest.approx(expected[score], nan_ok=True)
@@ -143,6 +161,9 @@ def test_samples_score_as_in_the_harness(run: Run, task: str, capsys: pytest.Cap
         expected = run.results[task][score]
         if isinstance(expected, float) and expected != expected:
             expected = None  # NaN, in JSON
+        if score == SIGNATURE:
+            assert keys_of(expected)["responses"] == "given"
+            expected = harness_data.as_scored(task, expected)
         got = result[score]
         assert got == pytest.approx(expected) if isinstance(expected, float) else got == expected, score
 

@@ -17,8 +17,10 @@ from halluscope.errors import JudgeUnavailable
 from halluscope.harness import functions as harness
 from halluscope.harness import settings, tasks
 from halluscope.reading import pictures
+from halluscope.reading.rows import read_rows
 from halluscope.registry import HIGHER, SIGNATURE, Benchmark
 from halluscope.responses import files
+from halluscope.signature import data_of
 from tests.harness import data as harness_data
 from tests.small_datasets import needs
 
@@ -363,7 +365,11 @@ def test_a_set_is_judged_once(data: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert judged == [texts]
     # Objects: person and cup; none; dog. Said: dog; nothing; dog and person: 1 of 3 is right, 1 of 3 is found.
     assert (figures["precision_all"], figures["recall_all"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
-    assert figures["signature"].startswith("throne|vocabulary:coco|images:3|judges:lexical-1")
+    rows = [[row["image_id"], *sorted(row["objects"])] for row in read_rows(str(data / "throne_coco"))]
+    assert figures["signature"].startswith(
+        f"throne|data:{data_of('coco', rows)}|responses:given|judges:lexical-1-"
+    )
+    assert len(rows) == 3
     answered("throne_coco", ["A cup.", "", ""], judges="lexical")
     assert len(judged) == 2
 
@@ -400,7 +406,8 @@ def write(file: Path, rows: list[Any]) -> Path:
 
 def read(file: Path) -> files.Responses:
     """The samples as responses to POPE's questions."""
-    return files.read(file, ("pope", "pope_c"))
+    (responses,) = files.read([file], files.Reading(("pope", "pope_c")))
+    return responses
 
 
 def test_samples_of_either_harness_become_answers(tmp_path: Path) -> None:

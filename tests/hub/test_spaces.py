@@ -15,6 +15,7 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.hub import metric
 from halluscope.hub.space import JSON_LINES, LINES, Box, Page
 from halluscope.paths import checkout, share
+from halluscope.signature import data_of
 from tests.small_datasets import needs
 
 NAMES = metric.names()
@@ -161,7 +162,9 @@ def test_over_http(served):
     client = Client(served, verbose=False, analytics_enabled=False)
     figures, each, signature, message = client.predict(LINES, "A dog.", "dog", "COCO's 80", api_name="/score")
     assert ["precision_all", "1.0000"] in figures["data"] and not message
-    assert signature.startswith("throne|vocabulary:coco|images:1|judges:lexical")
+    assert signature.startswith(
+        f"throne|data:{data_of('coco', [['', 'dog']])}|responses:given|judges:lexical-1"
+    )
     assert each["headers"] == ["line", "found", "hallucinated", "missed"] and each["data"] == [
         ["1", "dog", "", ""]
     ]
@@ -199,7 +202,11 @@ def test_in_a_browser(served, browser):
     wait.until(lambda _: browser.find_elements(By.CSS_SELECTOR, "#predictions textarea"))
     assert browser.title == "THRONE" and "frisbee" in said("predictions")
     press_score(browser)
-    wait.until(lambda _: said("signature").startswith("throne|vocabulary:coco|images:2"))
+    wait.until(
+        lambda _: re.match(
+            r"throne\|data:coco-2-[0-9a-f]{8}\|responses:given\|judges:lexical", said("signature")
+        )
+    )
     assert "f0.5_cls" in browser.find_element(By.ID, "scores").text
 
     box("references").clear()

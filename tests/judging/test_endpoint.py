@@ -207,6 +207,7 @@ def test_no_reply_is_none_and_counted(serve, said, reason):
     assert dict(judge.failures) == {reason: 1}
 
 
+@pytest.mark.long
 def test_a_server_that_drips_is_given_up(serve):
     """No read takes long, but the reply never comes."""
     server = serve(lambda prompt, count, body: reply("correct", drips=100 if prompt == "x" else 0))
@@ -233,6 +234,7 @@ def test_a_server_that_is_down():
 
 
 @pytest.mark.parametrize("trouble", [refuse(503, "gone"), refuse(429, "no quota"), Said(b"", drop=True)])
+@pytest.mark.long
 def test_a_server_that_goes_down_in_between(serve, trouble):
     served = 20
     server = serve(lambda prompt, count, body: reply("correct") if len(server.bodies) <= served else trouble)
@@ -478,6 +480,7 @@ collect(prompts, judge, one_of("correct"), repeats=2, store=AnswerStore(path))
 """
 
 
+@pytest.mark.long
 def test_a_killed_run_asks_again_only_what_was_under_way(serve, tmp_path):
     server = serve(lambda prompt, count, body: reply("correct", wait=0.03))
     command = [sys.executable, "-c", CHILD, server.url, str(tmp_path / "answers.sqlite")]
@@ -561,6 +564,7 @@ PROMPTS = [
 """The last reply does not end within twelve tokens."""
 
 
+@pytest.mark.long
 def test_a_real_server_replies_as_the_same_model_does_here(real_server, smollm2_folder, tmp_path):
     local = LocalChat(str(smollm2_folder), max_tokens=12, device="cpu")
     here = ask(local, [*PROMPTS, PROMPTS[0]])

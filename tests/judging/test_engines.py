@@ -144,12 +144,14 @@ def fleet(tiny_t5):
     ray.shutdown()
 
 
+@pytest.mark.long
 def test_two_workers_give_the_answers_of_one_process(fleet, tiny_t5, texts, pairs, expected):
     assert fleet.key == Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu").key
     assert (collect(fleet, texts, pairs, QUESTIONS) == expected).all()
     assert len(fleet._hired) == 2
 
 
+@pytest.mark.long
 def test_a_worker_that_dies_is_replaced_and_nothing_is_asked_twice(
     fleet, texts, pairs, expected, monkeypatch
 ):
@@ -170,11 +172,13 @@ def test_a_worker_that_dies_is_replaced_and_nothing_is_asked_twice(
     assert len(hired) == 3
 
 
+@pytest.mark.long
 def test_what_a_worker_remarks_is_heard_here(fleet):
     with pytest.warns(UserWarning, match="a text of .* lost its end"):
         assert len(collect(fleet, ["dog " * 3000], np.array([[0, 0]]), QUESTIONS)) == 1
 
 
+@pytest.mark.long
 def test_the_same_scores_and_store_with_workers(fleet, tiny_t5, tmp_path, monkeypatch):
     """The second run, in one process, finds every answer of the workers in the store."""
     classes = ["dog", "pizza", "clock", "umbrella"]

@@ -92,6 +92,7 @@ def test_all_codes_come_back(tmp_path):
     assert UNASKED not in run(tmp_path)
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_where_it_was(tmp_path, rng):
     """SIGKILL at ten random moments: right answers in the end, and at most the batch in hand is asked again."""
     batch, kills = 7, 10

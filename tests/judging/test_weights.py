@@ -53,7 +53,8 @@ def test_weights_that_cannot_be_downloaded():
     assert (
         "google/flan-t5-base" in message and "hf download google/flan-t5-base --revision 7bcac57" in message
     )
-    assert "judges=['./flan-t5-base']" in message and "judges='lexical'" in message
+    assert "name it as the judge: ./flan-t5-base" in message
+    assert "The judge 'lexical' needs no model" in message
 
 
 def test_a_missing_extra(tiny_t5, monkeypatch):

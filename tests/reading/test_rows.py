@@ -78,8 +78,19 @@ def test_what_is_not_there(folder, tmp_path):
         FileNotFoundError, match=r"There is no file .*rows.jsonl; expected a dataset, or a file"
     ):
         read_rows(str(tmp_path / "rows.jsonl"))
-    with pytest.raises(ValueError, match="nowhere is no dataset that can be loaded .*halluscope build NAME"):
+    (tmp_path / "datasets" / "half").mkdir()
+    with pytest.raises(
+        ValueError,
+        match=r"no dataset 'nowhere' in \S+datasets\. It holds hqh; `halluscope build NAME` makes one\. A folder, or",
+    ):
         read_rows("nowhere")
+    with pytest.raises(ValueError, match=r"no dataset 'hqj' in \S+\. Did you mean 'hqh'\? It holds hqh;"):
+        read_rows("hqj@test")
+    (tmp_path / "datasets").rename(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match=r"no dataset 'hqh' in \S+\. It holds none; `halluscope build NAME`"):
+        read_rows("hqh")
+    with pytest.raises(ValueError, match="org/hqh is no dataset that can be loaded .*halluscope build NAME"):
+        read_rows("org/hqh")
 
 
 def test_only_the_named_columns_are_read(folder):

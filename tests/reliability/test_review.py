@@ -15,6 +15,7 @@ from PIL import Image
 from halluscope import cli
 from halluscope.reliability.review import making
 from halluscope.reliability.review.sheet import MARKS, Sheet, guarded, read_sheet
+from halluscope.signature import data_of, keys_of
 from halluscope.stats.strata import Stratum, error_rate
 from halluscope.stats.wilson import wilson
 
@@ -260,7 +261,9 @@ def test_content_validity(rows, tmp_path, capsys):
     got = json.loads(capsys.readouterr().out)
     assert (got["value"], got["valid"], got["other"], got["unmarked"]) == (0.8, 4, 1, 0)
     assert (got["low"], got["high"]) == pytest.approx(wilson(4, 5))
-    assert got["signature"].startswith("hqm|indicator:content|rows:5|")
+    marks = data_of("marks", [[1], [0], [1], [1], [1]])
+    assert marks.startswith("marks-5-")
+    assert got["signature"].startswith(f"hqm|data:{marks}|responses:given|indicator:content|")
 
 
 def test_a_spreadsheet_that_divides_by_semicolons(rows, tmp_path):
@@ -457,13 +460,28 @@ def test_content_validity_is_weighted_by_strata(tmp_path, capsys):
     got = json.loads(capsys.readouterr().out)
     assert got["value"] == pytest.approx(0.9) and got["error_rate"] == pytest.approx(0.1)
     assert (got["low"], got["high"]) == pytest.approx((1 - got["error_high"], 1 - got["error_low"]))
-    assert "|rows:8|strata:2|" in got["signature"]
+    marks = data_of("marks", [["A", 90, 1]] * 4 + [["B", 10, 0]] * 4)
+    assert f"|data:{marks}|responses:given|indicator:content|strata:2|" in got["signature"]
     scores = [{"responses": n, "accuracy": v, "signature": "pope|x"} for n, v in {"a": 0.1, "b": 0.2}.items()]
     (tmp_path / "first.json").write_text(json.dumps(scores))
     command = ["reliability", str(tmp_path / "first.json"), "--content", str(file), "--json"]
     assert cli.main(command) == 0
     content = json.loads(capsys.readouterr().out)["content"]
     assert content["content"] == pytest.approx(0.9) and content["low"] == pytest.approx(got["low"])
+
+
+def test_the_same_marks_in_other_strata_are_other_data(tmp_path, capsys):
+    """They are another value, so they must not have the same signature."""
+    file = mark(stratified(tmp_path), ["valid"] * 4 + ["not valid"] * 4)
+    found = []
+    for marks in (["valid"] * 4 + ["not valid"] * 4, ["not valid"] * 4 + ["valid"] * 4):
+        mark(file.parent, marks)
+        capsys.readouterr()
+        assert cli.main(["review", "read", str(file), "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert [one["value"] for one in found] == [pytest.approx(0.9), pytest.approx(0.1)]
+    one, other = (keys_of(each["signature"]) for each in found)
+    assert one["data"] != other["data"] and one | {"data": ""} == other | {"data": ""}
 
 
 def test_models_are_weighted_by_strata(tmp_path, capsys):

@@ -117,9 +117,20 @@ def content(
         "rows": len(marks),
         "signature": signature(
             "hqm",
-            data=data_of("marks", ([int(mark)] for mark in marks)),
+            data=data_of("marks", _marked(marks, strata or {})),
             indicator=CONTENT,
             **({"strata": len(strata)} if strata else {}),
             interval=f"{level:g},wilson",
         ),
     }
+
+
+def _marked(marks: Sequence[float], strata: Mapping[str, Stratum]) -> list[list[object]]:
+    """A mark a row, with its stratum and how many rows that was drawn from, if there are strata: these are weights."""
+    if not strata:
+        return [[int(mark)] for mark in marks]
+    return [
+        [name, one.rows, int(place >= one.errors)]
+        for name, one in strata.items()
+        for place in range(one.judgements)
+    ]

@@ -341,8 +341,8 @@ def _id(response: Response, name: str, files: Mapping[str, str]) -> str:
         raise ValueError(f"{response.where}: {name} is {value!r:.80}; expected a whole number or a name.")
     if isinstance(value, float) and not value.is_integer():
         raise ValueError(f"{response.where}: {name} is {value!r:.80}; expected a whole number or a name.")
-    name = str(value).strip()
-    return files.get(name) or files.get(_base(name)) or _plain(value)
+    text = str(value).strip()
+    return files.get(text) or files.get(_base(text)) or _plain(value)
 
 
 def _files(rows: Sequence[Any], own: str) -> dict[str, str]:
@@ -383,4 +383,4 @@ def _spaced(value: object) -> str:
 
 def _named(keys: Sequence[str], key: Hashable) -> str:
     values: Any = key
-    return ", ".join(f"{name} {value}" for name, value in zip(keys, values, strict=False))
+    return ", ".join(f"{name} {value:.80}" for name, value in zip(keys, values, strict=False))

@@ -4,7 +4,7 @@ Each answer is judged in two steps (section IV.B): is its main answer right, and
 the image? Equation 5 makes rates of that, over all questions, by type and by level.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -257,9 +257,9 @@ def _counts(tallies: Sequence[Tally], group: str) -> dict[str, int | None]:
     return totals
 
 
-def _about(questions: Sequence[FreeQuestion]) -> Iterator[list[Any]]:
+def _about(questions: Sequence[FreeQuestion]) -> Iterator[Iterable[Any]]:
     """What tells questions from others, such as from their parallel form."""
-    return ([one.id, one.image_id, one.question, one.answer, one.type] for one in questions)
+    return (one.row.values() for one in questions)
 
 
 def _image_data(questions: Sequence[FreeQuestion]) -> str:

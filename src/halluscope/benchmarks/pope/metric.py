@@ -108,7 +108,7 @@ def compute(
         "thoughts": thought,
         "signature": signature(
             "pope",
-            data=data_of("pope" if sampling is not None else "pope_c", zip(*about, strict=True)),
+            data=data_of("pope", zip(*about, strict=True)),
             parser=parser,
             objects="no" if objects is None else len(classes),
             sampling="no" if sampling is None else samplings,
