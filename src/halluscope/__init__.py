@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from halluscope.version import __version__
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from halluscope.judging.graders.chat import ChatJudge
     from halluscope.judging.voter import Judge
     from halluscope.registry import Benchmark
-
-__version__ = "0.1.0"
 
 __all__ = ["__version__", "get_benchmark", "list_benchmarks", "load_judge", "score"]
 

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from halluscope import __version__
+from halluscope.version import __version__
 
 GIVEN = "given"
 """How responses were put to their rows where the caller did it."""

@@ -44,9 +44,7 @@ def score_command(folder: Path, name: str, *files: str) -> list[str]:
 
 def as_scored(name: str, line: str) -> str:
     """A harness' signature as `halluscope score` has it from the samples, whose ids find the rows."""
-    dataset = registry.dataset(name)
-    ids = [column for column in dataset.key if column in (*dataset.id, *dataset.columns)]
-    return changed(line, responses=",".join(ids))
+    return changed(line, responses=",".join(registry.dataset(name).key))
 
 
 def settings(folder: Path) -> dict[str, dict[str, Any]]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from halluscope import __version__
 from halluscope.options import nearest
+from halluscope.version import __version__
 
 DONE, FAILED, INTERRUPTED = 0, 2, 130
 

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from halluscope import __version__, registry
+from halluscope import registry
 from halluscope.paths import cache_folder
 from halluscope.registry import HIGHER, SIGNATURE, Benchmark, Dataset
+from halluscope.version import __version__
 
 HARNESSES = ("lm-eval", "lmms-eval")
 FUNCTIONS = "halluscope.harness.functions"

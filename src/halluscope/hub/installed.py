@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from halluscope import __version__
 from halluscope.hub.metric import module, names
 from halluscope.paths import share
+from halluscope.version import __version__
 
 NOTE = "halluscope.json"
 """Tells our copies from those that `evaluate` made."""

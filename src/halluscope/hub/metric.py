@@ -3,11 +3,12 @@
 import re
 from pathlib import Path
 
-from halluscope import __version__, registry
+from halluscope import registry
 from halluscope.errors import HubError
 from halluscope.hub import card
 from halluscope.hub.publication import CARD, Content, Publication
 from halluscope.paths import share
+from halluscope.version import __version__
 
 APP, REQUIREMENTS = "app.py", "requirements.txt"
 

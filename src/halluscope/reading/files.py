@@ -46,7 +46,9 @@ def read_text(file: Readable) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BuildError(f"{file} cannot be read, or is cut off: {error}. Get the file again.") from error
+        raise BuildError(
+            f"{file} is not in UTF-8, or is cut off: {error}. Save it as UTF-8, or get the file again."
+        ) from error
 
 
 def read_bytes(file: Readable) -> bytes:

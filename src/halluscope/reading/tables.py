@@ -44,13 +44,17 @@ def _json(file: Path) -> Iterator[Located]:
     text = read_text(file)
     lines = text.strip().split("\n", 2)
     if text.lstrip().startswith("{") and not _is_one_per_line(lines):
-        content = parse(text, f"{file}, line 1" if len(lines) == 1 else str(file))
-        if isinstance(content, dict) and _is_by_id(content):
-            for key, value in content.items():
-                row = {KEY: key, **value} if isinstance(value, Mapping) else {KEY: key, VALUE: value}
-                yield f"{file}, {key!r:.80}", row
-            return
-    yield from json_rows(file)
+        where = f"{file}, line 1" if len(lines) == 1 else str(file)
+        content = parse(text, where)
+        yield from _by_id(content, file) if _is_by_id(content) else [(where, content)]
+    else:
+        yield from json_rows(file)
+
+
+def _by_id(content: Mapping[str, Any], file: Path) -> Iterator[Located]:
+    for key, value in content.items():
+        row = {KEY: key, **value} if isinstance(value, Mapping) else {KEY: key, VALUE: value}
+        yield f"{file}, {key!r:.80}", row
 
 
 def _is_one_per_line(lines: Sequence[str]) -> bool:

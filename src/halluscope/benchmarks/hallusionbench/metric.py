@@ -140,7 +140,9 @@ def compute(
         "thoughts": thought,
         "signature": signature(
             "hallusionbench",
-            data=data_of("hallusionbench", ([*one.id, one.question, one.yes, one.details] for one in questions)),
+            data=data_of(
+                "hallusionbench", ([*one.id, one.question, one.yes, one.details] for one in questions)
+            ),
             protocol=protocol,
             correctness=judge_key if given is None else GIVEN,
             same=_same_key(counting, agreed, judge_key),
