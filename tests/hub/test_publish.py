@@ -389,6 +389,20 @@ def test_no_token(built: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert status == 2 and "There is no token for the Hub. Log in with `hf auth login`" in said
 
 
+def test_a_dry_run_needs_no_token(
+    built: Path, hub: StandInHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks the Hub nothing, and says so."""
+    asked: list[str] = []
+    hub.gate = lambda method, path: asked.append(path)
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    status, said = run(capsys, *throne_coco_in(built)[:-1])
+    assert status == 0 and "dataset acme/throne_coco, version " in said and not asked
+    assert "There is no token for the Hub, so nothing was compared with what it holds." in said
+    assert "This was a dry run, nothing was changed. Pass --upload to publish." in said
+
+
 @pytest.mark.parametrize(
     ("token", "message"),
     [

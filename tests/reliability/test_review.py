@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from halluscope import cli
+from halluscope.reading.rows import read_rows
 from halluscope.reliability.review import making
 from halluscope.reliability.review.sheet import MARKS, Sheet, guarded, read_sheet
 from halluscope.signature import data_of, keys_of
@@ -114,7 +115,7 @@ def test_images_from_a_dataset_and_from_a_folder(tmp_path):
     datasets.Dataset.from_list(found, features=datasets.Features(features)).to_parquet(
         tmp_path / "rows.parquet"
     )
-    (drawn,) = making.draw(making.read_rows(str(tmp_path / "rows.parquet")), 1)
+    (drawn,) = making.draw(read_rows(str(tmp_path / "rows.parquet")), 1)
     (tmp_path / "1.png").write_bytes(file.getvalue())
     (same,) = making.draw([{"question": "q", "answer": "a", "file_name": "1.png"}], 1, images=tmp_path)
     assert drawn.image == same.image and drawn.image.startswith("data:image/jpeg;base64,")

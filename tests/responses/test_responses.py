@@ -1,14 +1,20 @@
-"""What an LVLM said, in whatever file: reading it, and putting each response to its row."""
+"""What an LVLM said: the text of a row, the files of a model, and the one matcher, function by function.
+
+tests/test_door.py tells what comes of them together.
+"""
 
 import gzip
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from halluscope.reading.presence import ImageObjects
-from halluscope.responses.files import TEXTS, read
-from halluscope.responses.match import ORDER, Identity, match
+from halluscope.responses import thoughts
+from halluscope.responses.files import TEXTS, Reading, Response, read, text_of
+from halluscope.responses.match import IDS, ORDER, Identity, match
 
 IMAGES = [ImageObjects(7, ["dog"], "000007.jpg"), ImageObjects(3, [], "000003.jpg"), ImageObjects(9, ["cat"])]
 DESCRIBED = Identity(("image_id",), chooses=True)
@@ -21,8 +27,13 @@ def lines(path, *rows):
     return path
 
 
-def matched(source, identity=DESCRIBED, rows=IMAGES, **options):
-    return match(read(source, **options), rows, identity)
+def responses(source, **how):
+    (found,) = read([source], Reading(**how))
+    return found
+
+
+def matched(source, identity=DESCRIBED, rows=IMAGES, **how):
+    return match(responses(source, **how), rows, identity)
 
 
 # Reading
@@ -35,10 +46,11 @@ def test_responses(tmp_path):
     got = matched(path)
     assert (got.name, [row.image_id for row in got.rows], got.texts) == ("llava", [7, 3], ["A dog.", ""])
     assert (got.by, got.of, got.sampled) == ("image_id", 3, False)
+    assert (got.left_out, got.other_prompts) == (0, 0)
     assert matched(path, limit=1).texts == ["A dog."]
     assert matched([{"image_id": "000007", "response": ""}]).rows == IMAGES[:1]
     with pytest.raises(ValueError, match="The limit is 0; expected at least 1 response"):
-        read(path, limit=0)
+        Reading(limit=0)
 
 
 def test_every_form_of_file_reads_the_same(tmp_path):
@@ -54,7 +66,17 @@ def test_every_form_of_file_reads_the_same(tmp_path):
 @pytest.mark.parametrize("place", range(len(TEXTS)))
 def test_the_text_is_the_first_of_one_list_of_columns(place):
     row = {"image_id": 7} | {name: name for name in reversed(TEXTS[place:])}
+    assert text_of(row, "here") == (TEXTS[place], TEXTS[place])
     assert matched([row]).texts == [TEXTS[place]]
+
+
+def test_a_column_that_is_named_is_the_only_one():
+    row = {"image_id": 7, "said": "A dog.", "response": "A cat."}
+    assert text_of(row, "here", column="said") == ("A dog.", "said")
+    with pytest.raises(ValueError, match="here: expected an object with the LVLM's text as words; got"):
+        text_of(row, "here", column="words")
+    beside_a_label = {"text": "A dog.", "label": "dog"}
+    assert text_of(beside_a_label, "here", column="text") == ("A dog.", "text")
 
 
 def test_beside_a_label_text_is_the_question():
@@ -72,27 +94,34 @@ def test_a_row_of_the_dataset_is_no_response():
     with pytest.raises(
         ValueError, match=r"responses\[0\] is a row of the dataset, whose 'answer' is the right"
     ):
-        read([row], dataset={*row})
-    assert read([row | {"response": "No."}], dataset={*row}).each[0].text == "No."
-    assert read([row], dataset={*row, "object"}).each[0].text == "yes"
+        responses([row], dataset={*row})
+    assert responses([row | {"response": "No."}], dataset={*row}).each[0].text == "No."
+    assert responses([row], dataset={*row, "object"}).each[0].text == "yes"
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (['{"image_id": 1, "capt'], "line 1 is not JSON"),
+        (['{"image_id": 1, "capt'], "line 1 is not JSON, or is cut off"),
+        (['{"image_id": 1, "capt', {"image_id": 7, "caption": ""}], "line 1 is not JSON, or is cut off"),
+        ([{"image_id": 7, "caption": ""}, '{"image_id": 1, "capt'], "line 2 is not JSON, or is cut off"),
         ([{"image_id": 7}], "line 1: expected an object with the LVLM's text as response, .*caption; got"),
         (
             [{"caption": "A dog."}],
-            "r holds 1 responses without image_id, and the dataset 3 rows; .*image_id in",
+            r"r\.jsonl holds 1 responses without an id, and the dataset 3 rows; expected one per row in the same "
+            r"order, or an id in each response: image_id or question_id or .*file_name\.",
         ),
-        ([{"image_id": 7, "caption": "a"}, {"caption": "b"}], "line 2 has no image_id, but others have one"),
+        (
+            [{"image_id": 7, "caption": "a"}, {"caption": "b"}],
+            "line 2 has no image_id, but others have one; expected image_id in each response, or in none",
+        ),
         ([{"image_id": 1, "caption": None}], "line 1: caption is None; expected the LVLM's text"),
         ([{"image_id": 7, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
         ([{"image_id": "x", "caption": "a"}], "line 1: image_id x is not among the 3 rows of the dataset"),
         ([{"image_id": 1.7, "caption": "a"}], "line 1: image_id is 1.7; expected a whole number or a name"),
         ([{"image_id": True, "caption": "a"}], "line 1: image_id is True; expected a whole number or a name"),
         ([{"image_id": " ", "caption": "a"}], "line 1: image_id is ' '; expected a whole number or a name"),
+        ([{"image_id": "9" * 5000, "caption": "a"}], r"line 1: image_id 9{80} is not among the 3 rows"),
         (['{"image_id": 1, "caption": "a", "caption": "b"}'], "'caption' stands there twice"),
         (
             [{"image_id": 7, "caption": "a"}, {"image_id": "07", "caption": "b"}],
@@ -115,11 +144,67 @@ def test_a_byte_order_mark_is_not_text(tmp_path):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError, match="There is no file"):
-        read(tmp_path / "r.jsonl")
+    with pytest.raises(FileNotFoundError, match=r"There is no file .*r\.jsonl"):
+        read([tmp_path / "r.jsonl"])
+    with pytest.raises(FileNotFoundError, match=r"There is no file .*r\.jsonl"):
+        read([f"llava={tmp_path / 'r.jsonl'}"])
 
 
-# Matching
+# Names and parts
+
+
+def answers(folder, name="answers.jsonl", number=7):
+    folder.mkdir(exist_ok=True, parents=True)
+    return lines(folder / name, {"image_id": number, "response": "A dog."})
+
+
+def test_names_are_as_long_as_they_must_be(tmp_path):
+    files = [answers(tmp_path / place) for place in ("a/x", "b/x", "c", "c/y")]
+    other = answers(tmp_path, "other.jsonl")
+    assert [one.name for one in read([*files, other])] == [
+        "a/x/answers",
+        "b/x/answers",
+        "c/answers",
+        "y/answers",
+        "other",
+    ]
+    assert [one.source for one in read([*files, other])] == [*map(str, files), str(other)]
+    assert [one.name for one in read(files[:1])] == ["answers"]
+    assert [one.name for one in read([f"mine={files[0]}", files[1]])] == ["mine", "answers"]
+
+
+def test_one_name_or_one_file_twice(tmp_path):
+    one, two = answers(tmp_path / "a"), answers(tmp_path / "b")
+    with pytest.raises(
+        ValueError, match="Two LVLMs are called 'mine'; give each a name of its own: NAME=FILE"
+    ):
+        read([f"mine={one}", f"mine={two}"])
+    (tmp_path / "link.jsonl").symlink_to(one)
+    for again in (one, tmp_path / "b" / ".." / "a" / one.name, tmp_path / "link.jsonl", f"x={two},{one}"):
+        with pytest.raises(ValueError, match=r"a/answers\.jsonl is given twice; expected each file of"):
+            read([one, again])
+
+
+def test_a_file_whose_name_looks_like_parts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answers(tmp_path, "lr=0.1,b.jsonl")
+    assert responses("lr=0.1,b.jsonl").name == "lr=0.1,b"
+
+
+def test_parts_say_in_their_names_what_their_rows_do_not(tmp_path):
+    parts = {"sampling": ("random", "popular")}
+    one = lines(tmp_path / "random.jsonl", {"question_id": 1, "response": "a"})
+    two = lines(tmp_path / "popular.jsonl", {"question_id": 1, "response": "b", "sampling": "own"})
+    both = lines(tmp_path / "random_or_popular.jsonl", {"question_id": 1, "response": "c"})
+    found = responses(f"llava={one},{two},{both}", parts=parts)
+    assert found.name == "llava" and found.source == f"{one}, {two}, {both}"
+    assert [response.row.get("sampling") for response in found.each] == ["random", "own", None]
+    assert [response.where for response in found.each] == [f"{file}, line 1" for file in (one, two, both)]
+    assert [response.text for response in responses(f"llava={one},{two}", limit=1).each] == ["a"]
+    assert "sampling" not in responses(f"llava={one}", parts=parts).each[0].row
+
+
+# Matching by ids
 
 
 @dataclass(frozen=True)
@@ -128,6 +213,7 @@ class Asked:
     sampling: str
     question: str
     image_id: int = 7
+    file_name: str = ""
 
 
 ASKED = [
@@ -135,7 +221,7 @@ ASKED = [
     for sampling in ("random", "popular")
     for number in (1, 2)
 ]
-ALL = Identity(("question_id",), ("sampling",))
+ALL = Identity(("question_id",), {"sampling": ("random", "popular")})
 
 
 def answer(asked, **more):
@@ -151,37 +237,141 @@ def test_a_response_whose_image_has_no_labels(tmp_path):
         matched(path)
 
 
+@pytest.mark.parametrize("name", IDS)
+def test_ids_under_any_name_and_the_rows_own_first(name):
+    assert matched([{name: "9", "response": ""}]).by == name
+    both = matched([{name: "3", "response": ""} | {"image_id": 3}])
+    assert (both.by, both.rows) == ("image_id", IMAGES[1:2])
+    held = matched([{name: 7, "response": ""} | dict.fromkeys(IDS[IDS.index(name) + 1 :], 7)])
+    assert held.by == name
+
+
+def test_an_image_is_no_id_of_a_question():
+    rows = [{"image_id": 7, "response": "Yes."}] * len(ASKED)
+    assert matched(rows, ALL, ASKED).by == ORDER
+    named = [{"qid": a.question_id, "sampling": a.sampling, "image": 7, "response": ""} for a in ASKED]
+    assert matched(named, ALL, ASKED).by == "qid and sampling"
+
+
+@pytest.mark.parametrize(
+    "value", [7, 7.0, "7", "007", " 7 ", "7.0", "000007.jpg", "/x/000007.jpg", "x\\000007.jpg",
+              "000000000007.png", "COCO_val2014_000000000007.jpg", "val2017/000000000007.JPEG"]
+)  # fmt: skip
+def test_spellings_of_one_id(value):
+    assert matched([{"image_id": value, "response": ""}]).rows == IMAGES[:1]
+
+
+def test_file_names_that_share_their_last_part():
+    """The frames of two films: only their whole names tell them apart."""
+    frames = [
+        ImageObjects(1, ["dog"], "a/1.jpg"),
+        ImageObjects(2, [], "b/1.jpg"),
+        ImageObjects(3, [], "2.jpg"),
+    ]
+    rows = [{"file_name": name, "response": name} for name in ("b/1.jpg", "a/1.jpg", "x/2.jpg")]
+    assert [row.image_id for row in matched(rows, rows=frames).rows] == [2, 1, 3]
+    with pytest.raises(ValueError, match=r"file_name 1\.jpg is not among the 3 rows of the dataset"):
+        matched([{"file_name": "1.jpg", "response": ""}], rows=frames)
+
+
+def test_a_column_of_ids_that_is_named():
+    mine = replace(DESCRIBED, column="picture")
+    row = {"picture": 3, "image_id": "of something else", "response": ""}
+    assert matched([row], mine).rows == IMAGES[1:2] and matched([row], mine).by == "picture"
+    bare = [{"image_id": image.image_id, "response": ""} for image in IMAGES]
+    with pytest.raises(
+        ValueError,
+        match=r"responses\[0\] has no picture, nor has any other response; .* the id\. It has image_id, response",
+    ):
+        matched(bare, mine)  # there are as many as rows, and yet they are not matched by their order
+
+
+@dataclass(frozen=True)
+class Figure:
+    category: str
+    figure_id: int
+    question: str = ""
+
+
+def test_an_id_of_several_columns():
+    figures = [Figure("VD", 1), Figure("VS", 1), Figure("VS", 2)]
+    identity = Identity(("category", "figure_id"))
+    rows = [{"category": f.category, "figure_id": str(f.figure_id), "response": ""} for f in figures]
+    got = matched(rows[::-1], identity, figures)
+    assert (got.by, got.rows) == ("category and figure_id", figures)
+    with pytest.raises(
+        ValueError,
+        match=r"responses\[1\] has no figure_id; expected category, figure_id in each response, or",
+    ):
+        matched([rows[0], {"category": "VS", "response": ""}], identity, figures)
+    with pytest.raises(ValueError, match=r"or an id in each response: category, figure_id\.$"):
+        matched([{"response": ""}], identity, figures)
+
+
 def test_questions_are_answered_whole_and_scored_in_their_order():
     texts = [f"About {question.question}" for question in ASKED]
     got = matched([answer(question) for question in reversed(ASKED)], ALL, ASKED)
     assert (got.rows, got.texts, got.by) == (ASKED, texts, "question_id and sampling")
+    some = [answer(question) for question in ASKED[1:]]
     with pytest.raises(
         ValueError,
-        match=r"no response to 1 of the 4 rows of the dataset, such as question_id 1, sampling random\. Nothing is",
+        match=r"no response to 1 of the 4 rows of the dataset, such as question_id 1, sampling random\. Nothing is .*"
+        r"pass --partial \(partial=True\)",
     ):
-        matched([answer(question) for question in ASKED[1:]], ALL, ASKED)
+        matched(some, ALL, ASKED)
+    part = matched(some, replace(ALL, partial=True), ASKED)
+    assert (part.rows, part.texts, part.of) == (ASKED[1:], texts[1:], 4)
 
 
 def test_ids_that_do_not_tell_rows_apart():
     """A column that helps to find a row counts only where every response has it."""
     rows = [answer(question) for question in ASKED]
     del rows[3]["sampling"]
-    with pytest.raises(
-        ValueError, match="question_id 1 stands for more than one of the 4 rows of the dataset"
-    ):
-        matched(rows, ALL, ASKED)
+    got = matched(rows, ALL, ASKED)
+    assert (got.by, got.rows) == (f"question_id and {ORDER}", ASKED)
     assert matched(rows[2:], ALL, ASKED[2:]).by == "question_id"
+    for unordered in (rows[::-1], rows[1:]):
+        with pytest.raises(
+            ValueError,
+            match="question_id stands for more than one of the 4 rows of the dataset, such as question_id 1, and .* "
+            "order. Choose one config or sampling, or give each response its sampling",
+        ):
+            matched(unordered, ALL, ASKED)
+    rows[0]["question"] = "Is there a popular 1?"
+    with pytest.raises(ValueError, match=r"responses\[0\]: in its place, question_id 1 has the question"):
+        matched(rows, ALL, ASKED)
+
+
+def test_a_dataset_without_samplings_is_found_by_ids_alone():
+    plain = [replace(question, sampling="") for question in ASKED[:2]]
+    assert matched([answer(question) for question in ASKED[:2]], ALL, plain).by == "question_id"
 
 
 def test_rows_that_are_not_wanted_are_left_out_with_their_responses():
     popular = Identity(ALL.id, ALL.also, wanted=lambda row: row.sampling == "popular")
     got = matched([answer(question) for question in ASKED], popular, ASKED)
-    assert (got.rows, got.of) == (ASKED[2:], 2)
+    assert (got.rows, got.of, got.left_out) == (ASKED[2:], 2, 2)
     bare = [{"response": f"About {question.question}"} for question in ASKED]
     assert matched(bare, popular, ASKED).texts == matched(bare[2:], popular, ASKED).texts == got.texts
+    with pytest.raises(ValueError, match="holds no response to any of the 2 rows that are wanted"):
+        matched([answer(question) for question in ASKED[:2]], replace(popular, partial=True), ASKED)
     nothing = Identity(ALL.id, ALL.also, wanted=lambda row: False)
-    with pytest.raises(ValueError, match="No row of the 4 is left to be scored: the options choose none of"):
+    with pytest.raises(ValueError, match="No row of the 4 is left to be scored; the options choose none of"):
         matched(bare, nothing, ASKED)
+
+
+def test_responses_about_another_value_than_the_one_that_is_wanted_are_left_out():
+    only = replace(ALL, only={"sampling": "popular"})
+    rows = [answer(question) for question in ASKED]
+    got = matched(rows, only, ASKED[2:])
+    assert (got.rows, got.left_out, got.by) == (ASKED[2:], 2, "question_id and sampling")
+    category = [{"question_id": r["question_id"], "category": r["sampling"], "response": ""} for r in rows]
+    assert matched(category, only, ASKED[2:]).rows == ASKED[2:]
+    with pytest.raises(ValueError, match=r"responses: no response is about popular\."):
+        matched(rows[:2], only, ASKED[2:])
+
+
+# Matching by order
 
 
 def test_without_ids_the_order_counts():
@@ -189,7 +379,8 @@ def test_without_ids_the_order_counts():
     got = matched(bare, ALL, ASKED)
     assert (got.by, got.rows, got.texts) == (ORDER, ASKED, ["0", "1", "2", "3"])
     with pytest.raises(
-        ValueError, match="responses holds 3 responses without question_id, and the dataset 4 rows"
+        ValueError,
+        match="responses holds 3 responses without an id, and the dataset 4 rows; .* question_id or id or qid or index",
     ):
         matched(bare[:3], ALL, ASKED)
     with pytest.raises(
@@ -198,24 +389,76 @@ def test_without_ids_the_order_counts():
         matched(bare[::-1], ALL, ASKED)
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (
-            {"question": "Is there a cow?"},
-            "has the question 'Is there a cow.', but in the dataset 'Is there a random",
-        ),
-        ({"image_id": 8}, "has the image_id 8, but in the dataset 7"),
-    ],
-)
-def test_what_a_response_says_of_its_row_must_be_so(more, message):
-    said = [answer(ASKED[0], **more), *map(answer, ASKED[1:])]
-    with pytest.raises(
-        ValueError, match=rf"responses\[0\]: question_id 1, sampling random {message}.*another file"
+# What a response says of its row
+
+
+def refused(row, more, message, identity=None, rows=None):
+    """A response that says more is an error with this message."""
+    rows = rows or [row, *ASKED[1:]]
+    said = [answer(row, **more), *map(answer, rows[1:])]
+    with pytest.raises(ValueError, match=message):
+        matched(said, identity or ALL, rows)
+
+
+def taken(row, more):
+    """A response that says more belongs to the row all the same."""
+    rows = [row, *ASKED[1:]]
+    assert matched([answer(row, **more), *map(answer, ASKED[1:])], ALL, rows).rows == rows
+
+
+@pytest.mark.parametrize("column", ["question", "prompt", "query", "instruction", "text"])
+def test_what_was_asked_must_be_the_rows_question(column):
+    own = ASKED[0].question
+    message = (
+        rf"responses\[0\]: question_id 1, sampling random has the {column} 'Is there a cow\?', but in the dataset "
+        rf"'{own[:-1]}\?'\. Are these responses to another file or sampling, or in another order\?"
+    )
+    refused(ASKED[0], {column: "Is there a cow?"}, message)
+    for said in (
+        own,
+        f"  {own.replace(' ', '  ')}\n",
+        f"USER: <image>\n{own} Answer with a word.",
+        "",
+        None,
+        7,
     ):
-        matched(said, ALL, ASKED)
-    spaced = answer(ASKED[0], question=" Is there a  random 1?\n", image_id="007")
-    assert matched([spaced, *said[1:]], ALL, ASKED).rows == ASKED
+        taken(ASKED[0], {column: said})
+
+
+def test_the_column_of_the_text_is_no_question():
+    rows = [{"question_id": n, "text": "Yes."} for n in (1, 2)]
+    assert matched(rows, ALL, ASKED[:2]).texts == ["Yes.", "Yes."]
+    beside = [row | {"response": "No."} for row in rows]
+    with pytest.raises(ValueError, match=r"has the text 'Yes\.', but in the dataset 'Is there a random 1\?'"):
+        matched(beside, ALL, ASKED[:2])
+
+
+def test_rows_without_a_question_are_asked_nothing():
+    row = {"image_id": 7, "question": "What is it?", "text": "A frog.", "response": ""}
+    assert matched([row]).rows == IMAGES[:1]
+
+
+NAMED = replace(ASKED[0], file_name="COCO_val2014_000000000007.jpg")
+SAME = [7, 7.0, "7", "007", "COCO_val2014_000000000007.jpg", "000000000007.jpg", "val2017/000000000007.png"]
+"""What may stand for image 7."""
+
+
+@pytest.mark.parametrize("column", ["image_id", "file_name", "image"])
+def test_the_image_must_be_the_rows(column):
+    for row in (ASKED[0], NAMED):
+        expected = f"'{row.file_name}'" if row.file_name else "7"
+        for said in (8, "8", "COCO_val2014_000000000008.jpg", "000000000008.jpg", 8.0):
+            refused(row, {column: said}, rf"has the {column} {said!r}, but in the dataset {expected}\. Are")
+        for said in (*SAME, None, True, "a name", 7.5, {"bytes": "..."}, ["000000000008.jpg"], ""):
+            taken(row, {column: said})
+    refused(NAMED, {column: "x.jpg"}, f"has the {column} 'x.jpg', but in the dataset")
+    taken(ASKED[0], {column: "x.jpg"})  # the row says nothing of a file, and the name nothing of an image
+
+
+def test_an_image_where_the_rows_have_none():
+    figures = [Figure("VD", 1)]
+    row = {"category": "VD", "figure_id": 1, "image": "000000000008.jpg", "image_id": 8, "response": ""}
+    assert matched([row], Identity(("category", "figure_id")), figures).rows == figures
 
 
 def test_another_image_file_is_another_image():
@@ -225,3 +468,85 @@ def test_another_image_file_is_another_image():
         matched([{"image_id": 7, "file_name": "x.jpg", "response": ""}])
     rows = [{"image_id": 7, "file_name": "000007.jpg", "response": ""}, {"image_id": 9, "file_name": "x.jpg"}]
     assert matched([rows[0], rows[1] | {"response": ""}]).by == "image_id"
+
+
+@pytest.mark.parametrize("column", ["sampling", "category"])
+def test_the_sampling_must_be_the_rows(column):
+    rows = [{"response": "", column: "popular"}, {"response": ""}]
+    with pytest.raises(
+        ValueError, match=r"its place has the sampling 'popular', but in the dataset 'random'\. Are"
+    ):
+        matched(rows, ALL, ASKED[:2])
+    unknown = {"category": "animals"}  # a category of the user's own
+    assert matched([{"response": ""} | unknown] * 2, ALL, ASKED[:2]).by == ORDER
+    plain = [replace(question, sampling="") for question in ASKED[:2]]
+    assert matched(rows, ALL, plain).rows == plain
+
+
+def test_another_prompt_than_the_benchmarks_is_counted():
+    asked = replace(DESCRIBED, prompt="Describe this image.")
+    said = ["Describe this image.", "USER: Describe  this image.\nASSISTANT:", "", None, "What is it?"]
+    rows = [ImageObjects(n, []) for n in range(len(said))]
+    given = [{"image_id": n, "prompt": prompt, "response": ""} for n, prompt in enumerate(said)]
+    assert matched(given, asked, rows).other_prompts == 1
+    assert matched(given, DESCRIBED, rows).other_prompts == 0
+
+
+# Thoughts
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("A dog.", "A dog."),
+        ("", ""),
+        ("a < b and <thin> </thin>", "a < b and <thin> </thin>"),
+        *(
+            (f"<{tag}>a bus</{tag}>A dog.", "A dog.")
+            for tag in (
+                "think",
+                "thinking",
+                "thought",
+                "thoughts",
+                "reasoning",
+                "seed:think",
+                "THINK",
+                "think ",
+            )
+        ),
+        ("<|begin_of_thought|>a bus<|end_of_thought|>A dog.", "A dog."),
+        ("◁think▷a bus◁/think▷A dog.", "A dog."),
+        ("[THINK]a bus[/THINK]A dog.", "A dog."),
+        ("A <think>bus</think>dog <think>or\ntwo</think>runs.", "A dog runs."),
+        ("<think></think>", ""),
+        ("a bus</think>A dog.", "A dog."),
+        ("a bus</think>a cat</think>A dog.", "A dog."),
+        ("a bus<|end_of_thought|>A dog.", "A dog."),
+        ("<think>a <think>b</think>c</think>A dog.", "A dog."),
+        ("<think>a bus</reasoning>A dog.", "A dog."),
+        ("<think>a bus", ""),
+        ("A dog. <think>a bus", ""),
+        ("<think>a</think>A dog. <think>But", ""),
+        ("a bus</think>A dog. [THINK]But", ""),
+    ],
+)
+def test_without_thoughts(text, said):
+    assert thoughts.without(text) == said
+    assert thoughts.take_out(["A cat.", text], "removed") == (["A cat.", said], int(text != said))
+    assert thoughts.take_out([text], "kept") == ([text], 0)
+
+
+@given(st.lists(st.sampled_from(["<think>", "</think>", "[THINK]", "◁/think▷", "dog", "</reasoning>", " "])))
+def test_no_mark_is_left(parts):
+    said = thoughts.without("".join(parts))
+    assert thoughts.without(said) == said and not {"<", "[", "◁"} & {*said}
+
+
+def test_an_unknown_word_for_thoughts():
+    with pytest.raises(ValueError, match="thoughts is 'hidden'; expected 'removed' or 'kept'"):
+        thoughts.take_out(["A dog."], "hidden")
+
+
+def test_a_response_is_its_text_and_where_it_stands():
+    (one,) = responses([{"image_id": 7, "caption": "A dog."}]).each
+    assert one == Response("responses[0]", {"image_id": 7, "caption": "A dog."}, "A dog.", "caption")

@@ -12,11 +12,11 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from halluscope.reading.files import plain_name
 from halluscope.reading.pictures import open_picture
-from halluscope.reading.rows import picture_columns, read_rows, without_pictures
+from halluscope.reading.rows import picture_columns, without_pictures
 from halluscope.reliability.parallel import ANSWERS, OPTIONS, QUESTIONS
 from halluscope.reliability.review.sheet import COLUMNS, MARKS, Entry, cells, name_of, to_csv
+from halluscope.responses import files
 from halluscope.responses.files import TEXTS, text_of
 
 IDS = ("question_id", "id", "image_id")
@@ -120,22 +120,25 @@ def write(drawn: Sequence[Drawn], folder: Path, marks: str, title: str) -> str:
     return name
 
 
-def read_responses(files: Sequence[str]) -> dict[str, list[Row]]:
-    """Read files of models' responses, each named by its file."""
-    found: dict[str, list[Row]] = {}
-    for file in files:
-        if found.setdefault(plain_name(Path(file)), rows := list(read_rows(file))) is not rows:
-            raise ValueError(f"Two files are named {plain_name(Path(file))}; a model is named by its file.")
-    return found
+def read_responses(given: Sequence[str]) -> dict[str, list[Row]]:
+    """Read files of models' responses, each with a name of its own; the text of each stands as `response`.
+
+    Raises:
+        ValueError: as `halluscope.responses.files.read`.
+    """
+    return {
+        one.name: [{**response.row, "response": response.text} for response in one.each]
+        for one in files.read(given)
+    }
 
 
 def _page(
     entries: Sequence[Entry], images: Sequence[str | None], columns: Sequence[str], marks: str, title: str
 ) -> str:
-    files = resources.files(__package__)
-    script = files.joinpath("page.js").read_text(encoding="utf-8")
+    folder = resources.files(__package__)
+    script = folder.joinpath("page.js").read_text(encoding="utf-8")
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(
-        files.joinpath("page.html").read_text(encoding="utf-8")
+        folder.joinpath("page.html").read_text(encoding="utf-8")
     )
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return template.render(

@@ -1,0 +1,303 @@
+"""Rows in whatever file a user has them, and files that are damaged, hostile, or mean something else than they say."""
+
+import csv
+import gzip
+import io
+import json
+import sys
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl import Workbook
+
+from halluscope.errors import BuildError, MissingExtra
+from halluscope.reading.files import ending, plain_name
+from halluscope.reading.tables import rows
+
+ROWS = [{"image_id": "7", "response": "A dog."}, {"image_id": "9", "response": ""}]
+
+
+def found(file, content=None):
+    if content is not None:
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return [row for _, row in rows(file)]
+
+
+def places(file):
+    return [where.removeprefix(str(file)) for where, _ in rows(file)]
+
+
+def table(lines, separator=",", end="\r\n"):
+    text = io.StringIO()
+    csv.writer(text, delimiter=separator, lineterminator=end).writerows(lines)
+    return text.getvalue()
+
+
+def sheet(file, lines):
+    book = Workbook()
+    for line in lines:
+        book.active.append(line)
+    book.save(file)
+    return file
+
+
+LINES = [["image_id", "response"], ["7", "A dog."], ["9", ""]]
+
+
+# Which form a file has
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "plain"),
+    [
+        ("a.jsonl", ".jsonl", "a"),
+        ("a.b.CSV.GZ", ".csv", "a.b"),
+        ("a.json.gz", ".json", "a"),
+        ("a.txt", "", "a.txt"),
+        ("a.txt.gz", "", "a.txt"),
+        ("csv", "", "csv"),
+        ("a.parquet.json", ".json", "a.parquet"),
+    ],
+)
+def test_names(name, form, plain, tmp_path):
+    assert (ending(tmp_path / name), plain_name(tmp_path / name)) == (form, plain)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    "name", ["a.csv", "a.tsv", "a.parquet", "a.xlsx", "a.jsonl", "a.json", "a.txt", "A.CSV"]
+)
+def test_the_same_rows_in_each_form_packed_or_not(name, packed, tmp_path):
+    file = tmp_path / name
+    if ending(file) == ".parquet":
+        pq.write_table(pa.Table.from_pylist(ROWS), file)
+    elif ending(file) == ".xlsx":
+        sheet(file, LINES)
+    else:
+        separator = "\t" if ending(file) == ".tsv" else ","
+        text = json.dumps(ROWS) if ending(file) in (".json", "") else "\n".join(map(json.dumps, ROWS))
+        file.write_text(table(LINES, separator) if ending(file) in (".csv", ".tsv") else text)
+    if packed:
+        content, file = file.read_bytes(), tmp_path / f"{name}.GZ"
+        file.write_bytes(gzip.compress(content))
+    assert found(file) == ROWS
+    first = {".xlsx": ", row 2", ".jsonl": ", line 1", ".json": ", entry 1", "": ", entry 1"}
+    assert places(file)[0] == first.get(ending(file), ", row 1")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    for file in (tmp_path / "a.csv", tmp_path / "a.jsonl", tmp_path):
+        with pytest.raises(FileNotFoundError, match=f"There is no file {file}"):
+            found(file)
+
+
+# JSON
+
+
+def test_an_object_of_ids(tmp_path):
+    file = tmp_path / "a.json"
+    expected = [{"id": "7", "response": "A dog."}, {"id": "9.jpg", "response": ""}]
+    said = {row["id"]: row["response"] for row in expected}
+    for indent in (None, 2):
+        assert found(file, json.dumps(said, indent=indent)) == expected
+        assert places(file) == [", '7'", ", '9.jpg'"]
+    rich = {"7": {"caption": "A dog."}, "9.jpg": {"caption": "", "sampling": "random"}}
+    got = [{"id": "7", "caption": "A dog."}, {"id": "9.jpg", "caption": "", "sampling": "random"}]
+    assert found(file, json.dumps(rich)) == found(file, json.dumps(rich, indent=1)) == got
+
+
+@pytest.mark.parametrize(
+    "row", [{}, {"image_id": "7", "response": "A dog."}, {"7": None}, {"7": ["A dog."]}, {"7": 1, "8": "A"}]
+)
+def test_one_object_that_is_a_row(row, tmp_path):
+    for indent in (None, 1):
+        assert found(tmp_path / "a.json", json.dumps(row, indent=indent)) == [row]
+
+
+def test_objects_of_one_line_each_whatever_they_hold(tmp_path):
+    lines = [{"7": "A dog."}, {"9": "A cat."}]
+    assert found(tmp_path / "a.jsonl", "\n".join(map(json.dumps, lines))) == lines
+    assert found(tmp_path / "a.jsonl", "\n\n".join(map(json.dumps, lines))) == lines
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"7": "A dog."', "line 1 is not JSON, or is cut off"),
+        ('{"7": "A dog.",\n "8": "A c', r"a\.json is not JSON, or is cut off: .*line 2 column"),
+        ('{"image_id": 7, "resp\n{"image_id": 8}', "line 1 is not JSON, or is cut off"),
+        ('{"image_id": 7}\n{"image_id": 8', "line 2 is not JSON, or is cut off"),
+        ('{"7": "A dog.", "7": "A cat."}', "'7' stands there twice"),
+        ('{"7": {"caption": ""}, "8": {"caption": "", "caption": ""}}', "'caption' stands there twice"),
+        ('[{"image_id": 7},', r"a\.json is not JSON, or is cut off"),
+        ('{"a": ' * 100_000, "line 1 is not JSON"),
+        (b'{"7": "caf\xe9"}', r"a\.json is not in UTF-8, or is cut off: .*Save it as UTF-8"),
+        ('{"7": ""}'.encode("utf-16"), "is in UTF-16; expected UTF-8"),
+    ],
+)
+def test_json_that_is_damaged(content, message, tmp_path):
+    with pytest.raises(BuildError, match=message):
+        found(tmp_path / "a.json", content)
+
+
+@pytest.mark.parametrize("name", ["a.json.gz", "a.csv.gz", "a.parquet.gz", "a.xlsx.gz"])
+def test_packed_files_that_are_damaged(name, tmp_path):
+    packed = gzip.compress(b'{"7": "A dog."}' * 100)
+    for content in (packed[:-9], packed[:30] + b"\0" * 20 + packed[50:], b"no gzip"):
+        with pytest.raises(
+            BuildError, match=r"a\.\w+\.gz cannot be read, or is cut off: .*Get the file again"
+        ):
+            found(tmp_path / name, content)
+
+
+# csv and tsv
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_what_csv_quotes(separator, end, tmp_path):
+    text = f'A "red"{separator} {end}\nold\tbus'
+    lines = [["image_id", "response"], ["7", text], ["9", '"']]
+    got = found(tmp_path / "a.csv", "\ufeff" + table(lines, separator, end))
+    assert got == [{"image_id": "7", "response": text}, {"image_id": "9", "response": '"'}]
+
+
+def test_semicolons_divide_only_where_no_comma_does(tmp_path):
+    assert found(tmp_path / "a.csv", "id,a;b\n1,x;y\n") == [{"id": "1", "a;b": "x;y"}]
+    assert found(tmp_path / "a.tsv", "id\ta;b\n1\tx,y;z\n") == [{"id": "1", "a;b": "x,y;z"}]
+
+
+def test_empty_lines_and_an_index_without_a_name(tmp_path):
+    assert found(tmp_path / "a.csv", ",id,response,\n0,7,A dog.,\n\n1,9,,\n\n") == [
+        {"": "", "id": "7", "response": "A dog."},
+        {"": "", "id": "9", "response": ""},
+    ]
+    assert found(tmp_path / "a.csv", "") == found(tmp_path / "a.csv", "id,response\n") == []
+
+
+def test_a_cell_of_200_000_characters(tmp_path):
+    text = "A dog, " * 30_000
+    assert found(tmp_path / "a.csv", table([LINES[0], ["7", text]]))[0]["response"] == text
+    over = "x" * 10_000_001
+    with pytest.raises(BuildError, match=r"a\.csv cannot be read as a table after row 0: field larger than"):
+        found(tmp_path / "a.csv", table([LINES[0], ["7", over]]))
+
+
+@pytest.mark.parametrize("line", ["9,A dog, and a cat", "9", "9,A dog\nand a cat"])
+def test_a_row_of_more_or_fewer_cells_than_the_header(line, tmp_path):
+    number = 3 if line.startswith("9,A dog\n") else 2
+    with pytest.raises(
+        BuildError,
+        match=rf"a\.csv, row {number} has another number of cells than the header: .*',' or .* in quotation marks",
+    ):
+        found(tmp_path / "a.csv", f"image_id,response\n7,A dog.\n{line}\n")
+
+
+@pytest.mark.parametrize("line", ['8,"A dog', '8,"A dog" runs', '8,"A ""dog""'])
+def test_a_quotation_mark_does_not_swallow_the_rows_below(line, tmp_path):
+    """csv would otherwise take all that follows for one text, and the images there for images without one."""
+    with pytest.raises(
+        BuildError, match=r"a\.csv cannot be read as a table after row 1: .*its own are doubled"
+    ):
+        found(tmp_path / "a.csv", f"image_id,response\n7,A bus.\n{line}\n9,A cat.\n")
+
+
+def test_two_columns_of_one_name(tmp_path):
+    message = r"has two columns 'response'; expected each name once\. Rename one"
+    with pytest.raises(BuildError, match=message):
+        found(tmp_path / "a.csv", "image_id,response,response\n7,A dog.,A cat.\n")
+    with pytest.raises(BuildError, match=message):
+        found(sheet(tmp_path / "a.xlsx", [["image_id", "response", "response"], [7, "A dog.", "A cat."]]))
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), min_size=1))
+def test_any_text_comes_back_from_csv(texts):
+    texts = [tuple(text.encode("utf-8", "replace").decode() for text in pair) for pair in texts]
+    with TemporaryDirectory() as folder:
+        got = found(Path(folder, "a.csv"), table([("id", "response"), *texts]))
+    assert [(row["id"], row["response"]) for row in got] == texts
+
+
+# Parquet
+
+
+def test_parquet_that_is_damaged(tmp_path):
+    file = tmp_path / "a.parquet"
+    pq.write_table(pa.Table.from_pylist(ROWS * 100), file)
+    whole = file.read_bytes()
+    for content in (whole[:-10], whole[: len(whole) // 2], b"PAR1", b"", b"id,response\n1,A dog.\n"):
+        with pytest.raises(BuildError, match=r"a\.parquet is no Parquet file, or is cut off: "):
+            found(file, content)
+
+
+# Spreadsheets
+
+
+def test_cells_of_a_spreadsheet(tmp_path):
+    lines = [
+        ["image_id", "response", None, 2024],
+        [7.0, "A dog.", "a note", True],
+        [None] * 4,
+        [9, None],
+        [3],
+    ]
+    file = sheet(tmp_path / "a.xlsx", lines)
+    assert [(row["image_id"], row["response"], row["2024"]) for row in found(file)] == [
+        (7, "A dog.", True),
+        (9, "", ""),
+        (3, "", ""),
+    ]
+    assert places(file) == [", row 2", ", row 4", ", row 5"]
+    assert found(sheet(tmp_path / "none.xlsx", [])) == []
+
+
+def remade(file, part, change):
+    """A workbook with a part of it changed."""
+    with zipfile.ZipFile(file) as old:
+        parts = {name: old.read(name) for name in old.namelist()}
+    parts[part] = change(parts[part])
+    with zipfile.ZipFile(file, "w") as new:
+        for name, content in parts.items():
+            new.writestr(name, content)
+    return file
+
+
+def test_a_sheet_that_says_it_is_smaller_than_it_is(tmp_path):
+    """Some programs write a size of A1, or none."""
+    for size in (b'ref="A1"', b'ref="A1:B2"'):
+        file = sheet(tmp_path / "a.xlsx", LINES)
+        remade(file, "xl/worksheets/sheet1.xml", lambda text, size=size: text.replace(b'ref="A1:B3"', size))
+        assert found(file) == ROWS
+
+
+def test_a_spreadsheet_that_is_damaged(tmp_path):
+    file = sheet(tmp_path / "a.xlsx", LINES)
+    whole = file.read_bytes()
+    message = r"a\.xlsx is no xlsx file, or is damaged: "
+    for content in (whole[:-10], whole[: len(whole) // 2], b"", b"id,response\n1,A dog.\n"):
+        with pytest.raises(BuildError, match=message):
+            found(file, content)
+    for part in ("xl/worksheets/sheet1.xml", "xl/workbook.xml"):
+        with pytest.raises(BuildError, match=message):
+            found(remade(sheet(file, LINES), part, lambda text: text[: len(text) // 2]))
+
+
+def test_a_workbook_that_shows_a_chart(tmp_path):
+    book = Workbook()
+    book.active = book.create_chartsheet()
+    book.save(tmp_path / "a.xlsx")
+    with pytest.raises(BuildError, match=r"a\.xlsx is no xlsx file, or is damaged"):
+        found(tmp_path / "a.xlsx")
+
+
+def test_a_spreadsheet_without_openpyxl(tmp_path, monkeypatch):
+    file = sheet(tmp_path / "a.xlsx", LINES)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[excel\]', or save the sheet as csv"):
+        found(file)
