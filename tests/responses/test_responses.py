@@ -477,6 +477,10 @@ def test_the_sampling_must_be_the_rows(column):
         ValueError, match=r"its place has the sampling 'popular', but in the dataset 'random'\. Are"
     ):
         matched(rows, ALL, ASKED[:2])
+    for empty in ("", None, 3):
+        beside = [{"response": "", "sampling": empty, "category": "popular"}, {"response": ""}]
+        with pytest.raises(ValueError, match="its place has the sampling 'popular'"):
+            matched(beside, ALL, ASKED[:2])
     unknown = {"category": "animals"}  # a category of the user's own
     assert matched([{"response": ""} | unknown] * 2, ALL, ASKED[:2]).by == ORDER
     plain = [replace(question, sampling="") for question in ASKED[:2]]

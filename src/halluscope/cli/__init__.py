@@ -45,7 +45,7 @@ class Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; bad input ends in one line on standard error and the exit status 2."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = [*(sys.argv[1:] if argv is None else argv)]  # `list` is a command's module here
     if not arguments:
         parser().print_help()
         return DONE
