@@ -296,6 +296,12 @@ def test_a_smoke_test_of_a_part(pope, capsys):
     assert halluscope.score("pope", rows * 1, questions(pope, "random"), limit=1)["part"] == [1, 2]
 
 
+def test_the_first_of_responses_without_ids_stand_for_the_first_rows(pope):
+    rows = [{"response": "Yes"}] * 2
+    result = halluscope.score("pope", rows, questions(pope, "random"), limit=1)
+    assert (result["matched"], result["part"]) == ("order", [1, 2])
+
+
 def test_another_prompt_is_counted(labels):
     rows = [row | {"prompt": "Generate a short caption of the image."} for row in SAID_ROWS]
     result = throne(rows, labels)

@@ -169,6 +169,7 @@ def _identity(benchmark: Benchmark, options: Mapping[str, Any], door: Door) -> I
         (lambda row: bool(module.wanted(row, **choice))) if choice else (lambda row: True),
         {column: options[column] for column in one.also if options.get(column)},
         door.partial or door.limit is not None,
+        door.limit is not None,
         "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
         door.id_column,
     )

@@ -173,6 +173,7 @@ def test_it_goes_on_where_it_stopped(data: Path, vlm: Vlm, tmp_path: Path) -> No
     assert answer(vlm, source, out, **options) == 0
 
 
+@pytest.mark.long
 def test_killed_in_the_middle(data: Path, model: Path, vlm: Vlm, tmp_path: Path) -> None:
     out, length = tmp_path / "answers.jsonl", 150
     command = [

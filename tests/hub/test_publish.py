@@ -264,6 +264,7 @@ def test_what_somebody_took_from_main_is_put_back(
 
 
 @pytest.mark.parametrize("at", [r"PUT /_large/", r"POST .*/commit/", r"POST .*/tag/"])
+@pytest.mark.long
 def test_killed_and_repeated_it_ends_complete(
     at: str, built: Path, hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -187,6 +187,7 @@ def press_score(browser) -> None:
     WebDriverWait(browser, 30, ignored_exceptions=(WebDriverException,)).until(pressed)
 
 
+@pytest.mark.long
 def test_in_a_browser(served, browser):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
@@ -220,6 +221,7 @@ def test_in_a_browser(served, browser):
     assert loaded and all(one.startswith((served, "data:", "blob:")) for one in loaded)  # no other server
 
 
+@pytest.mark.long
 def test_text_that_is_markup_stays_text(browser):
     """Our metrics let no markup into a result; the page would show it as text all the same."""
     from selenium.webdriver.common.by import By
@@ -283,6 +285,7 @@ def test_without_gradio_the_extra_is_named(tmp_path):
     assert "MissingExtra: A metric's page needs gradio: pip install 'halluscope[space]'." in ran.stderr
 
 
+@pytest.mark.long
 def test_starting_the_app_by_itself(tmp_path):
     """As the Hub starts it: python app.py, in a folder of its own, told where to listen."""
     import socket

@@ -182,6 +182,7 @@ def saved(folder: Path) -> Path:
     raise AssertionError("the browser saved nothing in ten seconds")
 
 
+@pytest.mark.long
 def test_mark_reload_save_and_read_back(rows, tmp_path, browser, capsys):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
@@ -218,6 +219,7 @@ def test_mark_reload_save_and_read_back(rows, tmp_path, browser, capsys):
     assert "content validity: 40.0 %" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_hostile_text_stays_text(tmp_path, browser):
     from selenium.webdriver.common.by import By
 

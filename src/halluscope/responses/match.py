@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from halluscope.responses.files import Response, Responses
 
 ORDER = "order"
@@ -45,6 +47,7 @@ class Identity:
         wanted: whether a row is scored; one that is not is left out, with its response.
         only: column of `also` -> the value that is wanted; responses about another are left out.
         partial: whether rows may be without a response.
+        first: whether only the first responses were read; by their order they stand for the first rows.
         prompt: what an LVLM is asked where rows have no question.
         column: where the id stands in a response; None looks for it.
     """
@@ -55,6 +58,7 @@ class Identity:
     wanted: Callable[[Any], bool] = field(default=lambda row: True)
     only: Mapping[str, str] = field(default_factory=dict)
     partial: bool = False
+    first: bool = False
     prompt: str = ""
     column: str | None = None
 
@@ -239,6 +243,7 @@ def _by_id_and_order(
     identity: Identity,
 ) -> tuple[str, list[Pair]]:
     """Ids that several rows share tell them apart only if the responses stand in the order of the rows."""
+    wanted = _first(wanted, each, identity)
     ids = [tuple(_id(response, name, {}) for name in columns) for response in each]
     if ids != [_key(row, identity, []) for row in wanted]:
         raise ValueError(
@@ -259,8 +264,8 @@ def _by_order(
     wanted: Sequence[R],
     identity: Identity,
 ) -> list[Pair]:
-    given = len(each)
-    fitting: Sequence[R] = wanted if given == len(wanted) else rows
+    given, first = len(each), _first(wanted, each, identity)
+    fitting: Sequence[R] = first if given == len(first) else rows
     if given != len(fitting):
         names = identity.id if len(identity.id) > 1 else identity.names
         raise ValueError(
@@ -272,6 +277,11 @@ def _by_order(
     for row, response in pairs:
         _agree(response, row, f"matched by {ORDER}, its place", identity)
     return [(row, response) for row, response in pairs if identity.wanted(row)]
+
+
+def _first(wanted: Sequence[R], each: Sequence[Response], identity: Identity) -> Sequence[R]:
+    """The rows that responses stand for by their order: the first ones, where only so many responses were read."""
+    return wanted[: len(each)] if identity.first else wanted
 
 
 def _agree(response: Response, row: Any, named: str, identity: Identity) -> None:
@@ -337,6 +347,7 @@ def _key(row: Any, identity: Identity, also: Sequence[str]) -> tuple[str, ...]:
 def _id(response: Response, name: str, files: Mapping[str, str]) -> str:
     """A response's id as text; an image's file name stands for the image, if `files` knows it or it is COCO's."""
     value = response.row.get(name)
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool) or not isinstance(value, int | float | str) or not str(value).strip():
         raise ValueError(f"{response.where}: {name} is {value!r:.80}; expected a whole number or a name.")
     if isinstance(value, float) and not value.is_integer():
