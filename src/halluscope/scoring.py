@@ -9,7 +9,7 @@ from halluscope.options import ALL, Door, check, keywords, taken
 from halluscope.registry import Benchmark
 from halluscope.responses import files
 from halluscope.responses.files import Given, Reading
-from halluscope.responses.match import Identity, Matched, match
+from halluscope.responses.match import ORDER, Identity, Matched, match
 from halluscope.signature import changed
 
 FUNCTIONS = ("load", "wanted", "inputs")
@@ -108,7 +108,7 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     result: dict[str, Any] = benchmark.compute(ready.matched.texts, **{**others, **ready.inputs})
     matched = ready.matched
     result["matched"] = matched.by
-    choices: dict[str, Any] = {"responses": matched.by.replace(" and ", ",")}
+    choices: dict[str, Any] = {"responses": _how(benchmark, matched.by)}
     if len(matched.rows) < matched.of:
         result["part"] = [len(matched.rows), matched.of]
         if not benchmark.chooses:
@@ -118,6 +118,12 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
         choices["prompts"] = f"other,{matched.other_prompts}"
     result["signature"] = changed(result["signature"], **choices)
     return result
+
+
+def _how(benchmark: Benchmark, by: str) -> str:
+    """By what responses were matched, whatever their columns are called: "id", "id,sampling", "order"."""
+    known = (ORDER, *registry.identity(benchmark).also)
+    return ",".join(dict.fromkeys(part if part in known else "id" for part in by.split(" and ")))
 
 
 def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -328,7 +328,7 @@ def test_the_command_with_labels(command, tmp_path, capsys):
     assert cli.main([*command, "--dataset", str(tmp_path / "labels.json")]) == 0
     out = capsys.readouterr().out
     assert "33.3" in out and "50.0" in out and "66.7" in out
-    assert re.search(r"signature: chair\|data:coco-2-[0-9a-f]{8}\|responses:image_id\|", out)
+    assert re.search(r"signature: chair\|data:coco-2-[0-9a-f]{8}\|responses:id\|", out)
 
 
 def test_the_command_without_ground_truth(command, coco_files, tmp_path, capsys):

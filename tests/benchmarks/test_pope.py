@@ -603,7 +603,7 @@ def test_a_table_for_people(files, capsys):
     made_by = [keys_of(line) for line in out.splitlines() if line.startswith("  signature: pope|")]
     assert [keys["parser"] for keys in made_by] == [*RULES, "first-word"]
     (about,) = {(keys["data"], keys["responses"]) for keys in made_by}
-    assert re.fullmatch(r"pope-36-[0-9a-f]{8}", about[0]) and about[1] == "question_id,sampling"
+    assert re.fullmatch(r"pope-36-[0-9a-f]{8}", about[0]) and about[1] == "id,sampling"
 
 
 def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):

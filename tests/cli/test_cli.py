@@ -59,7 +59,7 @@ def test_a_table_for_people(files, capsys):
     out = capsys.readouterr().out
     assert "75.0" in out and "zebra" in out
     assert {"precision_all", "f0.5_all", "recall_cls", "f0.5_cls"} <= set(out.splitlines()[0].split())
-    about = re.findall(r"signature: throne\|data:coco-(\d)-[0-9a-f]{8}\|responses:image_id\|", out)
+    about = re.findall(r"signature: throne\|data:coco-(\d)-[0-9a-f]{8}\|responses:id\|", out)
     assert about == ["2", "3"]
     rows = [line.split()[0] for line in out.splitlines() if line.startswith(("other", "mine"))]
     assert rows[:2] == ["other", "mine"]  # the better first
