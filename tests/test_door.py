@@ -274,6 +274,39 @@ def test_a_thought_is_not_scored(text, labels):
     assert kept["precision_all"] < 1 and keys_of(kept["signature"])["thoughts"] == "kept"
 
 
+def test_a_blank_line_after_a_thought_is_no_part_of_the_answer(pope):
+    rows = [{"question_id": n, "response": "<think>hm</think>\n\nNo"} for n in (1, 2)]
+    assert halluscope.score("pope", rows, questions(pope, "random"))["yes_ratio"] == 0
+
+
+def test_a_mapping_a_table_of_pandas_and_a_path(pope):
+    import pandas as pd
+
+    file = Path(questions(pope, "random")[0])
+    rows = [{"question_id": n, "response": "Yes"} for n in (1, 2)]
+    for given_rows in ({1: "Yes", "2": "Yes"}, pd.DataFrame(rows), rows):
+        assert halluscope.score("pope", given_rows, file)["rows"] == 2
+    with pytest.raises(ValueError, match=r"dataset is \[\]; expected a folder"):
+        halluscope.score("pope", rows, [])
+
+
+def test_samples_of_a_harness_own_task(pope):
+    rows = [
+        {
+            "doc_id": n,
+            "doc": {"question_id": n, "question": f"Is there a {thing} in the image?", "answer": "yes"},
+            "filtered_resps": ["No"],
+        }
+        for n, thing in enumerate(THINGS["random"], 1)
+    ]
+    assert halluscope.score("pope", rows, questions(pope, "random"))["yes_ratio"] == 0
+
+
+def test_a_sampling_that_the_dataset_does_not_have(pope):
+    with pytest.raises(ValueError, match=r"choose none of this dataset \(sampling is 'random' there"):
+        halluscope.score("pope", llava(pope, "random"), questions(pope, "random"), sampling="popular")
+
+
 def test_a_thought_that_never_ends_is_an_empty_response(labels):
     result = throne([{"image_id": 1, "response": "<think>A dog? But then"}], labels)
     assert result["recall_all"] == 0 and result["thoughts"] == 1

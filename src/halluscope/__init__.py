@@ -48,8 +48,8 @@ def get_benchmark(name: str) -> Benchmark:
 
 def score(
     name: str,
-    responses: str | Path | Sequence[Mapping[str, Any]],
-    dataset: str | Sequence[str],
+    responses: str | Path | Sequence[Mapping[str, Any]] | Mapping[Any, Any],
+    dataset: str | Path | Sequence[str | Path],
     **options: Any,
 ) -> dict[str, Any]:
     """Score what one LVLM said against a dataset.

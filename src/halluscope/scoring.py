@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from halluscope import registry
@@ -29,7 +30,9 @@ class Ready:
     inputs: Mapping[str, Any]
 
 
-def score(name: str, responses: Given, dataset: str | Sequence[str], **options: Any) -> dict[str, Any]:
+def score(
+    name: str, responses: Given, dataset: str | Path | Sequence[str | Path], **options: Any
+) -> dict[str, Any]:
     """Score what one LVLM said against a dataset.
 
     Args:
@@ -52,9 +55,12 @@ def score(name: str, responses: Given, dataset: str | Sequence[str], **options: 
     of_door = {field.name for field in fields(Door)} & options.keys()
     door = Door(**{key: options.pop(key) for key in of_door})
     options = {**_of_dataset(benchmark, name), **_of_one(benchmark, options)}
-    (ready,) = prepare(
-        benchmark, [responses], [dataset] if isinstance(dataset, str) else dataset, options, door
-    )
+    sources = [dataset] if isinstance(dataset, str | Path) else list(dataset)
+    if not sources or not all(isinstance(source, str | Path) for source in sources):
+        raise ValueError(
+            f"dataset is {dataset!r:.80}; expected a folder, a Hub id or an upstream file, or a list of these."
+        )
+    (ready,) = prepare(benchmark, [responses], list(map(str, sources)), options, door)
     return compute(benchmark, ready, options)
 
 

@@ -431,7 +431,7 @@ PLAIN = {"question_id": 1, "response": "Yes."}
         ([PLAIN, sample()], "line 2: expected an object with the LVLM's text as response"),
         (["Yes."], "line 1: expected an object with the LVLM's text as response"),
         (
-            [sample(doc={"question": "2 + 2 = ?"})],
+            [sample(doc={})],
             "line 1 is a sample of another task; expected pope or pope_c",
         ),
         (

@@ -22,10 +22,7 @@ def run(_: argparse.Namespace) -> None:
     print(aligned(rows, ["benchmark", "measures", "dataset", "built"], "simple", left=4))
     print("\nextras of this installation")
     for extra, missing in extras().items():
-        print(
-            f"  {extra}: "
-            + (f"lacks {', '.join(missing)}: pip install 'halluscope[{extra}]'" if missing else "there")
-        )
+        print(f"  {extra}: {_state(extra, missing)}")
     store = ReadOnlyStore()
     votes, replies = store.count()
     store.close()

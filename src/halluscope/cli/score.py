@@ -87,6 +87,13 @@ def _remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> No
             )
         what = "labelled images" if benchmark.chooses else "questions"
         said.append(f"{len(matched.rows):,} of {matched.of:,} {what} are scored")
+    for column, values in registry.identity(benchmark).also.items():
+        named = [value for value in values if value in matched.name]
+        held = {getattr(row, column) for row in matched.rows}
+        if len(named) == 1 and len(held) == 1 and "" not in held and named[0] not in held:
+            said.append(
+                f"its name says {named[0]}, but the {column} of the dataset is {held.pop()}: is that meant?"
+            )
     if matched.left_out:
         said.append(f"{matched.left_out:,} responses about others are left out")
     if matched.other_prompts:

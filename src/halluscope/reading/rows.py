@@ -155,6 +155,8 @@ def _load(source: Source) -> Any:
         )
     there = True
     try:
+        if Path(source.name).is_dir():
+            return datasets.load_dataset(source.name, source.config)
         with hub_or_cache() as there:
             return datasets.load_dataset(source.name, source.config)
     except Exception as error:  # the library raises its own, and fsspec's, pyarrow's and the Hub's

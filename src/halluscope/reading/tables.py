@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ Located = tuple[str, Any]
 """Where a row stands, and the row."""
 
 LONGEST_CELL = 10_000_000
+_COLUMN = re.compile(r"[a-z]+(?:_[a-z]+)*")
+"""A name that a column may have, and that no id of ours has."""
+
 KEY, VALUE = "id", "response"
 """What the two sides of an object of id -> text are called as columns."""
 
@@ -46,15 +50,16 @@ def _json(file: Path) -> Iterator[Located]:
     if text.lstrip().startswith("{") and not _is_one_per_line(lines):
         where = f"{file}, line 1" if len(lines) == 1 else str(file)
         content = parse(text, where)
-        yield from _by_id(content, file) if _is_by_id(content) else [(where, content)]
+        yield from by_id(content, str(file)) if _is_by_id(content) else [(where, content)]
     else:
         yield from json_rows(file)
 
 
-def _by_id(content: Mapping[str, Any], file: Path) -> Iterator[Located]:
+def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
+    """The rows of an object of id -> text, or of id -> an object."""
     for key, value in content.items():
         row = {KEY: key, **value} if isinstance(value, Mapping) else {KEY: key, VALUE: value}
-        yield f"{file}, {key!r:.80}", row
+        yield f"{where}, {key!r:.80}", row
 
 
 def _is_one_per_line(lines: Sequence[str]) -> bool:
@@ -65,7 +70,7 @@ def _is_one_per_line(lines: Sequence[str]) -> bool:
 def _is_by_id(content: Mapping[str, Any]) -> bool:
     """Whether an object holds a text, or an object, per id: its keys are no names of columns."""
     kinds = {type(value) for value in content.values()}
-    return bool(content) and kinds <= {str, dict} and not all(key.isidentifier() for key in content)
+    return bool(content) and kinds <= {str, dict} and not any(_COLUMN.fullmatch(key) for key in content)
 
 
 def _separated(file: Path, separator: str) -> Iterator[Located]:
@@ -133,5 +138,13 @@ def _spreadsheet(file: Path) -> Iterator[Located]:
     _check_header(header, file)
     for number, row in enumerate(cells[1:], 2):
         if any(cell is not None for cell in row):
-            found = {name: "" if cell is None else cell for name, cell in zip(header, row, strict=False)}
+            found = {name: _cell(name, cell) for name, cell in zip(header, row, strict=False)}
             yield f"{file}, row {number}", dict.fromkeys(header, "") | found
+
+
+def _cell(column: str, cell: Any) -> Any:
+    """A cell of a spreadsheet: nothing is the empty text, and a number that is no id is the text that it shows."""
+    if cell is None:
+        return ""
+    is_id = column.endswith(("id", "index")) or isinstance(cell, bool) or not isinstance(cell, int | float)
+    return cell if is_id else str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)

@@ -13,7 +13,10 @@ from typing import Any
 from halluscope.reading import tables
 from halluscope.reading.files import parse, plain_name
 
-TEXTS = ("response", "model_prediction", "prediction", "output", "answer", "text", "caption")
+TEXTS = (
+    *("response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
+    *("answer", "text", "caption"),
+)
 """Where a response's text is looked for: the first of these that a row has."""
 
 LABEL = "label"
@@ -24,8 +27,8 @@ SAMPLE = {"doc_id", "filtered_resps"}
 """What tells a harness' sample from other rows."""
 
 Row = Mapping[str, Any]
-Given = str | Path | Sequence[Row]
-"""The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, or rows."""
+Given = str | Path | Sequence[Row] | Mapping[Any, Any]
+"""The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for one in parts, rows, or {id: text}."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,10 @@ class Reading:
 
     def __post_init__(self) -> None:
         """Check the limit."""
-        if self.limit is not None and self.limit < 1:
-            raise ValueError(f"The limit is {self.limit}; expected at least 1 response.")
+        if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
+            raise ValueError(
+                f"The limit is {self.limit!r:.80}; expected at least 1 response, a whole number."
+            )
 
 
 def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
@@ -129,11 +134,15 @@ def _columns(row: Any) -> Collection[str]:
 
 def _files(given: Given) -> tuple[str | None, list[Path], Sequence[Row] | None]:
     """The name that a user gives, the files, or else the rows."""
+    if isinstance(given, Mapping):
+        return None, [], [row for _, row in tables.by_id(given, "responses")]
+    if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a table of pandas
+        return None, [], given.to_dict("records")
     if not isinstance(given, str | Path):
         return None, [], given
     name, equals, parts = str(given).partition("=")
     if equals and name and not Path(given).exists():
-        return name, [Path(part) for part in parts.split(",")], None
+        return name, [Path(part.strip()) for part in parts.split(",")], None
     return None, [Path(given)], None
 
 
@@ -221,13 +230,16 @@ def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> Row:
         about = parse(named, f"{where}, {NAMED}")
     about = about if isinstance(about, Mapping) else {}
     task = about.get(TASK)
-    if task is None or (tasks and task not in tasks):
+    if not about or (task is not None and tasks and task not in tasks):
         raise ValueError(
             f"{where} is a sample of {f'the task {task!r:.80}' if task else 'another task'}; expected "
-            f"{' or '.join(tasks)}, as halluscope's tasks log it."
+            f"{' or '.join(tasks)}, as halluscope's tasks log it, or one with the row that was asked as doc."
         )
     texts = sample["filtered_resps"]
     texts = [texts] if isinstance(texts, str) else texts
     if not isinstance(texts, list) or len(texts) != 1 or not isinstance(texts[0], str):
         raise ValueError(f"{where}: filtered_resps is {str(texts)[:120]}; expected one text.")
-    return {**{name: value for name, value in about.items() if name != TASK}, "response": texts[0]}
+    return {
+        **{name: value for name, value in about.items() if name not in (TASK, *TEXTS)},
+        "response": texts[0],
+    }

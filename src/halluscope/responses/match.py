@@ -30,7 +30,7 @@ QUESTIONS = ("question", "prompt", "query", "instruction", "text")
 SYNONYMS = {"sampling": ("sampling", "category")}
 """What else a column may be called that finds a row together with its id, if it holds one of the known values."""
 
-_COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})\.(?:jpe?g|png)", re.IGNORECASE)
+_COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)
 _FILE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
 
 R = TypeVar("R")
@@ -113,8 +113,13 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     """
     wanted = [row for row in rows if identity.wanted(row)]
     if not wanted:
+        there = {column: sorted({str(getattr(row, column)) for row in rows}) for column in identity.only}
+        said = "; ".join(
+            f"{column} is {', '.join(map(repr, values))} there" for column, values in there.items()
+        )
         raise ValueError(
-            f"No row of the {len(rows):,} is left to be scored; the options choose none of this dataset."
+            f"No row of the {len(rows):,} is left to be scored; the options choose none of this dataset"
+            f"{f' ({said}; an upstream file tells it by its name)' if said else ''}."
         )
     each = [response for response in responses.each if _is_meant(response, identity)]
     if not each:

@@ -6,6 +6,7 @@ beside this project's own, `strict`.
 
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,14 +101,23 @@ PARSERS: dict[str, Parser] = {
 }
 
 
+def check(parser: Any) -> None:
+    """Check the name of a parser.
+
+    Raises:
+        ValueError: for an unknown one.
+    """
+    if not isinstance(parser, str) or parser not in PARSERS:
+        raise ValueError(f"parser is {parser!r:.80}; expected one of {', '.join(PARSERS)}.")
+
+
 def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:
     """Read replies; each different text once.
 
     Raises:
         ValueError: for an unknown parser.
     """
-    if parser not in PARSERS:
-        raise ValueError(f"parser is {parser!r:.80}; expected one of {', '.join(PARSERS)}.")
+    check(parser)
     replies = list(replies)
     codes = {reply: PARSERS[parser](reply) for reply in dict.fromkeys(replies)}
     return np.fromiter(map(codes.__getitem__, replies), np.int8, len(replies))

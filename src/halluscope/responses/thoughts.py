@@ -10,36 +10,32 @@ from collections.abc import Sequence
 REMOVED, KEPT = "removed", "kept"
 THOUGHTS = (REMOVED, KEPT)
 
+TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "analysis", "seed:think")
 _MARKS = (
-    (r"<(?P<tag>think|thinking|thought|thoughts|reasoning|seed:think)\s*>", r"</(?P=tag)\s*>"),
+    *((rf"<{tag}\s*>", rf"</{tag}\s*>") for tag in TAGS),
     (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
     (r"◁think▷", r"◁/think▷"),
     (r"\[THINK\]", r"\[/THINK\]"),
+    (r"<unused94>", r"<unused95>"),
 )
-_CLOSING = re.compile(
-    r"</(?:think|thinking|thought|thoughts|reasoning|seed:think)\s*>|<\|end_of_thought\|>|◁/think▷|\[/THINK\]",
-    re.IGNORECASE,
-)
-_OPENING = re.compile(
-    r"<(?:think|thinking|thought|thoughts|reasoning|seed:think)\s*>|<\|begin_of_thought\|>|◁think▷|\[THINK\]",
-    re.IGNORECASE,
-)
-_WHOLE = [re.compile(f"{opening}.*?{closing}", re.IGNORECASE | re.DOTALL) for opening, closing in _MARKS]
+_FLAGS = re.IGNORECASE | re.DOTALL
+_WHOLE = re.compile("|".join(f"{opening}.*?{closing}" for opening, closing in _MARKS), _FLAGS)
+_OPENING = re.compile("|".join(opening for opening, _ in _MARKS), _FLAGS)
+_CLOSING = re.compile("|".join(closing for _, closing in _MARKS), _FLAGS)
 
 
 def without(text: str) -> str:
-    """A text without what was thought in it.
+    """A text without what was thought in it, and without the white space that stood around that.
 
-    >>> without("<think>A bus?</think>A dog."), without("A bus?</think> A dog."), without("A dog. <think>But")
-    ('A dog.', ' A dog.', '')
+    >>> without("<think>A bus?</think>A dog."), without("A bus?</think> A dog."), without("<think>A dog? But")
+    ('A dog.', 'A dog.', '')
     """
-    if not (_OPENING.search(text) or _CLOSING.search(text)):
-        return text
-    for whole in _WHOLE:
-        text = whole.sub("", text)
-    *_, last = [None, *_CLOSING.finditer(text)]
-    text = text[last.end() :] if last else text
-    return "" if _OPENING.search(text) else text
+    said = _WHOLE.sub("", text)
+    *_, last = [None, *_CLOSING.finditer(said)]
+    said = said[last.end() :] if last else said
+    if _OPENING.search(said):
+        return ""
+    return said if said == text else said.strip()
 
 
 def take_out(texts: Sequence[str], thoughts: str) -> tuple[Sequence[str], int]:

@@ -83,6 +83,7 @@ def compute(
     if per_class and objects is None:
         raise ValueError("per_class needs objects: the class that each question asks about.")
     rows = len(predictions)
+    replies.check(parser)
     conventions = CONVENTIONS.get(parser, Conventions())
     sampled, samplings = _groups("sampling", sampling, rows, SAMPLINGS)
     asked, classes = _groups("objects", objects, rows)
