@@ -44,7 +44,7 @@ def score_command(folder: Path, name: str, *files: str) -> list[str]:
 
 def as_scored(name: str, line: str) -> str:
     """A harness' signature as `halluscope score` has it from the samples, whose ids find the rows."""
-    return changed(line, responses=",".join(registry.dataset(name).key))
+    return changed(line, responses=",".join(["id", *registry.dataset(name).also]))
 
 
 def settings(folder: Path) -> dict[str, dict[str, Any]]:
