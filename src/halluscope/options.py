@@ -57,10 +57,15 @@ ALL = "all"
 """The word that stands for each of an option's choices, where it may (`Option.every`)."""
 
 
+def defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """A function's keyword-only parameters, and what each is unless it is given."""
+    parameters = inspect.signature(function).parameters.items()
+    return {name: one.default for name, one in parameters if one.kind is one.KEYWORD_ONLY}
+
+
 def keywords(function: Callable[..., Any]) -> set[str]:
     """The names of a function's keyword-only parameters."""
-    parameters = inspect.signature(function).parameters.items()
-    return {name for name, parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+    return set(defaults(function))
 
 
 def taken(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -199,6 +199,20 @@ class Benchmark:
         about = [self.compute.__doc__, self.judges.options.__doc__ if self.judges else None]
         return "\n\n".join(inspect.cleandoc(text) for text in about if text)
 
+    @property
+    def is_scored(self) -> bool:
+        """Whether it is scored on a dataset."""
+        return bool(self.datasets or self.reads)
+
+    @property
+    def each(self) -> set[str]:
+        """The options that take one value for each file of responses."""
+        return {option.name for option in self.options if option.each}
+
+    def options_of(self, name: str) -> Mapping[str, Any]:
+        """The options that follow from a dataset's name; none from the benchmark's own."""
+        return next((one.options for one in self.datasets if one.name == name), {})
+
     def dataset(self, columns: Sequence[str]) -> Dataset | None:
         """That of its datasets whose rows have these columns; None if there is none.
 

@@ -54,7 +54,7 @@ def score(
     benchmark = registry.benchmark(name)
     of_door = {field.name for field in fields(Door)} & options.keys()
     door = Door(**{key: options.pop(key) for key in of_door})
-    options = {**_of_dataset(benchmark, name), **_of_one(benchmark, options)}
+    options = {**benchmark.options_of(name), **_of_one(benchmark, options)}
     sources = [dataset] if isinstance(dataset, str | Path) else list(dataset)
     if not sources or not all(isinstance(source, str | Path) for source in sources):
         raise ValueError(
@@ -84,7 +84,7 @@ def prepare(
         ValueError: for an unknown option, a benchmark without a dataset, or responses that do not belong to it.
         FileNotFoundError: if a file does not exist.
     """
-    if not (benchmark.datasets or benchmark.reads):
+    if not benchmark.is_scored:
         raise ValueError(
             f"{benchmark.name} is not scored on a dataset; expected another benchmark, or call "
             f"get_benchmark({benchmark.name!r}).compute."
@@ -152,14 +152,9 @@ def of_rows(
 
 def _of_one(benchmark: Benchmark, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of one file of responses, as `prepare` takes them."""
-    each = {option.name for option in benchmark.options if option.each}
+    each = benchmark.each
     given = {name: value for name, value in options.items() if name not in each or value is not None}
     return {name: [value] if name in each else value for name, value in given.items()}
-
-
-def _of_dataset(benchmark: Benchmark, name: str) -> Mapping[str, Any]:
-    """The options that follow from a dataset's name."""
-    return next((one.options for one in benchmark.datasets if one.name == name), {})
 
 
 def _reading(benchmark: Benchmark, door: Door) -> Reading:
@@ -191,9 +186,8 @@ def _inputs(
     function: Any, options: Mapping[str, Any], place: int, name: str, count: int, benchmark: Benchmark
 ) -> dict[str, Any]:
     """The options that `inputs` takes: of one that goes with each file, the file's."""
-    each = {option.name for option in benchmark.options if option.each}
     given = taken(function, options)
-    for option in each & given.keys():
+    for option in benchmark.each & given.keys():
         values = given[option]
         if len(values) != count:
             raise ValueError(

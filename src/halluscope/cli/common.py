@@ -120,12 +120,7 @@ def add_options(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
 
 def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any]:
     """What `add_options` asked for, as options in Python, with those that follow from the dataset's name."""
-    found = {
-        name: value
-        for one in benchmark.datasets
-        if one.name == given.name
-        for name, value in one.options.items()
-    }
+    found = dict(benchmark.options_of(given.name))
     found |= {one.name: getattr(given, one.name) for one in benchmark.options if hasattr(given, one.name)}
     shared = ("thoughts", *(("device", "store") if benchmark.judges else ()))
     found |= {name: getattr(given, name) for name in shared if hasattr(given, name)}

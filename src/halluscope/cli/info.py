@@ -3,9 +3,9 @@
 import argparse
 import inspect
 from collections.abc import Iterator
-from typing import Any
 
 from halluscope import registry
+from halluscope.options import defaults
 from halluscope.registry import Benchmark, Dataset
 
 
@@ -44,7 +44,7 @@ def _dataset(dataset: Dataset) -> Iterator[str]:
 
 
 def _scoring(benchmark: Benchmark) -> Iterator[str]:
-    if benchmark.datasets or benchmark.reads:
+    if benchmark.is_scored:
         yield f"\nprompt: {benchmark.prompt} (at most {benchmark.max_new_tokens} new tokens)"
     yield "\nscores"
     for name, direction in benchmark.scores.items():
@@ -55,13 +55,7 @@ def _scoring(benchmark: Benchmark) -> Iterator[str]:
         choices = f" [{', '.join(option.choices)}]" if option.choices else ""
         yield f"  {option.name}: {option.help}{choices}"
     shown = {option.name for option in benchmark.options}
-    for name, default in _defaults(benchmark).items():
+    for name, default in defaults(benchmark.compute).items():
         if name not in shown:
             yield f"  {name} (in Python; {default!r} unless given)"
     yield f"\n{inspect.cleandoc(benchmark.citation)}"
-
-
-def _defaults(benchmark: Benchmark) -> dict[str, Any]:
-    """The keywords of `compute`, and what each is unless it is given."""
-    parameters = inspect.signature(benchmark.compute).parameters.items()
-    return {name: one.default for name, one in parameters if one.kind is one.KEYWORD_ONLY}

@@ -9,6 +9,7 @@ from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.cli import common
+from halluscope.options import defaults
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.tables import Named, to_json
@@ -22,7 +23,7 @@ Results = list[tuple[str, dict[str, Any]]]
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the benchmarks."""
-    common.add_benchmarks(parser, lambda one: bool(one.datasets or one.reads), common.add_scoring, run)
+    common.add_benchmarks(parser, lambda one: one.is_scored, common.add_scoring, run)
 
 
 def run(given: argparse.Namespace) -> None:
@@ -36,6 +37,7 @@ def run(given: argparse.Namespace) -> None:
     for one in ready:
         _remark(benchmark, one, given)
     shared = {"bootstrap": given.bootstrap, "seed": given.seed} | ({benchmark.items: True} if items else {})
+    unless = defaults(benchmark.compute)
     every = [option.name for option in benchmark.options if option.every]
     results: Results = []
     for one in ready:
@@ -46,7 +48,7 @@ def run(given: argparse.Namespace) -> None:
                     f"{one.matched.name}: {result['thoughts']:,} responses held thoughts, now removed.",
                     file=sys.stderr,
                 )
-            named = {name: chosen.get(name, _default(benchmark, name)) for name in every}
+            named = {name: chosen.get(name, unless[name]) for name in every}
             results.append((one.matched.name, named | result))
     if items:
         _write(items, ready, results, benchmark)
@@ -117,13 +119,6 @@ def _warn_of_other_rows(results: Results) -> None:
             f"Not about the same rows: {', '.join(f'{name} {of}' for name, of in data.items())}.",
             file=sys.stderr,
         )
-
-
-def _default(benchmark: Benchmark, name: str) -> Any:
-    """What `compute` takes for an option that is not given."""
-    import inspect
-
-    return inspect.signature(benchmark.compute).parameters[name].default
 
 
 def _write(file: Path, ready: Sequence[Ready], results: Results, benchmark: Benchmark) -> None:

@@ -6,7 +6,7 @@ the sampling. Where no response has an id, they are matched by their order, if t
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Generic, TypeVar
@@ -129,7 +129,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         by, found = ORDER, _by_order(responses, each, rows, wanted, identity)
     else:
         by, found = _by_id(responses, each, rows, wanted, columns, identity)
-    others = [response for _, response in found if _asks_otherwise(response, identity.prompt)]
+    others = [response for _, response in found if _says_otherwise(response, "prompt", identity.prompt)]
     return Matched(
         responses.name,
         [row for row, _ in found],
@@ -291,36 +291,30 @@ def _first(wanted: Sequence[R], each: Sequence[Response], identity: Identity) ->
 
 def _agree(response: Response, row: Any, named: str, identity: Identity) -> None:
     """Check that a response which says what it is about says the same as the row: sets of questions share their ids."""
-    for column, said, expected in _contradictions(response, row, identity):
+    contradiction = next(_contradictions(response, row, identity), None)
+    if contradiction:
+        column, said, expected = contradiction
         raise ValueError(
             f"{response.where}: {named} has the {column} {said!r:.120}, but in the dataset {expected!r:.120}. Are "
             "these responses to another file or sampling, or in another order?"
         )
 
 
-def _contradictions(response: Response, row: Any, identity: Identity) -> list[tuple[str, Any, Any]]:
+def _contradictions(response: Response, row: Any, identity: Identity) -> Iterator[tuple[str, Any, Any]]:
     """Each column in which a response says something else than the row: column, what it says, and what the row says."""
-    found: list[tuple[str, Any, Any]] = []
     asked = getattr(row, "question", "")
     for column in QUESTIONS if asked else ():
-        said = response.row.get(column)
-        if (
-            column != response.column
-            and isinstance(said, str)
-            and said
-            and _spaced(asked) not in _spaced(said)
-        ):
-            found.append((column, said, asked))
+        if column != response.column and _says_otherwise(response, column, asked):
+            yield column, response.row[column], asked
     for column in IMAGES:
         said = response.row.get(column)
         if column not in identity.id and column != identity.column and not _is_same_image(said, row):
             expected = getattr(row, "file_name", "") or getattr(row, "image_id", "")
-            found.append((column, said, expected))
+            yield column, said, expected
     for column, values in identity.also.items():
         said, expected = _value(response.row, column, values), getattr(row, column)
         if said and expected and said != expected:
-            found.append((column, said, expected))
-    return found
+            yield column, said, expected
 
 
 def _is_same_image(said: Any, row: Any) -> bool:
@@ -337,9 +331,10 @@ def _is_same_image(said: Any, row: Any) -> bool:
     return not plain.isdigit() or plain == _plain(number)
 
 
-def _asks_otherwise(response: Response, prompt: str) -> bool:
-    said = response.row.get("prompt")
-    return bool(prompt) and isinstance(said, str) and bool(said) and _spaced(prompt) not in _spaced(said)
+def _says_otherwise(response: Response, column: str, asked: str) -> bool:
+    """Whether a response says in this column that something was asked which does not hold the question."""
+    said = response.row.get(column)
+    return isinstance(said, str) and said != "" and _spaced(asked) not in _spaced(said)
 
 
 def _key(row: Any, identity: Identity, also: Sequence[str]) -> tuple[str, ...]:

@@ -38,6 +38,11 @@ def without(text: str) -> str:
     return said if said == text else said.strip()
 
 
+def choice(thoughts: str) -> dict[str, str]:
+    """What a signature says of thoughts: nothing unless they are kept."""
+    return {} if thoughts == REMOVED else {"thoughts": thoughts}
+
+
 def take_out(texts: Sequence[str], thoughts: str) -> tuple[Sequence[str], int]:
     """Texts without thoughts, and how many held one; as they are, if thoughts are kept.
 

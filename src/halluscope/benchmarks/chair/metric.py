@@ -14,7 +14,7 @@ from halluscope.benchmarks.chair import synonyms as synonym_lists
 from halluscope.benchmarks.chair.mentions import Caption
 from halluscope.benchmarks.chair.scoring import Counts, Row
 from halluscope.inputs import check_texts, labelled
-from halluscope.responses.thoughts import REMOVED, take_out
+from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 
@@ -76,7 +76,7 @@ def compute(
             data=data_of("coco", labelled(references, image_ids)),
             synonyms=listed.name,
             lemmas=lemmas.version(),
-            **({} if thoughts == REMOVED else {"thoughts": thoughts}),
+            **choice(thoughts),
             interval=resampling,
         ),
     }

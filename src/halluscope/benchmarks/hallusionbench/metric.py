@@ -30,7 +30,7 @@ from halluscope.judging.graders import rules
 from halluscope.judging.graders.grading import GIVEN, Grading
 from halluscope.judging.votes import NO, YES
 from halluscope.responses import parsers
-from halluscope.responses.thoughts import REMOVED, take_out
+from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, signature
 from halluscope.stats import tallies as tallying
 from halluscope.stats.bootstrap import Bootstrap
@@ -148,7 +148,7 @@ def compute(
             same=_same_key(counting, agreed, judge_key),
             repeats=len(tallies),
             bias=["answers", reader.key] if bias == "answers" else bias,
-            **({} if thoughts == REMOVED else {"thoughts": thoughts}),
+            **choice(thoughts),
             interval=resampling,
         ),
     }

@@ -19,7 +19,7 @@ from halluscope.benchmarks.hqh.scoring import UNJUDGED
 from halluscope.inputs import check_texts, warn_of_a_part
 from halluscope.judging.graders.grading import GIVEN, Grading
 from halluscope.judging.graders.verdicts import json_object
-from halluscope.responses.thoughts import REMOVED, take_out
+from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, signature
 from halluscope.stats import tallies as tallying
 from halluscope.stats.bootstrap import Bootstrap
@@ -129,7 +129,7 @@ def compute(
             judge=judged.key,
             image_data=_image_data(questions) if judged.told else "no",
             repeats=len(tallies),
-            **({} if thoughts == REMOVED else {"thoughts": thoughts}),
+            **choice(thoughts),
             interval=resampling,
         ),
     }

@@ -17,7 +17,7 @@ from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
 from halluscope.benchmarks.pope.scoring import Conventions, Counts
 from halluscope.inputs import check_texts
 from halluscope.responses import parsers as replies
-from halluscope.responses.thoughts import REMOVED, take_out
+from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
@@ -113,7 +113,7 @@ def compute(
             parser=parser,
             objects="no" if objects is None else len(classes),
             sampling="no" if sampling is None else samplings,
-            **({} if thoughts == REMOVED else {"thoughts": thoughts}),
+            **choice(thoughts),
             interval=f"{resampling},{'rows' if image_ids is None else 'images'}" if bootstrap else "no",
         ),
     }

@@ -22,7 +22,7 @@ from halluscope.judging.voters import voting
 from halluscope.judging.voters.poll import Voting
 from halluscope.judging.voters.voting import IGNORED
 from halluscope.judging.votes import OTHER, UNASKED
-from halluscope.responses.thoughts import REMOVED, take_out
+from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.vocabularies import Vocabulary
@@ -116,7 +116,7 @@ def compute(
         "beta": f"{conventions.beta:g}",
         "class_f": class_f,
         "all_average": all_average,
-        **({} if thoughts == REMOVED else {"thoughts": thoughts}),
+        **choice(thoughts),
         "interval": resampling,
     }
     result["signature"] = signature("throne", **made_by)
