@@ -31,3 +31,11 @@ class BuildError(HalluscopeError):
 
 class RegistryError(HalluscopeError):
     """A benchmark's room or record lacks what the rest must know of it."""
+
+
+class LimitExceeded(HalluscopeError):
+    """Something is larger than what is read, kept or computed at the most (`halluscope.limits`)."""
+
+
+class OutputError(HalluscopeError):
+    """Something cannot be written where it is to go."""

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from halluscope.errors import BuildError, MissingExtra
-from halluscope.reading.files import ending, plain_name
+from halluscope.files.opening import ending, plain_name
 from halluscope.reading.tables import rows
 
 ROWS = [{"image_id": "7", "response": "A dog."}, {"image_id": "9", "response": ""}]

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from halluscope.answering.sources import Source
 from halluscope.answering.vlm import Vlm
 from halluscope.errors import BuildError
-from halluscope.reading.files import parse
+from halluscope.files.opening import parse
 from halluscope.reading.rows import Row
 
 RUN = "run"

@@ -14,8 +14,8 @@ import pooch
 
 from halluscope.building.spec import Source
 from halluscope.errors import BuildError
+from halluscope.files.opening import Readable
 from halluscope.paths import cache_folder
-from halluscope.reading.files import Readable
 
 
 @dataclass(frozen=True)

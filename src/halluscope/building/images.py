@@ -12,7 +12,7 @@ from PIL import Image
 from tqdm import tqdm
 
 from halluscope.errors import BuildError
-from halluscope.reading.files import Readable
+from halluscope.files.opening import Readable
 
 
 def missing(names: Iterable[str], folder: Readable) -> list[str]:

@@ -9,8 +9,8 @@ from typing import Any
 
 from halluscope import registry
 from halluscope.answering import sources
+from halluscope.files.opening import parse, read_text
 from halluscope.options import check
-from halluscope.reading.files import parse, read_text
 
 TASKS = "HALLUSCOPE_TASKS"
 """The variable that holds settings: JSON, or a JSON file's name, of task -> settings."""

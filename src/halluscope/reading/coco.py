@@ -15,7 +15,7 @@ from typing import Any
 from pycocotools.coco import COCO
 
 from halluscope.errors import BuildError
-from halluscope.reading.files import Readable
+from halluscope.files.opening import Readable
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halluscope.reading.files import json_rows, parse, read_text
+from halluscope.files.opening import json_rows, parse, read_text
 from halluscope.reading.rows import Source, read_columns
 
 Located = tuple[Any, str]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from halluscope.files.opening import json_rows
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
-from halluscope.reading.files import json_rows
 
 Row = Mapping[str, Any]
 JSON = (".json", ".jsonl", ".gz")

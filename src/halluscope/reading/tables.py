@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.errors import BuildError, MissingExtra
-from halluscope.reading.files import ending, json_rows, parse, read_bytes, read_text
+from halluscope.files.opening import ending, json_rows, parse, read_bytes, read_text
 
 Located = tuple[str, Any]
 """Where a row stands, and the row."""

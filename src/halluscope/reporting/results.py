@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from halluscope.reading.files import json_rows
+from halluscope.files.opening import json_rows
 
 Result = Mapping[str, Any]
 

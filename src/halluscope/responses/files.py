@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from halluscope.files.opening import parse, plain_name
 from halluscope.reading import tables
-from halluscope.reading.files import parse, plain_name
 
 TEXTS = (
     *("response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),

@@ -17,7 +17,7 @@ from halluscope.building import images, output
 from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
 from halluscope.errors import BuildError
-from halluscope.reading.files import Readable
+from halluscope.files.opening import Readable
 
 Row = tuple[VisualQuestion, Mapping[str, Any]]
 """A question, and upstream's row of it."""

@@ -18,7 +18,7 @@ from halluscope.building import images, output
 from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
 from halluscope.errors import BuildError
-from halluscope.reading.files import Readable, json_rows, parse, read_text
+from halluscope.files.opening import Readable, json_rows, parse, read_text
 
 ImageData = Mapping[int, tuple[str, str]]
 """Image id -> caption, and the annotated regions as text."""

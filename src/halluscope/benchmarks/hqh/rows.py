@@ -6,7 +6,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from halluscope.reading.files import json_rows
+from halluscope.files.opening import json_rows
 from halluscope.reading.rows import read_columns
 
 LEVELS = {

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
+from halluscope.files.opening import json_rows
 from halluscope.judging.questions import OBJECT_ASKED
-from halluscope.reading.files import json_rows
 from halluscope.reading.rows import Source, read_columns
 
 SAMPLINGS = ("random", "popular", "adversarial")

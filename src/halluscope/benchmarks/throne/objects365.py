@@ -14,9 +14,9 @@ from halluscope.benchmarks.throne.sampling import natural_k_shot
 from halluscope.building.command import Builder, Order
 from halluscope.building.fetch import fetch
 from halluscope.errors import BuildError
+from halluscope.files.opening import Readable
 from halluscope.reading import coco
 from halluscope.reading.coco import CocoTable
-from halluscope.reading.files import Readable
 
 SHOTS = 14
 

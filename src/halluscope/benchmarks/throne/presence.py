@@ -16,8 +16,8 @@ from halluscope.building.fetch import Fetched, fetch
 from halluscope.building.parquet import Table
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
+from halluscope.files.opening import Readable
 from halluscope.reading.coco import CocoTable
-from halluscope.reading.files import Readable
 
 
 def write(

@@ -1,19 +1,25 @@
-"""Rows in files: JSON lines or one JSON list, gzipped or not."""
+"""Opens files: their bytes, text and JSON, packed or in a zip, never more of them than the limits allow."""
 
 import gzip
 import json
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from halluscope import limits
 from halluscope.errors import BuildError
+from halluscope.foreign import brief
 
 Readable = Path | zipfile.Path
 """A file or a folder, on disk or inside a zip."""
 
 PACKED = ".gz"
+
+_DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
+"""What unpacking raises: RuntimeError for a member with a password, NotImplementedError for an unknown method."""
 
 
 def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
@@ -21,11 +27,13 @@ def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
 
     Raises:
         BuildError: for what is not JSON, or is cut off.
+        LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
     text = read_text(file)
     if text.lstrip().startswith("["):
-        yield from ((f"{file}, entry {i}", row) for i, row in enumerate(parse(text, str(file)), 1))
+        rows = parse(text, str(file))
+        yield from ((f"{file}, entry {i}", row) for i, row in enumerate(rows, 1))
         return
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -33,11 +41,23 @@ def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
             yield where, parse(line, where)
 
 
+def read_json(file: Readable) -> Any:
+    """What a file of one JSON value says (.gz too).
+
+    Raises:
+        BuildError: for what is not JSON, or is cut off.
+        LimitExceeded: for a file that is too large.
+        FileNotFoundError: if there is no such file.
+    """
+    return parse(read_text(file), str(file))
+
+
 def read_text(file: Readable) -> str:
     """A file's text, unpacked if its name ends in .gz.
 
     Raises:
         BuildError: for what is cut off, or is not UTF-8.
+        LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
     data = read_bytes(file)
@@ -51,41 +71,64 @@ def read_text(file: Readable) -> str:
         ) from error
 
 
-def read_bytes(file: Readable) -> bytes:
+def read_bytes(file: Readable, limit: str = "file") -> bytes:
     """A file's content, unpacked if its name ends in .gz.
 
+    Args:
+        file: on disk, or a member of a zip.
+        limit: the name of the limit of a file on disk; what is unpacked has its own.
+
     Raises:
-        BuildError: for what is cut off.
+        BuildError: for what is cut off, or cannot be unpacked.
+        LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
     if not file.is_file():
         raise FileNotFoundError(f"There is no file {file}.")
-    data = file.read_bytes()
+    on_disk = isinstance(file, Path)
     try:
-        return gzip.decompress(data) if file.suffix.lower() == PACKED else data
-    except (OSError, EOFError, zlib.error) as error:
+        with file.open("rb") as stream:
+            if file.suffix.lower() == PACKED:
+                with gzip.open(stream) as unpacked:  # type: ignore[arg-type]
+                    return _within("unpacked", unpacked, str(file))
+            return _within(limit if on_disk else "unpacked", stream, str(file))  # type: ignore[arg-type]
+    except _DAMAGED as error:
+        if on_disk and isinstance(error, PermissionError):
+            raise
         raise BuildError(f"{file} cannot be read, or is cut off: {error}. Get the file again.") from error
+
+
+def _within(limit: str, stream: IO[bytes] | gzip.GzipFile, name: str) -> bytes:
+    """What a stream holds; no more than the limit is ever in memory."""
+    data = stream.read(limits.most(limit) + 1)
+    limits.check(limit, len(data), name)
+    return data
 
 
 def parse(text: str, where: str) -> Any:
     """What a text in JSON says.
 
     Raises:
-        BuildError: for what is not JSON, or is cut off.
+        BuildError: for what is not JSON, is cut off, or holds a name twice in one object.
     """
     try:
-        return json.loads(text, object_pairs_hook=_once_each)
+        return json.loads(text, object_pairs_hook=once_each)
     except (ValueError, RecursionError) as error:  # the latter for brackets in brackets, thousands deep
         raise BuildError(
-            f"{where} is not JSON, or is cut off: {error}; got {text.strip()[-80:]!r}."
+            f"{where} is not JSON, or is cut off: {error}; got {brief(text.strip()[-80:])}."
         ) from error
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, as `json.loads` takes it for `object_pairs_hook`.
+
+    Raises:
+        ValueError: for a name that stands in it twice, of which only the last would count.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r:.80} stands there twice")
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"{brief(twice)} stands there twice")
     return found
 
 

@@ -1,0 +1,90 @@
+"""Text from elsewhere, such as what LVLMs, judges, servers and files say, made fit to be shown: it can neither steer a
+terminal nor give away an access key.
+"""
+
+import os
+import re
+import reprlib
+from typing import Any
+
+SHORTEST_SECRET = 8
+"""Characters from which on an access key is blacked out; a shorter one could be part of any word."""
+
+PLACEHOLDERS = ("none", "empty", "x", "token-abc123")
+"""What local servers are given for an access key, in lower case."""
+
+BLACKED = "[access key]"
+
+_HELD_IN = re.compile(r"(?:.+_)?(?:API_?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
+"""Names of environment variables that hold something secret."""
+
+_held_in: set[str] = set()
+
+_STEERS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+"""Control characters but tab and line feed, other line ends, marks that turn the direction of writing, half characters.
+"""
+
+
+def printable(text: object) -> str:
+    r"""A text without access keys, in which every character that could steer a terminal is spelt out.
+
+    Tabs and line feeds stay, for our own messages have them.
+
+    >>> printable("a\x1b[31mb\r\u202ec\n")
+    'a\\x1b[31mb\\x0d\\u202ec\n'
+    """
+    return _STEERS.sub(_spelt, keyless(str(text)))
+
+
+def one_line(text: object, longest: int | None = None) -> str:
+    r"""A text as `printable` makes it, on one line; what is longer is cut and says so.
+
+    >>> one_line("a\nb" * 3, 5)
+    'a\\nb...'
+    """
+    line = printable(text).replace("\n", "\\n").replace("\t", "\\t")
+    return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}..."
+
+
+def brief(value: Any, longest: int = 80) -> str:
+    """A value as an error shows it: short, on one line, and never an error of its own.
+
+    >>> brief([1] * 1000), brief("x" * 100, 10)
+    ('[1, 1, 1, 1, 1, 1, ...]', "'xxxxxxxxx")
+    """
+    try:
+        shown = _SHORT.repr(value)
+    except Exception:  # whatever a foreign object's repr raises
+        shown = f"<{type(value).__name__}>"
+    return one_line(shown)[:longest]
+
+
+def keyless(text: str) -> str:
+    """A text in which each access key that the environment holds is blacked out."""
+    for secret in sorted(_secrets(), key=len, reverse=True):
+        text = text.replace(secret, BLACKED)
+    return text
+
+
+def is_secret_in(variable: str) -> None:
+    """Say that an environment variable holds something secret; the usual names are known."""
+    _held_in.add(variable)
+
+
+def _secrets() -> set[str]:
+    """What the environment holds that is secret, each as it stands and without the white space around it."""
+    held = {value for name, value in os.environ.items() if name in _held_in or _HELD_IN.fullmatch(name)}
+    held |= {value.strip() for value in held}
+    return {value for value in held if len(value) >= SHORTEST_SECRET and value.lower() not in PLACEHOLDERS}
+
+
+def _spelt(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 400
+_SHORT.maxlong = 60

@@ -1,0 +1,42 @@
+"""Checks of the numbers that users give: whole or not, finite, and in range."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from halluscope.foreign import brief
+
+
+def whole(name: str, value: Any, least: int = 0, most: int | None = None, what: str = "") -> int:
+    """Check a whole number; a truth value is none.
+
+    Args:
+        name: of the option, for the message.
+        value: what was given.
+        least: the least that it may be.
+        most: the most that it may be; None for no bound.
+        what: is expected, such as "a number of resamples".
+
+    Raises:
+        ValueError: if it is not a whole number in range.
+    """
+    good = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not good or value < least or (most is not None and value > most):
+        between = f"from {least:,} to {most:,}" if most is not None else f"of at least {least:,}"
+        raise ValueError(f"{name} is {brief(value)}; expected {what or 'a whole number'} {between}.")
+    return int(value)
+
+
+def finite(name: str, value: Any, least: float, most: float, what: str = "") -> float:
+    """Check a finite number, with `least` and `most` in the range; a truth value is none.
+
+    Raises:
+        ValueError: if it is not a finite number in range.
+    """
+    good = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not good or not least <= value <= most or not math.isfinite(value):
+        raise ValueError(
+            f"{name} is {brief(value)}; expected {what or 'a number'} from {least:g} to {most:g}."
+        )
+    return float(value)
