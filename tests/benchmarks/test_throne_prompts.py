@@ -45,6 +45,72 @@ def test_the_released_questions():
     )
 
 
+def plainly(vocabulary: str, cls: str) -> list[str]:
+    known = vocabularies.load(vocabulary)
+    return [row[known.classes.index(cls)].text for row in prompts.load("plain").about(known)]
+
+
+def test_plain_questions_are_the_papers_in_right_english():
+    assert plainly("coco", "dog") == asked("paper", "dog")
+    assert plainly("coco", "skis") == [
+        "Are there skis in this image?",
+        "Does the text imply skis are in the image?",
+        "Does the text explicitly mention skis are in the image?",
+    ]
+    assert plainly("objects365", "Bread")[1] == "Does the text imply bread is in the image?"
+    assert plainly("objects365", "SUV")[0] == "Is there an SUV in this image?"
+    assert plainly("objects365", "Pen/Pencil")[0] == "Is there a pen or a pencil in this image?"
+
+
+def test_plain_questions_state_what_coco_means_by_a_tv():
+    """The supplement's example, section 4.2: to a language model a computer monitor is no tv."""
+    assert plainly("coco", "tv") == [
+        f'Here, "TV" means a television or a computer monitor. {question}'
+        for question in (
+            "Is there a TV in this image?",
+            "Does the text imply a TV is in the image?",
+            "Does the text explicitly mention a TV is in the image?",
+        )
+    ]
+
+
+UNREADABLE = {
+    "Canned": "canned ",
+    "French": "french ",
+    "Formula 1": "formula 1 ",
+    "Trash bin Can": "trash bin can",
+    "Tong": "a tong ",
+    "Billards": "billards",
+    "Noddles": "noddles",
+    "Ballon": "ballon ",
+    "Tape Measure/ Ruler": "/",
+    "Soccer": "soccer in",
+}
+
+
+@pytest.mark.parametrize("cls", UNREADABLE)
+def test_names_that_a_judge_cannot_read_are_not_asked_for(cls):
+    assert not [text for text in plainly("objects365", cls) if UNREADABLE[cls] in text]
+
+
+@pytest.mark.parametrize("name", ["coco", "objects365"])
+def test_no_plain_question_has_a_plural_with_is_or_a_name_with_a_slash(name):
+    known = vocabularies.load(name)
+    assert {*known.plain} <= {*known.classes} and known.plurals <= {*known.plain}
+    assert {plain.kind for plain in known.plain.values()} <= {"one", "mass", "many"}
+    for row in prompts.load("plain").about(known):
+        for question in row:
+            assert "/" not in question.text and "  " not in question.text
+            plain = known.plain.get(question.object, vocabularies.Plain())
+            assert (" are " in question.text or question.text.startswith("Are ")) == (plain.kind == "many")
+
+
+def test_a_part_of_a_vocabulary_is_asked_plainly_as_the_whole():
+    part = vocabularies.load(["tv", "skis"])
+    asked_of_part = [row[0].text for row in prompts.load("plain").about(part)]
+    assert asked_of_part == plainly("coco", "tv")
+
+
 @pytest.mark.parametrize(
     ("noun", "expected"),
     [

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from halluscope.vocabularies import Vocabulary
+from halluscope.vocabularies import Plain, Vocabulary
 
 OBJECT_QUESTION = "Is there {a/an} {x} in the image?"
 """Whether an object is in an image, as POPE (Li et al., EMNLP 2023, section 5.1) asks an LVLM: a template."""
@@ -56,6 +56,8 @@ class QuestionSet:
         own: a class's name -> templates of its own, as many.
         by_letter: classes are called by their names as they stand, with "an" before a, e, i, o and u, and "a" before
             all else; otherwise by `Vocabulary.word`, with the article that their sound asks for, and none for plurals.
+        of_many: the templates for what takes a verb in the plural, as many; where there are some, classes are called
+            by `Vocabulary.plain`.
     """
 
     name: str
@@ -65,28 +67,40 @@ class QuestionSet:
     ask_as: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     by_letter: bool = False
+    of_many: tuple[str, ...] = ()
 
     def about(self, vocabulary: Vocabulary) -> list[list[Question]]:
         """The questions, as [templates][classes]."""
-        return [
-            [self._ask(self.own.get(cls, self.templates)[i], cls, vocabulary) for cls in vocabulary.classes]
-            for i in range(len(self.templates))
-        ]
+        ask = self._ask_plainly if self.of_many else self._ask
+        return [[ask(i, cls, vocabulary) for cls in vocabulary.classes] for i in range(len(self.templates))]
 
     def cut(self, response: str) -> str:
         """The part of a response that this set shows to a judge."""
         return response[: self.max_characters]
 
-    def _ask(self, template: str, cls: str, vocabulary: Vocabulary) -> Question:
+    def _ask(self, i: int, cls: str, vocabulary: Vocabulary) -> Question:
+        template = self.own.get(cls, self.templates)[i]
         word = cls if self.by_letter else vocabulary.word(cls)
         name = self.ask_as.get(word, word)
         if self.by_letter:
             before = "an " if name[0] in "aeiou" else "a "
         else:
             before = "" if cls in vocabulary.plurals else f"{article(name)} "
-        pieces = {"{a/an} ": before, "{x}": name}
-        text = re.sub(r"\{a/an\} |\{x\}", lambda found: pieces[found.group()], template)
-        return Question(text, cls, self.frame)
+        return Question(_filled(template, before, name), cls, self.frame)
+
+    def _ask_plainly(self, i: int, cls: str, vocabulary: Vocabulary) -> Question:
+        plain = vocabulary.plain.get(cls, Plain())
+        name = plain.word or vocabulary.word(cls)
+        before = f"{article(name)} " if plain.kind == "one" else ""
+        stated = f'Here, "{name}" means {plain.means}. ' if plain.means else ""
+        template = (self.of_many if plain.kind == "many" else self.templates)[i]
+        return Question(stated + _filled(template, before, name), cls, self.frame)
+
+
+def _filled(template: str, before: str, name: str) -> str:
+    """A template with a class's name, and its article or nothing."""
+    pieces = {"{a/an} ": before, "{x}": name}
+    return re.sub(r"\{a/an\} |\{x\}", lambda found: pieces[found.group()], template)
 
 
 _AN = re.compile(

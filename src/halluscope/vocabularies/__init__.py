@@ -20,6 +20,21 @@ CUSTOM = "custom"
 
 
 @dataclass(frozen=True)
+class Plain:
+    """How a plain question speaks of a class.
+
+    Attributes:
+        word: stands for the class's name; "" for the name.
+        kind: "one" takes an article, "mass" takes none ("bread"), "many" takes none and a verb in the plural ("skis").
+        means: what the dataset holds to be one, where that is more or less than the word says; "" where it is not.
+    """
+
+    word: str = ""
+    kind: str = "one"
+    means: str = ""
+
+
+@dataclass(frozen=True)
 class Vocabulary:
     """Class names in category order, with what language needs to know about them.
 
@@ -29,6 +44,7 @@ class Vocabulary:
         plurals: the names that take no article ("scissors").
         mentions: class name -> words and phrases, in the singular, that a text uses for it.
         lower_case: whether questions ask for the names in lower case ("Cabinet/shelf" as "cabinet/shelf").
+        plain: class name -> how a plain question speaks of it, where it does not use the name as it stands.
     """
 
     name: str
@@ -36,6 +52,7 @@ class Vocabulary:
     plurals: frozenset[str] = frozenset()
     mentions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     lower_case: bool = False
+    plain: Mapping[str, Plain] = field(default_factory=dict)
 
     def word(self, cls: str) -> str:
         """What a question calls a class."""
@@ -99,7 +116,8 @@ def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
         if known.classes == classes:
             return known
     digest = hashlib.sha256(json.dumps(classes).encode()).hexdigest()[:8]
-    return Vocabulary(f"{CUSTOM}-{digest}", classes)
+    of = next((known for known in map(_builtin, names()) if {*classes} <= {*known.classes}), None)
+    return Vocabulary(f"{CUSTOM}-{digest}", classes, plain=of.plain if of else {})
 
 
 def part_of(classes: Sequence[str]) -> Vocabulary:
@@ -140,4 +158,5 @@ def _builtin(name: str) -> Vocabulary:
         plurals=frozenset(table["plurals"]),
         mentions={cls: tuple(words) for cls, words in classes.items()},
         lower_case=table.get("lower_case", False),
+        plain={cls: Plain(**facts) for cls, facts in table["plain"].items()},
     )

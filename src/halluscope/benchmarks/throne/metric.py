@@ -68,8 +68,9 @@ def compute(
         per_class: also give the table `classes`.
         per_image: also give, for each image, which classes were found, hallucinated and missed.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
-        judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", or templates), agreement,
-            ask, device, engine, recheck, workers, store, progress; see `halluscope.judging.voters.poll.Voting`.
+        judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", or templates),
+            agreement, ask, device, engine, recheck, workers, store, progress; see
+            `halluscope.judging.voters.poll.Voting`.
 
     Returns:
         `precision_all recall_all f1_all f0.5_all` over all cells and `precision_cls recall_cls f1_cls f0.5_cls` over

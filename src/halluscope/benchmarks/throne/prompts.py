@@ -1,6 +1,8 @@
 """What THRONE asks its judges: three templates that mean the same, in a frame that holds the LVLM's text.
 
-Sources: THRONE, section 4.3 (set `paper`); what THRONE's released code asks with M = 3 (set `released`).
+Sources: THRONE, section 4.3 (set `paper`); what THRONE's released code asks with M = 3 (set `released`). The set
+`plain` is this project's: the paper's templates in right English about readable names, with what the dataset means by a
+class where its name says less or more (supplement, section 4.2: the greatest source of the judges' errors).
 """
 
 import hashlib
@@ -38,7 +40,19 @@ RELEASED = QuestionSet(
     own={"skis": _OF_PLURALS, "scissors": _OF_PLURALS},
     by_letter=True,
 )
-SETS = {questions.name: questions for questions in (PAPER, RELEASED)}
+PLAIN = QuestionSet(
+    name="plain-1",
+    templates=PAPER.templates,
+    frame=PAPER.frame,
+    of_many=(
+        "Are there {x} in this image?",
+        "Does the text imply {x} are in the image?",
+        "Does the text explicitly mention {x} are in the image?",
+    ),
+)
+"""The number in the name goes up when a word or a definition changes."""
+
+SETS = {"paper": PAPER, "released": RELEASED, "plain": PLAIN}
 
 
 def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
