@@ -17,6 +17,7 @@ COMMANDS = {
     "build": "build a dataset: halluscope build NAME --help",
     "answer": "ask a vision-language model a benchmark's questions",
     "score": "score an LVLM's responses: halluscope score NAME --help",
+    "ablate": "what the number of votes that must agree does to the scores",
     "plan": "what scoring will take: questions, tokens, FLOP, time",
     "correlate": "do two benchmarks rank the same models alike?",
     "parallel": "put a benchmark's questions into other words",

@@ -1,0 +1,113 @@
+"""`halluscope ablate NAME --agreement 9 8 5`: what the number of votes that must agree does to the scores.
+
+Source: THRONE, supplement, section 1, Table 1. Every vote is asked for once, and kept; each agreement reads them.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+from halluscope import registry, scoring
+from halluscope.cli import common
+from halluscope.registry import Benchmark
+from halluscope.reporting.tables import aligned, finite, percent
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.correlation import FEWEST_MODELS, correlations, undefined
+
+AGREEMENT, ASK, IGNORED = "agreement", "ask", "ignored"
+Rows = list[dict[str, Any]]
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the benchmarks whose judges vote."""
+    common.add_benchmarks(parser, lambda one: bool(one.judges and one.judges.kind == "votes"), _add, run)
+
+
+def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    (agreement,) = (option for option in benchmark.options if option.name == AGREEMENT)
+    common.add_responses(parser, benchmark)
+    common.add_options(parser, _less(benchmark))
+    parser.add_argument(
+        "--agreement",
+        nargs="+",
+        required=True,
+        type=agreement.type,
+        metavar="K",
+        help="how many votes must agree: unanimous, majority, or a number; a row for each",
+    )
+    common.add_format(parser)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Score each file of responses by each agreement, and correlate the agreements over the files."""
+    benchmark = registry.benchmark(given.name)
+    options = common.options_of(given, _less(benchmark)) | {ASK: "all"}
+    if twice := [k for k in given.agreement if given.agreement.count(k) > 1]:
+        raise ValueError(f"--agreement names {twice[0]} twice; expected each number of votes once.")
+    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
+    rows: Rows = [
+        {"responses": one.matched.name, AGREEMENT: k}
+        | scoring.compute(benchmark, one, options | {AGREEMENT: k})
+        for one in ready
+        for k in given.agreement
+    ]
+    scores = [name for name in benchmark.scores if all(name in row for row in rows)]
+    alike = list(_alike(rows, given.agreement, scores))
+    if given.format == common.JSON:
+        print(json.dumps(finite({"results": rows, "correlations": alike}), indent=2))
+    else:
+        print(_table(rows, scores, given.format))
+        print(f"\n{_alike_table(alike, given.format) if alike else _too_few(len(ready))}\n")
+        print(
+            "\n".join(
+                f"{row['responses']}, {row[AGREEMENT]}\n  signature: {row['signature']}" for row in rows
+            )
+        )
+
+
+def _less(benchmark: Benchmark) -> Benchmark:
+    """The benchmark without the options that this command sets."""
+    return replace(
+        benchmark, options=tuple(one for one in benchmark.options if one.name not in (AGREEMENT, ASK))
+    )
+
+
+def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """How alike two agreements order the models, for each two agreements and each score that all models have."""
+    for pair in combinations(agreements, 2):
+        for score in scores:
+            first, second = ([row[score] for row in rows if row[AGREEMENT] == k] for k in pair)
+            if len(first) >= FEWEST_MODELS and finite([first, second]) == [first, second]:
+                if undefined(first, second):
+                    continue
+                found = correlations(first, second, Bootstrap())
+                yield {"agreements": list(pair), "score": score} | {
+                    name: value["value"] for name, value in found.items()
+                }
+
+
+def _table(rows: Rows, scores: Sequence[str], style: str) -> str:
+    cells = [
+        [row["responses"], row[AGREEMENT], *(percent(row[score]) for score in (*scores, IGNORED))]
+        for row in rows
+    ]
+    return aligned(cells, ["responses", "k", *scores, IGNORED], style)
+
+
+def _alike_table(alike: Sequence[Mapping[str, Any]], style: str) -> str:
+    cells = [
+        [" and ".join(map(str, one["agreements"])), one["score"]]
+        + [f"{one[name]:.3f}" for name in ("pearson", "spearman", "kendall")]
+        for one in alike
+    ]
+    return aligned(cells, ["k", "score", "pearson", "spearman", "kendall"], style, left=2)
+
+
+def _too_few(models: int) -> str:
+    return (
+        f"There are {models} files of responses; a correlation between agreements needs at least "
+        f"{FEWEST_MODELS}, with scores that differ."
+    )

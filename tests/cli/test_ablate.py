@@ -1,0 +1,97 @@
+"""`halluscope ablate`: one table a number of agreeing votes, from votes that are asked for once."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from halluscope import cli
+from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging.models.language_model import LanguageModelJudge
+from halluscope.judging.store import AnswerStore
+from halluscope.vocabularies import load
+from tests.small_datasets import needs
+
+pytestmark = needs("throne")
+CLASSES = 80
+TEXTS = 3
+"""Of the models a and b together, the second one says the same twice."""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    for model, texts in {"a": ("dog", "cat"), "b": ("cat", "cat"), "c": ("bus", "dog")}.items():
+        rows = [{"image_id": i, "response": f"A {text} ({model})."} for i, text in enumerate(texts, 1)]
+        (tmp_path / f"{model}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["cat"]}))
+    return tmp_path
+
+
+def ablate(files: Path, *words: str, models: str = "abc") -> list[str]:
+    responses = [str(files / f"{model}.jsonl") for model in models]
+    dataset = str(files / "labels.json")
+    return ["ablate", "throne", "--responses", *responses, "--dataset", dataset, "--quiet", *words]
+
+
+def replay(files: Path) -> str:
+    """Votes of one judge: three times yes where the text names the class; one yes of three for each text and "bus"."""
+    with (files / "votes.jsonl").open("w") as file:
+        for model in "abc":
+            for line in (files / f"{model}.jsonl").read_text().splitlines():
+                text = json.loads(line)["response"]
+                for number, row in enumerate(PAPER.about(load("coco"))):
+                    for about in row:
+                        yes = f" {about.object} " in text or (about.object == "bus" and number == 0)
+                        vote = {"text": text, "question": about.text, "answer": "yes" if yes else "no"}
+                        file.write(json.dumps(vote) + "\n")
+    return f"replay:{files / 'votes.jsonl'}"
+
+
+def test_a_row_for_each_agreement(files, capsys):
+    """Of the two votes against one about "bus", a majority makes a no and unanimity nothing: 2 of 160 cells, 1 of them
+    for model c, whose first text names a bus: three times yes.
+    """
+    words = ablate(files, "--judges", replay(files), "--agreement", "3", "2", "--json")
+    assert cli.main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    ignored = {(row["responses"], row["agreement"]): row["ignored"] for row in found["results"]}
+    assert ignored == {
+        **dict.fromkeys([("a", 3), ("b", 3)], 2 / (2 * CLASSES)),
+        ("c", 3): 1 / (2 * CLASSES),
+        **dict.fromkeys([("a", 2), ("b", 2), ("c", 2)], 0.0),
+    }
+    precision = {row["responses"]: row["precision_all"] for row in found["results"] if row["agreement"] == 2}
+    assert precision == {"a": 1.0, "b": 0.5, "c": 0.0}
+    assert [row["signature"].partition("agreement:")[2][:4] for row in found["results"]] == [
+        "3of3",
+        "2of3",
+    ] * 3
+    (alike,) = [one for one in found["correlations"] if one["score"] == "precision_all"]
+    assert alike["agreements"] == [3, 2] and alike["pearson"] == pytest.approx(1)
+
+
+def test_nothing_is_asked_twice(files, capsys, monkeypatch, tiny_t5):
+    asked: list[tuple[str, str]] = []
+    answer = LanguageModelJudge.answer
+
+    def noted(self, texts, questions, pairs):
+        asked.extend((texts[text], questions[question].text) for text, question in pairs.tolist())
+        return answer(self, texts, questions, pairs)
+
+    monkeypatch.setattr(LanguageModelJudge, "answer", noted)
+    words = ablate(files, "--judges", str(tiny_t5), "--device", "cpu", "--agreement", "3", "2", models="ab")
+    assert cli.main(words) == 0
+    assert len(asked) == len(set(asked)) == TEXTS * 3 * CLASSES
+    assert AnswerStore().count() == (len(asked), 0)
+    assert "needs at least 3" in capsys.readouterr().out
+    assert cli.main([*words[:-2], "2"]) == 0
+    assert len(asked) == TEXTS * 3 * CLASSES
+
+
+@pytest.mark.parametrize(
+    ("agreement", "said"),
+    [(["3", "3"], "names 3 twice"), (["4"], "expected a number from 2"), (["most"], "agreement is 'most'")],
+)
+def test_agreements_that_cannot_be(files, capsys, agreement, said):
+    assert cli.main(ablate(files, "--judges", replay(files), "--agreement", *agreement)) == 2
+    assert said in capsys.readouterr().err
