@@ -11,6 +11,7 @@ import pytest
 from halluscope import registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.benchmarks.throne.report import remarks
 from halluscope.judging.voters.replay import ReplayJudge
 from halluscope.signature import changed, keys_of
 from halluscope.vocabularies import load
@@ -70,6 +71,32 @@ def test_the_same_votes_on_a_sample_of_the_cells(metric, golden):
     assert got["difference"]["precision_all"] == got["precision_all"] - 1.0
     everywhere = metric.compute(**golden, cells=np.ones_like(present))
     assert set(everywhere["difference"].values()) == {0.0}
+
+
+def test_an_image_without_a_sampled_cell_counts_nowhere():
+    """Ten images, each with a dog that is named: a perfect LVLM. The sample asks about the first image alone."""
+    cells = np.zeros((10, 2), dtype=bool)
+    cells[0] = True
+    votes = np.tile([[[1], [0]]], (10, 1, 1))
+    given = {"votes": votes, "vocabulary": ["dog", "cat"], "all_average": "image", "cells": cells}
+    got = throne.compute(["A dog."] * 10, [["dog"]] * 10, **given)
+    assert got["sampled"]["precision_all"] == got["sampled"]["recall_all"] == got["sampled"]["f1_all"] == 1.0
+    assert set(got["difference"].values()) == {0.0}
+
+
+def test_a_sample_that_lies_mostly_elsewhere_is_warned_of():
+    cells = np.eye(2, dtype=bool)
+    given = {"votes": np.ones((2, 2, 1)), "vocabulary": ["dog", "cat"], "cells": cells}
+    with pytest.warns(UserWarning, match=r"Only 2 of the sample's 5 cells \(40.0%\) lie in the 2 images"):
+        got = throne.compute(["A dog."] * 2, [["dog"]] * 2, **given, cells_of=5)
+    assert (got["sampled"]["cells"], got["sampled"]["cells_of"]) == (2, 5)
+    assert "sampled cells in the scored images: 2 of 5 (40.0 %)" in remarks(got)
+
+
+def test_the_median_length_of_table_1():
+    given = {"votes": np.ones((3, 2, 1)), "vocabulary": ["dog", "cat"]}
+    texts = ["A dog.", "", "<think>Is it a dog?</think>A cat, I think."]  # 6, 0 and 15 characters
+    assert throne.compute(texts, [["dog"]] * 3, **given)["median_characters"] == 6
 
 
 TEXTS = ["A dog and a cat.", "Nothing to see.", "", "Question: Is there a dog? Answer: yes"]
@@ -151,7 +178,7 @@ MOVES = {
 }
 MOVES_WHAT_IS_SAMPLED = {"cells"}
 SAYS_WHAT_IT_IS_ABOUT = {"image_ids"}
-MOVES_NOTHING = {"ask", "per_class", "per_image", "workers", "store", "progress"}
+MOVES_NOTHING = {"ask", "cells_of", "per_class", "per_image", "workers", "store", "progress"}
 IN_THE_JUDGES_KEYS = {"device", "engine", "recheck"}  # see tests/judging/test_engines.py
 
 

@@ -116,7 +116,9 @@ def test_what_would_be_dropped_is_an_error(files, capsys):
 def test_another_beta_is_shown(files, capsys):
     assert score(files, "--judges", "lexical", "--beta", "2", "--published", "--bootstrap", "0") == 0
     out = capsys.readouterr().out
-    assert {"f2_all", "f2_cls"} <= set(out.splitlines()[0].split()) and "LLaVA-Mistral [FLAN-T5]" in out
+    assert {"f2_all", "f2_cls"} <= set(
+        out.splitlines()[0].split()
+    ) and "LLaVA-Mistral [FLAN-T5, class_f mean]" in out
 
 
 def test_ones_own_rows_among_the_papers_say_what_sets_them_apart(files, capsys):
@@ -127,7 +129,7 @@ def test_ones_own_rows_among_the_papers_say_what_sets_them_apart(files, capsys):
     assert score(files, "--judges", "lexical", "--published", "--bootstrap", "0", "--json") == 0
     results = json.loads(capsys.readouterr().out)
     assert [results[0]["responses"], len(results)] == ["mine", 12]
-    assert "LLaVA-Mistral [FLAN-T5]" in {result["responses"] for result in results}
+    assert "LLaVA-Mistral [FLAN-T5, class_f mean]" in {result["responses"] for result in results}
 
 
 def test_replies_that_contradict_each_other(files, capsys):

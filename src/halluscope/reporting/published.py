@@ -14,7 +14,7 @@ from halluscope.registry import Benchmark
 from halluscope.reporting.tables import Named
 
 FILE = "published.toml"
-_FACTS = ("name", "parameters", "benchmark", "task", "metric", "judged_by", "line")
+_FACTS = ("name", "parameters", "benchmark", "task", "metric", "judged_by", "convention", "line")
 
 
 @dataclass(frozen=True)

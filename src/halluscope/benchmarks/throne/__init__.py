@@ -20,7 +20,14 @@ are compared with the objects that are annotated in the image.
         **{f"{ratio}_{over}": HIGHER for over in ("cls", "all") for ratio in _RATIOS},
         "unparsed": LOWER,
     },
-    others={"f*_cls": HIGHER, "f*_all": HIGHER, "ignored": None, "undefined_classes": None, "images": None},
+    others={
+        "f*_cls": HIGHER,
+        "f*_all": HIGHER,
+        "ignored": None,
+        "undefined_classes": None,
+        "images": None,
+        "median_characters": None,
+    },
     citation="""
 @inproceedings{kaul2024throne,
   title={{THRONE}: An Object-based Hallucination Benchmark
@@ -51,7 +58,7 @@ are compared with the objects that are annotated in the image.
         ),
     ),
     prompt="Describe this image in detail.",
-    max_new_tokens=512,
+    max_new_tokens=1024,  # as the released code generates
     target="objects",
     chooses=True,
     judges=Judges("votes", default="flan-t5", rules=("lexical",)),
@@ -68,6 +75,6 @@ are compared with the objects that are annotated in the image.
         Option("cells", "also score only what these POPE questions ask about", many=True, metavar="DATASET"),
         Option("per_class", "also a table of the classes", flag=True),
     ),
-    given=("votes", "cells", "image_ids"),
+    given=("votes", "cells", "cells_of", "image_ids"),
     items="per_image",
 )

@@ -5,6 +5,7 @@ votes become labels, and labels against the ground truth become precision, recal
 """
 
 import hashlib
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -22,6 +23,7 @@ from halluscope.judging.voters import voting
 from halluscope.judging.voters.poll import Voting
 from halluscope.judging.voters.voting import IGNORED
 from halluscope.judging.votes import OTHER, UNASKED
+from halluscope.numbers import whole
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -43,6 +45,7 @@ def compute(
     seed: int = 0,
     level: float = 0.95,
     cells: ArrayLike | None = None,
+    cells_of: int | None = None,
     image_ids: Sequence[Any] | None = None,
     per_class: bool = False,
     per_image: bool = False,
@@ -63,7 +66,9 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         cells: bool [images, classes]; the same votes are also scored on these cells alone, such as those that POPE
-            asks about (supplement, section 2).
+            asks about (supplement, section 2). An image without any of them counts nowhere.
+        cells_of: how many cells the sample has in all, those of other images too; a warning says when most of them lie
+            in images that are not scored.
         image_ids: when they are given, an id that comes twice is an error.
         per_class: also give the table `classes`.
         per_image: also give, for each image, which classes were found, hallucinated and missed.
@@ -77,9 +82,10 @@ def compute(
         classes, fractions in [0, 1], NaN where undefined; `undefined_classes`, the number of classes without a
         precision or a recall; `ignored`, the share of cells without agreement (None unless everything was asked);
         `unparsed`, of the replies that were given, the share that was neither yes nor no (None for given votes);
-        `images`; `thoughts`, how many texts held one that was removed;
-        `signature`; and when asked for `interval`, `classes`, `per_image`, and for `cells` the scores on
-        them, `sampled`, with a signature of their own, and the `difference` (all cells less these).
+        `images`; `median_characters`, of the texts (L of Table 1); `thoughts`, how many texts held one that was
+        removed; `signature`; and when asked for `interval`, `classes`, `per_image`, and for `cells` the scores on
+        them, `sampled`, with a signature of their own, how many `cells` they are and of how many (`cells_of`), and
+        the `difference` (all cells less these).
 
     Raises:
         ValueError: for any bad input, before a model is loaded.
@@ -91,6 +97,8 @@ def compute(
     conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
     poll = checks.build(Voting, judging, "throne")
     scored = None if cells is None else _check_cells(cells, present)
+    if scored is not None and cells_of is not None:
+        _warn_of_few(int(scored.sum()), whole("cells_of", cells_of, 1), len(present))
     if votes is not None:
         cast = voting.check(votes, *present.shape).astype(np.int8)
         k = voting.required(poll.agreement, cast.shape[-1])
@@ -108,6 +116,7 @@ def compute(
         else float((cast == OTHER).sum() / max(1, (cast != UNASKED).sum())),
         "undefined_classes": scoring.undefined_classes(hits),
         "images": len(present),
+        "median_characters": float(np.median([len(text) for text in predictions])),
         "thoughts": thought,
     }
     made_by = {
@@ -124,11 +133,13 @@ def compute(
     if bootstrap:
         result["interval"] = resampling.intervals(len(present), partial(scoring.score, hits, conventions))
     if scored is not None:
-        sampled: dict[str, Any] = _scores(Hits.of(np.where(scored, labels, IGNORED), present), conventions)
-        result["sampled"] = sampled
+        rows = scored.any(axis=1)
+        asked = Hits.of(np.where(scored, labels, IGNORED)[rows], present[rows])
+        sampled: dict[str, Any] = _scores(asked, conventions)
         result["difference"] = {name: result[name] - value for name, value in sampled.items()}
+        result["sampled"] = sampled | {"cells": int(scored.sum()), "cells_of": cells_of}
         which = f"{scored.sum()}-{hashlib.sha256(scored.tobytes()).hexdigest()[:8]}"
-        sampled["signature"] = signature("throne", **made_by, cells=which)
+        result["sampled"]["signature"] = signature("throne", **made_by, cells=which)
     if per_class:
         result["classes"] = _of_each_class(hits, beta, vocabulary)
     if per_image:
@@ -170,6 +181,15 @@ def _check_cells(cells: ArrayLike, present: NDArray[np.bool_]) -> NDArray[np.boo
             "for each image and class whether the cell is in the sample."
         )
     return table
+
+
+def _warn_of_few(scored: int, of: int, images: int) -> None:
+    if 2 * scored < of:
+        warnings.warn(
+            f"Only {scored:,} of the sample's {of:,} cells ({scored / of:.1%}) lie in the {images:,} images that are "
+            "scored; expected most of them. POPE's official questions are about COCO val2014, throne_coco is val2017.",
+            stacklevel=3,
+        )
 
 
 def _scores(hits: Hits, conventions: Conventions) -> dict[str, float]:

@@ -6,11 +6,12 @@ from typing import Any
 
 from halluscope.reporting.tables import Named, aligned, below, class_table, interval, percent, ranked
 
+LENGTH = "median_characters"
 COLUMNS = (
     *("precision_all", "recall_all", "f1_all", "f0.5_all"),
     *("precision_cls", "recall_cls", "f1_cls", "f0.5_cls"),
 )
-"""The columns of THRONE's Table 1."""
+"""The columns of THRONE's Table 1, after `LENGTH`."""
 
 RANKED_BY = "f0.5_cls"
 """THRONE's principal metric (section 3.1)."""
@@ -35,16 +36,18 @@ def table(results: Named, style: str = "simple") -> str:
     with_interval = any("interval" in result for _, result in results)
     header = [
         "responses",
+        LENGTH,
         *columns,
         *([f"{RANKED_BY} interval"] * with_interval),
     ]
     rows = []
     for name, result in ranked(results, RANKED_BY):
         ends = interval(result.get("interval", {}).get(RANKED_BY, ()))
-        rows.append([name, *_scores(result, columns), *([ends] * with_interval)])
+        length = f"{result[LENGTH]:g}" if LENGTH in result else "-"
+        rows.append([name, length, *_scores(result, columns), *([ends] * with_interval)])
         if "sampled" in result:  # THRONE, supplement, Table 2
-            rows.append(["  on the sampled cells", *_scores(result["sampled"], columns)])
-            rows.append(["  difference", *_scores(result["difference"], columns)])
+            rows.append(["  on the sampled cells", "", *_scores(result["sampled"], columns)])
+            rows.append(["  difference", "", *_scores(result["difference"], columns)])
     return aligned(rows, header, style)
 
 
@@ -57,7 +60,15 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
         lines.append(f"replies that were neither yes nor no: {percent(result['unparsed'])} % (no yes vote)")
     if result["undefined_classes"]:
         lines.append(f"classes without a precision or a recall: {result['undefined_classes']}")
+    if "sampled" in result:
+        lines.append(_sampled(**{name: result["sampled"][name] for name in ("cells", "cells_of")}))
     return [*lines, f"signature: {result['signature']}"]
+
+
+def _sampled(cells: int, cells_of: int | None) -> str:
+    """How much of the sample lies in the images that were scored."""
+    of = "" if cells_of is None else f" of {cells_of:,} ({percent(cells / cells_of)} %)"
+    return f"sampled cells in the scored images: {cells:,}{of}"
 
 
 def _scores(result: Mapping[str, Any], columns: Sequence[str]) -> list[str]:

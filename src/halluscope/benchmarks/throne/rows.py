@@ -31,7 +31,9 @@ def inputs(
     ids = [image.image_id for image in images]
     found: dict[str, Any] = {"references": [image.objects for image in images], "image_ids": ids}
     if cells:
-        found["cells"] = asked_cells(pope.load(cells), ids, vocabularies.load(vocabulary))
+        questions = pope.load(cells)
+        found["cells"] = asked_cells(questions, ids, vocabularies.load(vocabulary))
+        found["cells_of"] = len({(question.image_id, question.object) for question in questions})
     return found
 
 
