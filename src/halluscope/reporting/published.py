@@ -4,7 +4,7 @@ Who judged, with which prompts, and on which images differ between a paper and a
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,7 +14,8 @@ from halluscope.registry import Benchmark
 from halluscope.reporting.tables import Named
 
 FILE = "published.toml"
-_FACTS = ("name", "parameters", "benchmark", "task", "metric", "judged_by", "convention", "line")
+LINE = "line"
+"""The place of a row in its paper's table, where its rows stand in several rooms."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Published:
         url: where the paper is.
         results: the rows, each with the model's name (in square brackets what else the table tells: its size, who
             judged it) and its scores, fractions as in a metric's result; what a table leaves out is absent. The
-            rows of "hqm" are benchmarks, with their task and metric.
+            rows of "hqm" are benchmarks, with their task, metric, and the `types` of hallucination that they ask for.
     """
 
     title: str
@@ -53,8 +54,8 @@ def load(name: str) -> Published:
         raise ValueError(f"There are no published results {name!r:.80}; known are {', '.join(names())}.")
     parts = _tables()[name]
     facts = next(part for part in parts if "title" in part)
-    rows = sorted((row for part in parts for row in part["results"]), key=lambda row: row.get("line", 0))
-    results = [(_label(row), _fractions(row, facts["plain"])) for row in rows]
+    rows = sorted((row for part in parts for row in part["results"]), key=lambda row: row.get(LINE, 0))
+    results = [(_label(row), _scores(row, facts["plain"])) for row in rows]
     return Published(facts["title"], facts["source"], facts["url"], results)
 
 
@@ -77,11 +78,16 @@ def _tables() -> dict[str, list[dict[str, Any]]]:
     return tables
 
 
-def _label(row: dict[str, Any]) -> str:
-    """The name, and in square brackets the row's other facts, such as "LLaVA-1.5 [13B, GPT-4]"."""
-    return f"{row['name']} [{', '.join(str(row[fact]) for fact in _FACTS[1:-1] if fact in row)}]"
+def _label(row: Mapping[str, Any]) -> str:
+    """The name, and in square brackets the row's other texts, such as "LLaVA-1.5 [13B, GPT-4]"."""
+    texts = [value for fact, value in row.items() if isinstance(value, str) and fact != "name"]
+    return f"{row['name']} [{', '.join(texts)}]" if texts else str(row["name"])
 
 
-def _fractions(row: dict[str, Any], plain: list[str]) -> dict[str, Any]:
-    scores = {name: value for name, value in row.items() if name not in _FACTS}
-    return {name: value if name in plain else value / 100 for name, value in scores.items()}
+def _scores(row: Mapping[str, Any], plain: Collection[str]) -> dict[str, Any]:
+    """The row's numbers, and what it lists; those that are in percent as fractions."""
+    found = {name: value for name, value in row.items() if not isinstance(value, str) and name != LINE}
+    return {
+        name: value if name in plain or isinstance(value, list) else value / 100
+        for name, value in found.items()
+    }

@@ -1,0 +1,103 @@
+"""Compares every published.toml with the papers' text, cell by cell: python perf/published_tables.py FOLDER.
+
+FOLDER holds the papers as text files, one line a row of a table. A row of ours is found if some line, or a few that
+follow each other, hold its name (or follow a line that does, as in tables that name a model once) and its numbers, in
+the table's order. It is no test, since the papers' texts are not part of this project.
+"""
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from halluscope import registry
+from halluscope.reporting.published import FILE
+
+JOINED = 3
+"""So many lines may hold one row: long names and cells are broken."""
+
+REACH = 3
+"""A row without a name may stand so many lines below the one that names its model."""
+
+FEWEST = 4
+"""Numbers that a part of a row has, where it is printed in two tables."""
+
+NUMBER = re.compile(r"[-\u2212]?\d[\d,]*(?:\.\d+)?K?")
+
+
+def tables() -> Iterator[tuple[str, str, list[Mapping[str, Any]]]]:
+    """Each published table: the benchmark's and its own name, and the rows."""
+    for benchmark in registry.benchmarks():
+        file = benchmark.folder / FILE
+        if file.is_file():
+            for table in tomllib.loads(file.read_text(encoding="utf-8"))["tables"]:
+                yield benchmark.name, table["name"], table["results"]
+
+
+def values(row: Mapping[str, Any]) -> list[float]:
+    """The row's printed numbers, in the order in which they stand."""
+    return [float(value) for name, value in row.items() if isinstance(value, int | float) and name != "line"]
+
+
+def numbers(line: str) -> list[float]:
+    """All numbers of a line."""
+    found = (text.replace(",", "").replace("\u2212", "-") for text in NUMBER.findall(line))
+    return [float(text.removesuffix("K")) * (1000 if text.endswith("K") else 1) for text in found]
+
+
+def plain(text: str) -> str:
+    """The letters and digits of a text."""
+    return re.sub(r"[\W_]+", "", text).lower()
+
+
+def holds(found: Sequence[float], wanted: Sequence[float]) -> bool:
+    """Whether numbers stand among others, in their order."""
+    remaining = iter(found)
+    return all(any(number == other for other in remaining) for number in wanted)
+
+
+def stands(row: Mapping[str, Any], lines: Sequence[str]) -> bool:
+    """Whether the places of a paper hold the row: one, or two where it is printed in two tables."""
+    wanted, name = values(row), plain(str(row["name"]).rpartition("/")[2].partition(" (")[0])
+    places = list(_places(name, lines))
+    if any(holds(found, wanted) for found in places):
+        return True
+    cuts = range(FEWEST, len(wanted) - FEWEST)
+    return any(
+        all(any(holds(found, part) for found in places) for part in (wanted[:cut], wanted[cut:]))
+        for cut in cuts
+    )
+
+
+def _places(name: str, lines: Sequence[str]) -> Iterator[list[float]]:
+    """The numbers of each few lines that hold a name, or stand near it."""
+    near = [
+        start
+        for start, line in enumerate(lines)
+        if name in plain(line + "".join(lines[start + 1 : start + 2]))
+    ]
+    for start in sorted(
+        {place for at in near for place in range(at - 1, at + REACH + 1) if 0 <= place < len(lines)}
+    ):
+        for size in range(1, JOINED + 1):
+            yield numbers(" ".join(lines[start : start + size]))
+
+
+def main(folder: Path) -> int:
+    """Print what each table's comparison gave; the exit status is the number of rows that were not found."""
+    papers = [file.read_text(encoding="utf-8").split("\n") for file in sorted(folder.glob("*.txt"))]
+    missing = 0
+    for room, table, rows in tables():
+        lost = [row for row in rows if not any(stands(row, lines) for lines in papers)]
+        cells = sum(len(values(row)) for row in rows)
+        print(f"{room}/{table}: {len(rows) - len(lost)} of {len(rows)} rows, {cells} cells")
+        for row in lost:
+            print(f"  not found: {row['name']}: {values(row)}")
+        missing += len(lost)
+    return missing
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,90 @@
+"""What papers print agrees with itself; `perf/published_tables.py` compares it with the papers' text."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from halluscope.reporting import published
+from tests.small_datasets import needs
+
+NO_SHARES = {
+    *("pct_diff", "median_characters", "words", "words_parallel", "rank", "score", "questions", "images"),
+    *("edited_questions", "edited_images", "no_visual", "original", "edited", "responses", "evaluated"),
+    *("judgements", "errors", "false_positives", "hallucinations", "misclassifications"),
+}
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", published.names())
+def test_shares_are_fractions(name):
+    found = published.load(name)
+    assert ("Table" in found.source or "Figure" in found.source) and found.url.startswith("https://")
+    for model, row in found.results:
+        for score, value in row.items():
+            if not isinstance(value, list) and score not in NO_SHARES:
+                assert (-1 if "difference" in model else 0) <= value <= 1, (model, score)
+
+
+@needs("throne")
+def test_nine_votes_that_agree_are_thrones_table_1():
+    table_1 = dict(published.load("throne_coco").results)
+    of_votes = {name: row for name, row in published.load("throne_votes").results if "9 of 9" in name}
+    for name, row in of_votes.items():
+        model = name.partition(" [")[0]
+        model = {"MiniGPT-4": "MiniGPT4"}.get(model, model)  # as each table prints it
+        same = next(scores for known, scores in table_1.items() if known.startswith(f"{model} ["))
+        assert {score: row[score] for score in row if score in same} == {
+            score: value for score, value in same.items() if score in row
+        }
+    assert len(of_votes) == 10
+
+
+@needs("throne")
+def test_a_majority_of_nine_leaves_nothing_out():
+    rows = published.load("throne_votes").results
+    assert {row["ignored"] for name, row in rows if "5 of 9" in name} == {0.0}
+
+
+@needs("throne")
+def test_differences_are_those_of_the_printed_rows():
+    """All cells less the sampled ones, to the rounding; F0.5 by class of MiniGPT-v2 is printed as 8.6."""
+    rows = dict(published.load("throne_sampling").results)
+    for name, row in rows.items():
+        if "difference" in name:
+            everywhere, sampled = (rows[name.replace("difference", cells)] for cells in ("all", "sampled"))
+            for score in row:
+                assert row[score] == pytest.approx(everywhere[score] - sampled[score], abs=2e-3), (
+                    name,
+                    score,
+                )
+
+
+@needs("throne")
+def test_error_rates_are_errors_over_judgements():
+    for name, row in published.load("throne_against_chair").results:
+        assert row["error_rate"] == pytest.approx(row["errors"] / row["judgements"], abs=1e-3), name
+    (found,) = (row for _, row in published.load("throne_false_positives").results)
+    assert found["hallucinations"] + found["misclassifications"] == found["false_positives"]
+
+
+@needs("hallusionbench")
+def test_hallusionbenchs_questions_add_up():
+    rows = dict(published.load("hallusionbench_questions").results)
+    total = rows.pop("Overall")
+    for column in total:
+        assert sum(row.get(column, 0) for row in rows.values()) == total[column]
+
+
+def test_the_comparison_with_the_papers_notices_a_cell(tmp_path):
+    """On a paper of our own: two rows as they are published, then one cell changed."""
+    script = [sys.executable, str(ROOT / "perf" / "published_tables.py"), str(tmp_path)]
+    pope = published.load("hqm_yes_ratios").results[0]
+    line = "\t".join([pope[0].partition(" [")[0], *(str(value) for value in pope[1].values())])
+    counted = []
+    for text in (line, line.replace("0.548", "0.549")):
+        (tmp_path / "paper.txt").write_text(text)
+        said = subprocess.run(script, capture_output=True, text=True, timeout=120).stdout
+        counted.append(next(part for part in said.splitlines() if part.startswith("pope/hqm_yes_ratios")))
+    assert "1 of 4 rows" in counted[0] and "0 of 4 rows" in counted[1]
