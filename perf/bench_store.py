@@ -1,5 +1,9 @@
-"""A second run over a full store: 5,000 texts x 80 classes x 9 questions, every answer kept; nothing is asked."""
+"""A second run over a full store: 5,000 texts x 80 classes x 9 questions, every answer kept; nothing is asked.
 
+And what the checksums cost: the same votes looked up in a plain table of SQLite.
+"""
+
+import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -8,11 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from halluscope.benchmarks.throne import metric as throne
+from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.judging.questions import Question
 from halluscope.judging.store import AnswerStore
 from halluscope.judging.voter import Answered, Pairs
+from halluscope.judging.votes import UNASKED
 from halluscope.vocabularies import load
-from timing import seconds
+from timing import compare, seconds
 
 TEXTS, JUDGES = 5000, 3
 COCO = load("coco")
@@ -36,6 +42,37 @@ class Cheap:
         """Nothing is held."""
 
 
+def look_up(path: Path, texts: list[str], questions: list[Question]) -> int:
+    """How many votes the store has, checksums checked."""
+    given = np.full((len(texts), len(questions)), UNASKED, dtype=np.int8)
+    store = AnswerStore(path)
+    store.of("cheap-0", texts).recall(questions, given)
+    store.close()
+    return int((given != UNASKED).sum())
+
+
+def look_up_plainly(path: Path, questions: int) -> int:
+    """How many votes a table without checksums has."""
+    find = "SELECT text, answer FROM plain WHERE judge = 1 AND question = ? AND text BETWEEN 0 AND ?"
+    db = sqlite3.connect(path)
+    rows = [np.array(db.execute(find, (i + 1, TEXTS)).fetchall(), dtype=np.int64) for i in range(questions)]
+    db.close()
+    return sum(map(len, rows))
+
+
+def make_plain(path: Path, store: Path) -> None:
+    """The store's votes as a table without checksums."""
+    db = sqlite3.connect(path)
+    db.execute("ATTACH ? AS store", (str(store),))
+    db.execute(
+        "CREATE TABLE plain (judge INTEGER NOT NULL, question INTEGER NOT NULL, text INTEGER NOT NULL, "
+        "answer INTEGER NOT NULL, PRIMARY KEY (judge, question, text)) WITHOUT ROWID"
+    )
+    db.execute("INSERT INTO plain SELECT judge, question, text, answer FROM store.answer")
+    db.commit()
+    db.close()
+
+
 def main() -> None:
     """Print the figures."""
     texts = [f"Description number {i}." for i in range(TEXTS)]
@@ -50,6 +87,15 @@ def main() -> None:
             print(
                 f"{which} run: {took:.1f} s, {asked:,} questions asked, store of {path.stat().st_size / 1e6:.0f} MB"
             )
+        make_plain(plain := Path(folder) / "plain.sqlite", path)
+        questions = [question for about in PAPER.about(COCO) for question in about]
+        votes = look_up(path, texts, questions), look_up_plainly(plain, len(questions))
+        compare(
+            f"looking up {votes[0]:,} votes",
+            partial(look_up, path, texts, questions),
+            partial(look_up_plainly, plain, len(questions)),
+            f"{votes[1]:,} in a plain table of {plain.stat().st_size / 1e6:.0f} MB",
+        )
 
 
 if __name__ == "__main__":

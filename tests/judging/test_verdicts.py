@@ -1,7 +1,6 @@
 """Verdicts: found by content, read strictly, and never a failure that nobody hears of."""
 
 import json
-import sqlite3
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from halluscope.errors import JudgingFailed, StoreError
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.verdicts import collect, fill, json_object, one_of
 from halluscope.judging.store import AnswerStore
-from tests.judging.test_store import run as answer_votes
 from tests.scripted_server import ScriptedServer, reply
 
 READ = one_of("correct", "incorrect", "unclear")
@@ -322,24 +320,6 @@ def test_prompts_are_not_in_the_file(store):
     store.keep_reply("judge", ("a text that somebody wrote", 0), "correct")
     store.close()
     assert all(b"somebody wrote" not in file.read_bytes() for file in Path(store.path).parent.iterdir())
-
-
-def test_a_store_of_form_1_is_opened_and_keeps_its_answers(tmp_path):
-    votes = answer_votes(tmp_path)
-    path, log = tmp_path / "answers.sqlite", tmp_path / "log"
-    with sqlite3.connect(path) as db:
-        db.execute("DROP TABLE reply")
-        db.execute("PRAGMA user_version = 1")
-    asked = log.read_text()
-    for _ in range(2):
-        store = AnswerStore(path)
-        collect(["a"], judge := Parrot(), READ, store=store)
-        store.close()
-    assert not judge.asked
-    assert (answer_votes(tmp_path) == votes).all()
-    assert log.read_text() == asked
-    with sqlite3.connect(path) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
 
 
 def test_a_store_that_cannot_keep_a_reply_is_an_error(store):

@@ -1,53 +1,34 @@
 """Every answer of a language model is kept, so that nothing is asked twice.
 
-One SQLite file. An answer is found by its content: the judge's key (model, revision, precision, reading rule),
-the question with its frame, and the text. A reply in free text likewise: by the judge's key, the prompt, and which
-repeat it is. A killed run leaves every answer that was given, and several processes may share the file (on a local
-disk: SQLite's write-ahead log does not work over a network file system).
+One SQLite file. A vote is found by its content: the judge's key (model, revision, precision, reading rule), the
+question with its frame, and the text. A reply in free text likewise: by the judge's key, the prompt, which repeat it
+is, and its seed. Each carries a checksum, so that damage is an error and never another answer. A killed run leaves
+every answer that was given, and several processes may share the file (on a local disk: SQLite's write-ahead log does
+not work over a network file system).
 """
 
-import hashlib
 import os
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import StoreError
+from halluscope.foreign import brief
+from halluscope.judging import store_file
+from halluscope.judging import store_records as records
 from halluscope.judging.questions import Question
-from halluscope.judging.votes import NO, OTHER, UNASKED, YES
+from halluscope.judging.store_records import FoundBy, Ids, Margins, Named, utf8
+from halluscope.judging.votes import UNASKED
 from halluscope.paths import cache_folder
 
-APPLICATION, VERSION = 0x68616C6C, 2
-"""What SQLite calls application_id and user_version: whose file this is, and of which form. Form 1 has no replies."""
+Asked = tuple[str, int] | tuple[str, int, int]
+"""A prompt, which repeat of it, and the seed; without a seed it is 0."""
 
-PATIENCE_S = 60
-"""How long to wait for another process that writes, in seconds."""
-
-_REPLIES = f"""
-CREATE TABLE IF NOT EXISTS reply (
-    judge INTEGER NOT NULL, prompt BLOB NOT NULL, repeat INTEGER NOT NULL,
-    reply BLOB NOT NULL,
-    PRIMARY KEY (judge, prompt, repeat)
-);
-PRAGMA user_version = {VERSION};
-"""
-_SCHEMA = f"""
-CREATE TABLE judge (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
-CREATE TABLE question (id INTEGER PRIMARY KEY, frame TEXT NOT NULL, question TEXT NOT NULL, UNIQUE (frame, question));
-CREATE TABLE text (id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE);
-CREATE TABLE answer (
-    judge INTEGER NOT NULL, question INTEGER NOT NULL, text INTEGER NOT NULL,
-    answer INTEGER NOT NULL CHECK (answer IN ({NO}, {YES}, {OTHER})),
-    PRIMARY KEY (judge, question, text)
-) WITHOUT ROWID;
-PRAGMA application_id = {APPLICATION};
-{_REPLIES}"""
-
-Ids = NDArray[np.int64]
+A = TypeVar("A", bound=Asked)
 
 
 def default_path() -> Path:
@@ -63,150 +44,120 @@ class AnswerStore:
         StoreError: if the file is not a store, is damaged, comes from another version, or cannot be written.
     """
 
+    _open = staticmethod(store_file.to_write)
+
     def __init__(self, path: str | Path | None = None) -> None:
-        self.path = Path(path) if path is not None else default_path()
-        with self._explained():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.path, timeout=PATIENCE_S, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._open()
+        self.path = _checked(path) if path is not None else default_path()
+        self._db = self._open(self.path)
 
     def of(self, judge: str, texts: Sequence[str]) -> "KeptAnswers":
-        """The answers that the judge with this key gave about these texts."""
-        return KeptAnswers(
-            self, int(self._ids("judge (key)", "key = ?", [(judge,)])[0]), self._text_ids(texts)
+        """The votes that the judge with this key gave about these texts."""
+        hashes = [(records.sha256(text),) for text in texts]
+        return KeptAnswers(self, self._named("judge", [(utf8(judge),)]), self._named("text", hashes))
+
+    def question_names(self, questions: Sequence[Question]) -> Named:
+        """Questions, each with its frame, as they are found in the file."""
+        return self._named(
+            "question", [(utf8(question.frame), utf8(question.text)) for question in questions]
         )
 
-    def replies(self, judge: str, asked: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
-        """The kept replies of the judge with this key, by prompt and repeat."""
-        find = "SELECT reply FROM reply JOIN judge ON judge = judge.id WHERE key = ? AND prompt = ? AND repeat = ?"
-        with self._explained():
-            rows = {
-                (prompt, repeat): self._db.execute(find, (judge, _digest(prompt), repeat)).fetchone()
-                for prompt, repeat in asked
-            }
-        return {one: row[0].decode("utf-8", "surrogatepass") for one, row in rows.items() if row}
+    def known(self, judge: Named, question: Named, texts: Named) -> tuple[NDArray[np.int8], Margins]:
+        """The votes on one question about each text, `UNASKED` where none is kept, and their margins.
 
-    def keep_reply(self, judge: str, asked: tuple[str, int], reply: str) -> None:
-        """Keep a reply to a prompt and repeat; on return it is in the file. Of the prompt, only its sha256 is kept."""
-        prompt, repeat = asked
-        with self._writing():
-            self._db.execute("INSERT OR IGNORE INTO judge (key) VALUES (?)", (judge,))
-            self._db.execute(
-                "INSERT OR IGNORE INTO reply SELECT id, ?, ?, ? FROM judge WHERE key = ?",
-                (_digest(prompt), repeat, reply.encode("utf-8", "surrogatepass"), judge),
-            )
+        Raises:
+            StoreError: if a vote is not the one that was kept.
+        """
+        codes, margins = np.full(len(texts.ids), UNASKED, dtype=np.int8), np.full(len(texts.ids), np.nan)
+        hit, votes = self._votes(int(judge.ids[0]), int(question.ids[0]), texts.ids)
+        expected = records.vote_checksums(judge, question, texts[hit], votes["answer"], votes["margin"])
+        if (expected != votes["checksum"]).any():
+            raise store_file.damaged(self.path, "a vote is not the one that was kept")
+        codes[hit], margins[hit] = votes["answer"], votes["margin"]
+        return codes, margins
 
-    def question_ids(self, questions: Sequence[Question]) -> Ids:
-        """The numbers of questions, each with its frame."""
-        keys = [(question.frame, question.text) for question in questions]
-        return self._ids("question (frame, question)", "frame = ? AND question = ?", keys)
-
-    def known(self, judge: int, question: int, texts: Ids) -> NDArray[np.int8]:
-        """The answers to one question about each text, `UNASKED` where none is kept."""
-        answers = np.full(len(texts), UNASKED, dtype=np.int8)
-        if not len(texts):
-            return answers
-        with self._explained():
-            rows = self._db.execute(
-                "SELECT text, answer FROM answer WHERE judge = ? AND question = ? AND text BETWEEN ? AND ?",
-                (judge, question, int(texts.min()), int(texts.max())),
-            ).fetchall()
-        if rows:
-            found = np.array(rows, dtype=np.int64)
-            place = np.searchsorted(found[:, 0], texts).clip(max=len(found) - 1)
-            hit = found[place, 0] == texts
-            answers[hit] = found[place[hit], 1]
-        return answers
-
-    def add(self, judge: int, questions: Ids, texts: Ids, answers: NDArray[np.int8]) -> None:
-        """Keep answers, row by row; on return they are in the file."""
-        rows = zip(questions.tolist(), texts.tolist(), answers.tolist(), strict=True)
+    def add(
+        self, judge: Named, questions: Named, texts: Named, codes: NDArray[np.int8], margins: Margins
+    ) -> None:
+        """Keep votes, row by row; on return they are in the file."""
         with self._writing():
             self._db.executemany(
-                "INSERT OR IGNORE INTO answer (judge, question, text, answer) VALUES (?, ?, ?, ?)",
-                [(judge, *row) for row in rows],
+                records.KEEP_VOTE, records.vote_rows(judge, questions, texts, codes, margins)
             )
+
+    def replies(self, judge: str, asked: Sequence[A]) -> dict[A, str]:
+        """The kept replies of the judge with this key, by what was asked.
+
+        Raises:
+            StoreError: if a reply is not the one that was kept.
+        """
+        with self._explained():
+            found = {one: self._reply(_found_by(judge, *one)) for one in asked}
+        return {one: reply for one, reply in found.items() if reply is not None}
+
+    def keep_reply(self, judge: str, asked: Asked, reply: str) -> None:
+        """Keep a reply; on return it is in the file. Of the prompt, only its sha256 is kept."""
+        key, *place = found_by = _found_by(judge, *asked)
+        data = utf8(reply)
+        with self._writing():
+            (number,) = self._numbers("judge", [(key,)])
+            row = (int(number), *place, data, records.reply_checksum(*found_by, data))
+            self._db.execute(records.KEEP_REPLY, row)
 
     def count(self) -> tuple[int, int]:
         """How many votes and how many replies are kept."""
         with self._explained():
-            votes, replies = (self._rows(table) for table in ("answer", "reply"))
-        return votes, replies
-
-    def _rows(self, table: str) -> int:
-        """How many rows a table has; a file of form 1 has no replies, one that is not there has nothing."""
-        there = self._db.execute("SELECT count(*) FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
-        return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) if there else 0
+            votes, replies = (
+                self._db.execute(f"SELECT count(*) FROM {table}") for table in ("answer", "reply")
+            )
+            return int(votes.fetchone()[0]), int(replies.fetchone()[0])
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
 
-    def _open(self) -> None:
-        application = self._db.execute("PRAGMA application_id").fetchone()[0]
-        version = self._db.execute("PRAGMA user_version").fetchone()[0]
-        empty = not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if empty:
-            with self._writing():
-                if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    self._run(_SCHEMA)
-        elif application != APPLICATION:
-            raise StoreError(
-                f"{self.path} is a database of another program; name another file for the answers."
-            )
-        elif version == 1:
-            self._renew()
-        elif version != VERSION:
-            raise StoreError(
-                f"{self.path} is an answer store of form {version}; this version of halluscope reads form 1 or "
-                f"{VERSION}. Name another file, or use the version of halluscope that made it."
-            )
+    def _votes(self, judge: int, question: int, texts: Ids) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+        """About which of these texts a vote is kept, and these votes."""
+        with self._explained():
+            between = int(texts.min(initial=0)), int(texts.max(initial=0))
+            rows = self._db.execute(records.FIND_VOTES, (judge, question, *between))
+            found = store_file.numbers(self.path, rows, records.VOTE)
+        if not len(found):
+            return np.zeros(len(texts), dtype=bool), found
+        place = np.searchsorted(found["text"], texts).clip(max=len(found) - 1)
+        hit = found["text"][place] == texts
+        return hit, found[place[hit]]
 
-    def _renew(self) -> None:
-        """Bring a file of form 1 to the present form."""
+    def _reply(self, found_by: FoundBy) -> str | None:
+        row = self._db.execute(records.FIND_REPLY, found_by).fetchone()
+        if row is None:
+            return None
+        reply, checksum = row
+        if not isinstance(reply, bytes) or records.reply_checksum(*found_by, reply) != checksum:
+            raise store_file.damaged(self.path, "a reply is not the one that was kept")
+        return records.text_of(reply)
+
+    def _named(self, table: str, keys: Sequence[tuple[bytes, ...]]) -> Named:
         with self._writing():
-            self._run(_REPLIES)
+            return records.named(self._numbers(table, keys), keys)
 
-    def _run(self, statements: str) -> None:
-        for statement in filter(str.strip, statements.split(";")):
-            self._db.execute(statement)
+    def _numbers(self, table: str, keys: Sequence[tuple[bytes, ...]]) -> Ids:
+        """The numbers of judges, questions or texts; new ones get a number."""
+        self._db.executemany(records.keep_name(table), keys)
+        return self._find(table, keys)
 
-    def _text_ids(self, texts: Sequence[str]) -> Ids:
-        """The numbers of texts. Only a text's sha256 is kept, never the text."""
-        return self._ids("text (sha256)", "sha256 = ?", [(_digest(text),) for text in texts])
-
-    def _ids(self, into: str, where: str, keys: Sequence[tuple[object, ...]]) -> Ids:
-        table = into.split()[0]
-        marks = ", ".join("?" * len(keys[0])) if keys else ""
-        with self._writing():
-            self._db.executemany(f"INSERT OR IGNORE INTO {into} VALUES ({marks})", keys)
-            find = f"SELECT id FROM {table} WHERE {where}"
-            return np.array([self._db.execute(find, key).fetchone()[0] for key in keys], dtype=np.int64)
+    def _find(self, table: str, keys: Sequence[tuple[bytes, ...]]) -> Ids:
+        """The numbers of judges, questions or texts; -1 for what has none."""
+        find = records.find_name(table)
+        rows = (self._db.execute(find, key).fetchone() for key in keys)
+        return store_file.numbers(self.path, (row[0] if row else -1 for row in rows), np.int64)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._explained():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
+        with self._explained(), store_file.writing(self._db):
             yield
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(
-                f"The answer store {self.path} cannot be used: {error}. Free space, allow writing, or name another "
-                "file (store=..., or the environment variable HALLUSCOPE_STORE). A damaged file can be deleted; "
-                "its answers are then asked again."
-            ) from error
+
+    def _explained(self) -> AbstractContextManager[None]:
+        return store_file.explained(self.path)
 
 
 class ReadOnlyStore(AnswerStore):
@@ -216,45 +167,63 @@ class ReadOnlyStore(AnswerStore):
         StoreError: if the file is not a store, is damaged, or comes from another version.
     """
 
-    def __init__(self, path: str | Path | None = None) -> None:
-        self.path = Path(path) if path is not None else default_path()
-        with self._explained():
-            self.there = self.path.exists() and (self.path.is_dir() or self.path.stat().st_size > 0)
-            beside = self.path.with_name(f"{self.path.name}-wal").exists()  # somebody writes, or was killed
-            found = f"{self.path.absolute().as_uri()}?{'mode=ro' if beside else 'immutable=1'}"
-            source = found if self.there else ":memory:"
-            self._db = sqlite3.connect(source, uri=self.there, timeout=PATIENCE_S, isolation_level=None)
-            self._open()
+    _open = staticmethod(store_file.to_read)
 
-    def _renew(self) -> None:
-        """Form 1 has the same answers."""
-
-    def _ids(self, into: str, where: str, keys: Sequence[tuple[object, ...]]) -> Ids:
-        """The numbers of what is there, -1 for what is not."""
+    def _named(self, table: str, keys: Sequence[tuple[bytes, ...]]) -> Named:
+        """Judges, questions or texts; those that are not there have the number -1."""
         with self._explained():
-            find = f"SELECT id FROM {into.split()[0]} WHERE {where}"
-            rows = (self._db.execute(find, key).fetchone() for key in keys)
-            return np.array([row[0] if row else -1 for row in rows], dtype=np.int64)
+            return records.named(self._find(table, keys), keys)
 
 
 class KeptAnswers:
-    """One judge's answers about a list of texts, found and kept by their place in that list."""
+    """One judge's votes about a list of texts, found and kept by their place in that list."""
 
-    def __init__(self, store: AnswerStore, judge: int, texts: Ids) -> None:
+    def __init__(self, store: AnswerStore, judge: Named, texts: Named) -> None:
         self._store, self._judge, self._texts = store, judge, texts
 
-    def recall(self, questions: Sequence[Question], given: NDArray[np.int8]) -> None:
-        """Fill into `given` [texts, questions] what is kept, where it is `UNASKED`."""
-        self._questions = self._store.question_ids(questions)
-        for column, question in enumerate(self._questions.tolist()):
+    def recall(
+        self, questions: Sequence[Question], given: NDArray[np.int8], margins: Margins | None = None
+    ) -> None:
+        """Fill in what is kept, where `given` is `UNASKED`.
+
+        Args:
+            questions: what the columns are about.
+            given: codes [texts, questions].
+            margins: of the same shape, where the margins are wanted too; NaN where a vote was kept without one.
+
+        Raises:
+            StoreError: if a vote is not the one that was kept.
+        """
+        self._questions = self._store.question_names(questions)
+        for column in range(len(questions)):
             unasked = given[:, column] == UNASKED
             if unasked.any():
-                given[unasked, column] = self._store.known(self._judge, question, self._texts[unasked])
+                known = self._store.known(self._judge, self._questions[[column]], self._texts[unasked])
+                given[unasked, column] = known[0]
+                if margins is not None:
+                    margins[unasked, column] = known[1]
 
-    def keep(self, pairs: NDArray[np.int64], answers: NDArray[np.int8]) -> None:
-        """Keep the answers to `pairs` [n, 2] of (text, question), questions as last recalled."""
-        self._store.add(self._judge, self._questions[pairs[:, 1]], self._texts[pairs[:, 0]], answers)
+    def keep(
+        self, pairs: NDArray[np.int64], answers: NDArray[np.int8], margins: Margins | None = None
+    ) -> None:
+        """Keep the votes on `pairs` [n, 2] of (text, question), questions as last recalled.
+
+        Args:
+            pairs: what was asked.
+            answers: codes [n].
+            margins: [n], by how much each vote was given, in the judge's own unit; NaN or None for unknown.
+        """
+        known = np.full(len(pairs), np.nan) if margins is None else np.asarray(margins, dtype=np.float64)
+        self._store.add(self._judge, self._questions[pairs[:, 1]], self._texts[pairs[:, 0]], answers, known)
 
 
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+def _found_by(judge: str, prompt: str, repeat: int, seed: int = 0) -> FoundBy:
+    """What a reply is found by."""
+    return utf8(judge), records.sha256(prompt), repeat, seed
+
+
+def _checked(path: object) -> Path:
+    """The file that a user names."""
+    if not isinstance(path, str | Path) or "\0" in str(path):
+        raise StoreError(f"store is {brief(path)}; expected the name of a file.")
+    return Path(path)

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from halluscope.foreign import brief
 from halluscope.judging.questions import Question
 from halluscope.judging.store import AnswerStore, KeptAnswers
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters import voting
-from halluscope.judging.votes import NO, UNASKED
+from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 
 ASK = ("needed", "all")
 
@@ -80,6 +81,7 @@ def _put(
     pairs = np.argwhere(wanted & (given == UNASKED))
     with tqdm(total=len(pairs), desc=title, unit="question", disable=title is None, delay=1) as bar:
         for rows, codes in judge.answer(texts, questions, pairs) if len(pairs) else ():
+            _check(judge.key, codes)
             given[pairs[rows, 0], pairs[rows, 1]] = codes
             if kept:
                 kept.keep(pairs[rows], codes)
@@ -89,3 +91,13 @@ def _put(
             f"The judge {judge.key} left questions without an answer; this is an error in that judge."
         )
     return given
+
+
+def _check(key: str, codes: NDArray[np.int8]) -> None:
+    """Check that a judge's answers are codes of votes."""
+    wrong = np.setdiff1d(codes, (NO, YES, OTHER))
+    if len(wrong):
+        raise ValueError(
+            f"The judge {key} answered {brief(wrong[0].item())}; expected {NO} for no, {YES} for yes or {OTHER} for "
+            "neither. This is an error in that judge."
+        )

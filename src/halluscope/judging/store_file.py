@@ -1,0 +1,323 @@
+"""The file behind the store: looked at before it is touched, made whole at once, brought to the present form."""
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.errors import StoreError
+from halluscope.judging import store_records as records
+from halluscope.judging.votes import NO, OTHER, YES
+
+APPLICATION, FORM = 0x68616C6C, 3
+"""What SQLite calls application_id and user_version: whose file this is, and of which form."""
+
+PATIENCE_S = 60
+"""How long to wait for another process that writes, in seconds."""
+
+IN_MEMORY = ":memory:"
+"""The path of a store that is kept in no file."""
+
+_SCHEMA = f"{records.SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORM};"
+
+_FORM_1 = {
+    "judge": "id key",
+    "question": "id frame question",
+    "text": "id sha256",
+    "answer": "judge question text answer",
+}
+_FORM_2 = _FORM_1 | {"reply": "judge prompt repeat reply"}
+_FORM_3 = {
+    **{table: _FORM_1[table] for table in records.NAMES},
+    "answer": "judge question text answer margin checksum",
+    "reply": "judge prompt repeat seed reply checksum",
+}
+_TABLES = {1: _FORM_1, 2: _FORM_2, 3: _FORM_3}
+"""The columns of each table, by form. Form 1 has no replies, form 2 has no checksums."""
+
+_AT_ONCE = 100_000
+"""How many votes of an older form are in memory at once."""
+
+_OUTSIDE = {
+    *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM),
+    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL),
+    *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_AUTH),
+}
+"""SQLite's errors that speak of the disk, of rights or of other processes, and not of what the file holds."""
+
+_OTHER_FILE = "name another file (store=..., --store, or the environment variable HALLUSCOPE_STORE)"
+
+
+def damaged(path: Path, what: object) -> StoreError:
+    """The error for a store that does not hold what was written to it."""
+    return StoreError(
+        f"The answer store {path} cannot be used: it is damaged ({what}). Nothing of it was taken. Put a copy from "
+        f"before the damage in its place, delete it, or {_OTHER_FILE}; what is not kept is then asked again."
+    )
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Let what goes wrong with the file be a `StoreError` that says what to do."""
+    try:
+        yield
+    except UnicodeDecodeError as error:  # in SQLite's own message, where it names a damaged table
+        raise damaged(path, error) from error
+    except (sqlite3.Error, OSError) as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        inside = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.ProgrammingError)
+        if inside and (code is None or code & 0xFF not in _OUTSIDE):
+            raise damaged(path, error) from error
+        raise StoreError(
+            f"The answer store {path} cannot be used: {error}. Free space, allow writing, or {_OTHER_FILE}."
+        ) from error
+
+
+def numbers(path: Path, rows: Iterable[Any], dtype: Any) -> NDArray[Any]:
+    """Rows of numbers as they come from the file.
+
+    Raises:
+        StoreError: for what is no number.
+    """
+    try:
+        return np.fromiter(rows, dtype=dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise damaged(path, f"no number where one belongs: {error}") from error
+
+
+def in_memory() -> sqlite3.Connection:
+    """A store without a file."""
+    db = _connect(IN_MEMORY)
+    db.executescript(_SCHEMA)
+    return db
+
+
+def to_write(path: Path) -> sqlite3.Connection:
+    """Open a store, which is made when it is missing, and brought to the present form when it is older.
+
+    Raises:
+        StoreError: if the file is no store, is damaged, or is of a later form; nothing is written to it then.
+    """
+    if str(path) == IN_MEMORY:
+        return in_memory()
+    with explained(path):
+        left = _beside(path)
+        if not path.exists():
+            _make(path, left)
+        _look(path)
+        with _closed_on_error(_connect(path)) as db:
+            if _checked_form(path, db) < FORM:
+                _upgrade(path, db)
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+        return db
+
+
+def to_read(path: Path) -> sqlite3.Connection:
+    """Open a store without writing to it or beside it; one that is not there is empty.
+
+    Raises:
+        StoreError: if the file is no store, is damaged, or is of a later form.
+    """
+    with explained(path):
+        if not path.exists():
+            return in_memory()
+        _look(path)
+        how = "mode=ro" if _beside(path) else "immutable=1"  # somebody writes, or was killed
+        with _closed_on_error(_read_only(path, how)) as db:
+            return db if _checked_form(path, db) == FORM else _upgraded_copy(path, db)
+
+
+@contextmanager
+def writing(db: sqlite3.Connection) -> Iterator[None]:
+    """All of it or nothing."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _connect(source: str | Path, uri: bool = False) -> sqlite3.Connection:
+    db = sqlite3.connect(source, uri=uri, timeout=PATIENCE_S, isolation_level=None)
+    db.execute("PRAGMA cell_size_check = ON")
+    return db
+
+
+def _read_only(path: Path, how: str) -> sqlite3.Connection:
+    return _connect(f"{path.absolute().as_uri()}?{how}", uri=True)
+
+
+@contextmanager
+def _closed_on_error(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    try:
+        yield db
+    except BaseException:
+        db.close()
+        raise
+
+
+def _beside(path: Path) -> list[Path]:
+    """The files with what is not in the store's own file yet; SQLite puts them beside it, or what a link leads to."""
+    real = Path(os.path.realpath(path))
+    files = (real.with_name(f"{real.name}-{ending}") for ending in ("wal", "journal"))
+    return [file for file in files if file.exists()]
+
+
+def _make(path: Path, left: list[Path]) -> None:
+    """Make an empty store, whole at once, so that a file is never half a store.
+
+    Args:
+        path: where there is none.
+        left: what an earlier store left there; SQLite would take it for a part of the new one.
+    """
+    if left:
+        names = " and ".join(map(str, left))
+        raise StoreError(f"{names} belonged to an answer store that is gone; remove it, or {_OTHER_FILE}.")
+    real = Path(os.path.realpath(path))
+    real.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=real.parent, prefix=".") as folder, suppress(FileExistsError):
+        new = Path(folder, "new")
+        with closing(_connect(new)) as db:
+            db.executescript(_SCHEMA)
+            db.execute("PRAGMA journal_mode = WAL")
+        _put(new, real)  # unless another process was faster
+
+
+def _put(new: Path, path: Path) -> None:
+    """Let a file appear where there is none.
+
+    Raises:
+        FileExistsError: if there is one.
+    """
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        with path.open("xb") as file:
+            file.write(new.read_bytes())
+
+
+def _look(path: Path) -> None:
+    """Refuse what is no store of ours before SQLite could change it or put a file beside it.
+
+    It is SQLite that looks: to close a file that was opened in another way gives up the locks of this process on it.
+    """
+    if not path.is_file():
+        raise _foreign(path, "no file")
+    if not path.stat().st_size:
+        raise _foreign(path, "an empty file")
+    with closing(_read_only(path, "immutable=1")) as db:
+        try:
+            application, form = (_pragma(db, name) for name in ("application_id", "user_version"))
+        except sqlite3.DatabaseError as error:
+            raise _foreign(path, f"no database that can be read ({error})") from error
+    if application != APPLICATION:
+        raise _foreign(path, "a database of another program")
+    if form not in _TABLES:
+        raise StoreError(
+            f"{path} is an answer store of form {form}; this version of halluscope reads forms 1 to {FORM}. Use the "
+            f"version of halluscope that made it, or {_OTHER_FILE}."
+        )
+
+
+def _foreign(path: Path, what: str) -> StoreError:
+    return StoreError(
+        f"{path} is {what}; expected an answer store of halluscope, or a name that is not taken. It was left as it "
+        f"is. To keep answers, {_OTHER_FILE}; a store whose first bytes are damaged can be deleted."
+    )
+
+
+def _pragma(db: sqlite3.Connection, name: str) -> int:
+    return int(db.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _checked_form(path: Path, db: sqlite3.Connection) -> int:
+    """The form of a store that has the tables of that form."""
+    form = _pragma(db, "user_version")
+    for table, columns in _TABLES[form].items():
+        there = " ".join(name for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (table,)))
+        if there != columns:
+            raise damaged(path, f"expected a table {table!r} of the columns {columns!r}, found {there!r}")
+    return form
+
+
+def _upgraded_copy(path: Path, old: sqlite3.Connection) -> sqlite3.Connection:
+    """A store of an older form as one in memory of the present form."""
+    with closing(old), _closed_on_error(_connect(IN_MEMORY)) as db:
+        old.backup(db)
+        _upgrade(path, db)
+    return db
+
+
+def _upgrade(path: Path, db: sqlite3.Connection) -> None:
+    """Bring a store of an older form to the present one; what is killed or refused leaves it as it was."""
+    with writing(db):
+        if _checked_form(path, db) == FORM:  # another process was faster
+            return
+        (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != "ok":
+            raise damaged(path, found)
+        old = _TABLES[_pragma(db, "user_version")]
+        for table in old:
+            db.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
+        for statement in filter(str.strip, _SCHEMA.split(";")):
+            db.execute(statement)
+        _take_votes(path, db)
+        if "reply" in old:
+            _take_replies(path, db)
+        for table in old:
+            db.execute(f"DROP TABLE old_{table}")
+
+
+def _take_votes(path: Path, db: sqlite3.Connection) -> None:
+    judges, questions, texts = (_take_names(path, db, table) for table in records.NAMES)
+    rows = db.execute("SELECT judge, question, text, answer FROM old_answer")
+    kinds = [(column, "i8") for column in ("judge", "question", "text", "answer")]
+    while len(old := numbers(path, islice(rows, _AT_ONCE), kinds)):
+        if not np.isin(old["answer"], (NO, YES, OTHER)).all():
+            raise damaged(path, "a vote is none of its codes")
+        about = (
+            _those(path, judges, old["judge"]),
+            _those(path, questions, old["question"]),
+            _those(path, texts, old["text"]),
+        )
+        margins = np.full(len(old), np.nan)
+        db.executemany(records.KEEP_VOTE, records.vote_rows(*about, old["answer"], margins))
+
+
+def _take_names(path: Path, db: sqlite3.Connection, table: str) -> records.Named:
+    """Take a table of names over; their numbers stay."""
+    words = ", ".join(f"CAST({column} AS BLOB)" for column in records.NAMES[table])
+    db.execute(f"INSERT INTO {table} SELECT id, {words} FROM old_{table}")
+    rows = db.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()
+    return records.named(numbers(path, (row[0] for row in rows), np.int64), [row[1:] for row in rows])
+
+
+def _those(path: Path, names: records.Named, ids: records.Ids) -> records.Named:
+    """Those that have these numbers."""
+    if not np.isin(ids, names.ids).all():
+        raise damaged(path, "a vote is about what is not there")
+    return names[np.searchsorted(names.ids, ids)]
+
+
+def _take_replies(path: Path, db: sqlite3.Connection) -> None:
+    rows = db.execute("SELECT judge, key, prompt, repeat, reply FROM old_reply LEFT JOIN judge ON id = judge")
+    for judge, key, prompt, repeat, reply in rows:
+        try:
+            records.text_of(reply)
+            checksum = records.reply_checksum(key, prompt, repeat, 0, reply)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise damaged(path, f"a reply that cannot be read: {error}") from error
+        db.execute(records.KEEP_REPLY, (judge, prompt, repeat, 0, reply, checksum))

@@ -1,0 +1,147 @@
+"""The records of the store's file, and their checksums.
+
+A checksum is over what a record is about, and never over row numbers: the judge's key, the question with its frame, and
+the text, as they are asked. So a record that damage has changed is noticed, and one that it has put under another
+number too.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.judging.votes import NO, OTHER, YES
+
+SCHEMA = f"""
+CREATE TABLE judge (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE);
+CREATE TABLE question (id INTEGER PRIMARY KEY, frame BLOB NOT NULL, question BLOB NOT NULL, UNIQUE (frame, question));
+CREATE TABLE text (id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE CHECK (length(sha256) = 32));
+CREATE TABLE answer (
+    judge INTEGER NOT NULL, question INTEGER NOT NULL, text INTEGER NOT NULL,
+    answer INTEGER NOT NULL CHECK (answer IN ({NO}, {YES}, {OTHER})),
+    margin REAL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (judge, question, text)
+) WITHOUT ROWID;
+CREATE TABLE reply (
+    judge INTEGER NOT NULL, prompt BLOB NOT NULL CHECK (length(prompt) = 32),
+    repeat INTEGER NOT NULL, seed INTEGER NOT NULL,
+    reply BLOB NOT NULL,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (judge, prompt, repeat, seed)
+);
+"""
+"""Words are kept as UTF-8 in which half characters may stand. A margin is NULL where none is known, a seed 0."""
+
+NAMES = {"judge": ("key",), "question": ("frame", "question"), "text": ("sha256",)}
+"""The tables that give numbers to what records are about, and the columns that say what it is."""
+
+FIND_VOTES = """
+SELECT text, answer, margin, checksum FROM answer WHERE judge = ? AND question = ? AND text BETWEEN ? AND ?
+"""
+FIND_REPLY = """
+SELECT reply, checksum FROM reply JOIN judge ON judge = judge.id
+WHERE key = ? AND prompt = ? AND repeat = ? AND seed = ?
+"""
+KEEP_VOTE = "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+KEEP_REPLY = "INSERT INTO reply VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+
+VOTE = np.dtype([("text", "i8"), ("answer", "i8"), ("margin", "f8"), ("checksum", "i8")])
+"""What is read of a vote; a margin of NULL becomes NaN."""
+
+Ids = NDArray[np.int64]
+Margins = NDArray[np.float64]
+FoundBy = tuple[bytes, bytes, int, int]
+"""What a reply is found by: the judge's key, the prompt's sha256, which repeat it is, and the seed."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """Judges, questions or texts.
+
+    Attributes:
+        ids: their numbers in the file, -1 where they have none.
+        digests: of what they are.
+    """
+
+    ids: Ids
+    digests: NDArray[np.uint64]
+
+    def __getitem__(self, which: Any) -> "Named":
+        return Named(self.ids[which], self.digests[which])
+
+
+def find_name(table: str) -> str:
+    """Finds a number in a table of `NAMES`."""
+    where = " AND ".join(f"{column} = ?" for column in NAMES[table])
+    return f"SELECT id FROM {table} WHERE {where}"
+
+
+def keep_name(table: str) -> str:
+    """Gives a number in a table of `NAMES` to what has none."""
+    columns = NAMES[table]
+    marks = ", ".join("?" * len(columns))
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) ON CONFLICT DO NOTHING"
+
+
+def named(ids: Ids, keys: Sequence[Sequence[bytes]]) -> Named:
+    """What has these numbers and these keys, each the columns of `NAMES`."""
+    digests = b"".join(_sha256(b"".join(map(_sha256, key)))[:8] for key in keys)
+    return Named(ids, np.frombuffer(digests, dtype="<u8").astype(np.uint64))
+
+
+def utf8(text: str) -> bytes:
+    """A text's bytes; half characters have their own."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def text_of(data: bytes) -> str:
+    """The text of these bytes.
+
+    Raises:
+        UnicodeDecodeError: if they are none.
+    """
+    return data.decode("utf-8", "surrogatepass")
+
+
+def sha256(text: str) -> bytes:
+    """What is kept of a text or a prompt in place of its words."""
+    return _sha256(utf8(text))
+
+
+def vote_rows(
+    judges: Named, questions: Named, texts: Named, codes: NDArray[np.integer[Any]], margins: Margins
+) -> Iterator[tuple[Any, ...]]:
+    """Votes as rows for `KEEP_VOTE`."""
+    sums = vote_checksums(judges, questions, texts, codes, margins)
+    columns = (judges.ids, questions.ids, texts.ids, codes, margins, sums)
+    return zip(*(column.tolist() for column in np.broadcast_arrays(*columns)), strict=True)
+
+
+def vote_checksums(
+    judges: Named, questions: Named, texts: Named, codes: NDArray[np.integer[Any]], margins: Margins
+) -> Ids:
+    """The checksums of votes. Each step is one to one, so a change in one part alone always changes the whole."""
+    total = np.zeros(1, dtype=np.uint64)
+    for part in (judges.digests, questions.digests, texts.digests, codes.astype(np.uint64), _bits(margins)):
+        total = (total ^ part) * np.uint64(0x9E3779B97F4A7C15)
+        total ^= total >> np.uint64(29)
+    return total.view(np.int64)
+
+
+def reply_checksum(judge: bytes, prompt: bytes, repeat: int, seed: int, reply: bytes) -> bytes:
+    """The checksum of a reply with what it is found by."""
+    about = _sha256(judge) + prompt + f"{repeat:d} {seed:d} ".encode()
+    return hashlib.blake2b(about + reply, digest_size=8).digest()
+
+
+def _bits(margins: Margins) -> NDArray[np.uint64]:
+    """The bits of margins, one sort of NaN and one zero alike, as SQLite keeps them."""
+    return np.where(np.isnan(margins), np.nan, margins + 0.0).view(np.uint64)
+
+
+def _sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
