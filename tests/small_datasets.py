@@ -121,6 +121,12 @@ def _hqh(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("hqh").build(inputs, None, out, **options)
 
 
+def _object_enumeration(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    content = _coco({1: "person", 47: "cup", 18: "dog"}, "{:012d}.jpg")
+    (inputs / "instances_train2017.json").write_text(json.dumps(content))
+    return builder("object_enumeration").build(inputs, None, out, **options)
+
+
 BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "throne_coco": _throne_coco,
     "throne_objects365": _throne_objects365,
@@ -129,5 +135,6 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "pope_c_objects365": _pope_c("pope_c_objects365", "throne_objects365"),
     "hallusionbench": _hallusionbench,
     "hqh": _hqh,
+    "object_enumeration": _object_enumeration,
 }
 """How each is made; which of them there are, the registry says."""

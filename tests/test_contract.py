@@ -13,7 +13,8 @@ import pytest
 import halluscope
 from halluscope import cli, registry
 from halluscope.building import spec
-from halluscope.errors import RegistryError
+from halluscope.errors import HubError, RegistryError
+from halluscope.hub import metric
 from halluscope.hub.space import LINES, Page
 from halluscope.options import keywords
 from halluscope.paths import share
@@ -31,6 +32,9 @@ def each(fitting=lambda one: True):
     return pytest.mark.parametrize(
         "benchmark", [pytest.param(one, id=one.name) for one in ALL if fitting(one)]
     )
+
+
+each_room = pytest.mark.parametrize("room", [pytest.param(one, id=one.name) for one in registry.rooms()])
 
 
 def example(benchmark: Benchmark) -> tuple[list[Any], list[Any], dict[str, Any]]:
@@ -215,13 +219,17 @@ def test_choices_on_the_command_line_are_those_of_the_metric(benchmark, tmp_path
 def test_card_citation_and_licence(benchmark):
     card = share("metrics", benchmark.name, "README.md").read_text(encoding="utf-8")
     assert f"# {benchmark.title}" in card and "```bibtex" in card
-    assert benchmark.citation.strip().startswith("@") and benchmark.licence.endswith(".")
-    for dataset in benchmark.datasets:
+
+
+@each_room
+def test_what_every_room_states(room):
+    assert room.citation.strip().startswith("@") and room.licence.endswith(".")
+    for dataset in room.datasets:
         facts = spec.load(dataset.name)
         assert facts.expected and facts.license
         assert share("dataset_cards", f"{dataset.name}.md").is_file()
         assert share("builders", f"{dataset.name}.py").is_file()
-        assert benchmark.builder(dataset).name == dataset.name
+        assert room.builder(dataset).name == dataset.name
 
 
 @each()
@@ -236,6 +244,51 @@ def test_what_info_prints(benchmark, capsys):
     assert all(option.help in printed for option in benchmark.options)
 
 
+# A room with datasets alone: they are there to train on
+
+
+def of_datasets_alone():
+    return pytest.mark.parametrize(
+        "room", [pytest.param(one, id=one.name) for one in registry.rooms() if not one.has_metric]
+    )
+
+
+@of_datasets_alone()
+def test_a_room_without_a_metric_is_no_benchmark(room, capsys):
+    assert room.datasets and not room.is_scored
+    assert room.name not in halluscope.list_benchmarks()
+    assert halluscope.get_benchmark(room.name) is room
+    for dataset in room.datasets:
+        assert halluscope.get_benchmark(dataset.name) is room and dataset in registry.datasets()
+    assert cli.main(["info", room.name]) == 0
+    printed = capsys.readouterr().out
+    assert inspect.cleandoc(room.citation) in printed
+    assert all(f"halluscope build {dataset.name}" in printed for dataset in room.datasets)
+    assert "scores" not in printed.splitlines() and "options" not in printed.splitlines()
+    assert cli.main(["list"]) == 0
+    assert room.about in capsys.readouterr().out
+
+
+@of_datasets_alone()
+def test_nothing_is_scored_in_a_room_without_a_metric(room, tmp_path):
+    with pytest.raises(
+        ValueError, match=f"{room.name} is not scored on a dataset; expected another benchmark.$"
+    ):
+        halluscope.score(room.name, [{"id": 1, "response": "A dog."}], tmp_path)
+    with pytest.raises(RegistryError, match=f"{room.name} has no metric"):
+        room.compute([], [])
+    with pytest.raises(HubError, match=f"no metric {room.name!r}"):
+        metric.read(room.name, "acme")
+
+
+@of_datasets_alone()
+def test_nobody_is_asked_about_what_is_there_to_train_on(room):
+    for dataset in room.datasets:
+        columns = [*dataset.key, *dataset.columns, "image_id", "file_name"]
+        with pytest.raises(ValueError, match=f"is {dataset.name}, which is there to train on"):
+            registry.of(columns)
+
+
 # A record that is not complete does not load, and the message says what it lacks
 
 
@@ -246,6 +299,7 @@ def test_what_info_prints(benchmark, capsys):
         ({"principal": "unheard_of"}, "its principal score 'unheard_of' has no direction"),
         ({"scores": {"f0.5_cls": "upwards"}}, "the direction of 'f0.5_cls' is 'upwards'"),
         ({"citation": " "}, "it has no citation"),
+        ({"principal": "", "scores": {}}, "it has no scores"),
         ({"name": "nowhere"}, r"its metric has no card \(metrics/nowhere/README.md\)"),
     ],
 )

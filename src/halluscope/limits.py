@@ -34,6 +34,7 @@ class Limit:
 LIMITS: Mapping[str, Limit] = {
     "file": Limit(4 * 2**30, "bytes", "a file that is read as a whole"),
     "unpacked": Limit(2**30, "bytes", "what is unpacked from a .gz file, or from one member of a zip"),
+    "entry": Limit(64 * 2**20, "characters", "an entry of a large file of JSON"),
     "cell": Limit(10_000_000, "characters", "a cell of a table"),
     "image": Limit(100 * 2**20, "bytes", "an image file"),
     "pixels": Limit(100_000_000, "pixels", "an image"),

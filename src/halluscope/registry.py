@@ -2,6 +2,8 @@
 
 A room is a folder in `halluscope.benchmarks`; its `__init__` holds the record `BENCHMARK`, and its modules hold the
 work: `rows`, `build`, `metric`, `scoring`, `report`. A record is checked before it counts: what is missing is said.
+Most rooms hold a metric and the datasets that it is scored on. A room may also hold a metric alone, or datasets alone,
+which are there to train on.
 """
 
 import importlib
@@ -123,20 +125,20 @@ class Judges:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark.
+    """What a room holds.
 
     Attributes:
         name: of the room, of the metric, and of its folder in metrics/.
         title: for people.
         about: what it measures, in a few words.
         description: what it measures, in a few sentences.
-        principal: the score by which models are compared.
-        scores: the scores that it reports, in this order, and which way each is better. "main_hal" speaks for
-            "main_hal/count" too.
-        others: what else its result holds as a number; an asterisk stands for any letters.
         citation: BibTeX.
         links: where to read more.
         licence: what the licences of its upstream files allow.
+        principal: the score by which models are compared; "" in a room without a metric.
+        scores: the scores that it reports, in this order, and which way each is better. "main_hal" speaks for
+            "main_hal/count" too. A room without a metric has none.
+        others: what else its result holds as a number; an asterisk stands for any letters.
         datasets: what it is scored on; a metric without one of its own names others in `reads`.
         reads: the names of the datasets that it is scored on.
         prompt: what an LVLM is asked; `QUESTION` stands for the row's own.
@@ -154,11 +156,11 @@ class Benchmark:
     title: str
     about: str
     description: str
-    principal: str
-    scores: Mapping[str, Direction]
     citation: str
     links: tuple[str, ...]
     licence: str
+    principal: str = ""
+    scores: Mapping[str, Direction] = field(default_factory=dict)
     others: Mapping[str, Direction] = field(default_factory=dict)
     datasets: tuple[Dataset, ...] = ()
     reads: tuple[str, ...] = ()
@@ -183,7 +185,15 @@ class Benchmark:
 
     @property
     def compute(self) -> Callable[..., dict[str, Any]]:
-        """The metric: predictions, references and options to a result."""
+        """The metric: predictions, references and options to a result.
+
+        Raises:
+            RegistryError: in a room without a metric.
+        """
+        if not self.has_metric:
+            raise RegistryError(
+                f"{self.name} has no metric: its datasets are there to train on. Expected another name."
+            )
         function: Callable[..., dict[str, Any]] = self.module("metric").compute
         return function
 
@@ -200,9 +210,14 @@ class Benchmark:
         return "\n\n".join(inspect.cleandoc(text) for text in about if text)
 
     @property
+    def has_metric(self) -> bool:
+        """Whether there is anything to score; otherwise its datasets are there to train on."""
+        return bool(self.scores)
+
+    @property
     def is_scored(self) -> bool:
         """Whether it is scored on a dataset."""
-        return bool(self.datasets or self.reads)
+        return self.has_metric and bool(self.datasets or self.reads)
 
     @property
     def each(self) -> set[str]:
@@ -268,8 +283,8 @@ class Benchmark:
         check(given, self.keywords, self.name)
 
 
-def benchmarks() -> list[Benchmark]:
-    """All benchmarks, in the order of their names.
+def rooms() -> list[Benchmark]:
+    """The records of all rooms, in the order of their names.
 
     Raises:
         RegistryError: for a room whose record is missing or incomplete, or a name that comes twice.
@@ -277,8 +292,17 @@ def benchmarks() -> list[Benchmark]:
     return list(_all().values())
 
 
+def benchmarks() -> list[Benchmark]:
+    """All benchmarks: the rooms with a metric, in the order of their names.
+
+    Raises:
+        RegistryError: as `rooms`.
+    """
+    return [room for room in rooms() if room.has_metric]
+
+
 def benchmark(name: str) -> Benchmark:
-    """The benchmark of this name, which may be that of one of its datasets.
+    """The record of the room of this name, which may be that of one of its datasets.
 
     Raises:
         ValueError: if there is none; the message names the nearest.
@@ -312,12 +336,12 @@ def identity(of: Benchmark) -> Dataset:
 
 
 def datasets() -> list[Dataset]:
-    """All datasets, in the order of their benchmarks."""
+    """All datasets, in the order of their rooms."""
     return [dataset for _, dataset in _datasets()]
 
 
 def names() -> list[str]:
-    """The names of all benchmarks and datasets."""
+    """The names of all rooms and datasets."""
     return list(dict.fromkeys([*_all(), *(dataset.name for dataset in datasets())]))
 
 
@@ -325,25 +349,31 @@ def of(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
     """The benchmark and the dataset whose rows have these columns.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if there is none, or the rows are there to train on.
     """
-    for one in benchmarks():
-        if found := one.dataset(columns):
-            return one, found
-    known = ", ".join(dataset.name for dataset in datasets())
+    known = ", ".join(dataset.name for one in benchmarks() for dataset in one.datasets)
+    for one in sorted(rooms(), key=lambda room: room.has_metric):
+        if not (found := one.dataset(columns)):
+            continue
+        if not one.has_metric:
+            raise ValueError(
+                f"A dataset with the columns {', '.join(columns)} is {found.name}, which is there to train on: nobody "
+                f"is asked about its rows. Expected one of {known}."
+            )
+        return one, found
     raise ValueError(
         f"A dataset with the columns {', '.join(columns)} is none of ours; expected one of {known}."
     )
 
 
 def _datasets() -> Iterator[tuple[Benchmark, Dataset]]:
-    return ((one, dataset) for one in benchmarks() for dataset in one.datasets)
+    return ((one, dataset) for one in rooms() for dataset in one.datasets)
 
 
 @cache
 def _all() -> dict[str, Benchmark]:
-    rooms = importlib.import_module(ROOMS)
-    found = [_load(room.name) for room in iter_modules(rooms.__path__) if room.ispkg]
+    house = importlib.import_module(ROOMS)
+    found = [_load(room.name) for room in iter_modules(house.__path__) if room.ispkg]
     return collect(found)
 
 
@@ -382,6 +412,20 @@ def _problems(record: Benchmark) -> Iterator[str]:
     for name in ("title", "about", "description", "citation", "licence"):
         if not getattr(record, name).strip():
             yield f"it has no {name}"
+    yield from _problems_of_scores(record)
+    for dataset in record.datasets:
+        if not _is_there("datasets", dataset.name, "spec.toml"):
+            yield f"its dataset {dataset.name} has no spec (datasets/{dataset.name}/spec.toml)"
+        if not _is_there("dataset_cards", f"{dataset.name}.md"):
+            yield f"its dataset {dataset.name} has no card (dataset_cards/{dataset.name}.md)"
+
+
+def _problems_of_scores(record: Benchmark) -> Iterator[str]:
+    """What a record lacks to be scored; a room with datasets alone is not."""
+    if not record.has_metric:
+        if not record.datasets or record.principal or _is_there("metrics", record.name, "README.md"):
+            yield "it has no scores"
+        return
     if not record.principal:
         yield "it has no principal score"
     elif record.scores.get(record.principal) not in (HIGHER, LOWER):
@@ -391,11 +435,6 @@ def _problems(record: Benchmark) -> Iterator[str]:
             yield f"the direction of {score!r} is {direction!r}; expected {HIGHER!r}, {LOWER!r} or None"
     if not _is_there("metrics", record.name, "README.md"):
         yield f"its metric has no card (metrics/{record.name}/README.md)"
-    for dataset in record.datasets:
-        if not _is_there("datasets", dataset.name, "spec.toml"):
-            yield f"its dataset {dataset.name} has no spec (datasets/{dataset.name}/spec.toml)"
-        if not _is_there("dataset_cards", f"{dataset.name}.md"):
-            yield f"its dataset {dataset.name} has no card (dataset_cards/{dataset.name}.md)"
 
 
 def _is_there(*parts: str) -> bool:

@@ -85,10 +85,8 @@ def prepare(
         FileNotFoundError: if a file does not exist.
     """
     if not benchmark.is_scored:
-        raise ValueError(
-            f"{benchmark.name} is not scored on a dataset; expected another benchmark, or call "
-            f"get_benchmark({benchmark.name!r}).compute."
-        )
+        instead = f", or call get_benchmark({benchmark.name!r}).compute" if benchmark.has_metric else ""
+        raise ValueError(f"{benchmark.name} is not scored on a dataset; expected another benchmark{instead}.")
     door = door or Door()
     module = benchmark.module("rows")
     reading = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]

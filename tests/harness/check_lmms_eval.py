@@ -13,12 +13,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from halluscope import registry
 from halluscope.registry import SIGNATURE
 from tests.harness import data as harness_data
 
 SAYS = "Yes a dog."
-TASKS = {dataset.name: dataset.harness_task.get("lmms_eval", dataset.name) for dataset in registry.datasets()}
+TASKS = {
+    dataset.name: dataset.harness_task.get("lmms_eval", dataset.name) for dataset in harness_data.DATASETS
+}
 """Our names, and those of the tasks."""
 
 # throne_coco: person and cup; none; dog. A dog is said to be in each of the three.

@@ -11,7 +11,10 @@ from halluscope.registry import Dataset
 from halluscope.signature import changed
 from tests import small_datasets
 
-TASKS = [dataset.name for dataset in registry.datasets()]
+DATASETS = [dataset for benchmark in registry.benchmarks() for dataset in benchmark.datasets]
+"""What an LVLM is asked about; other rooms hold what it is trained on."""
+
+TASKS = [dataset.name for dataset in DATASETS]
 WITH_IMAGES = ("throne_coco", "pope_c")
 """The datasets that are built with their images."""
 
@@ -20,7 +23,7 @@ def build_all(folder: Path) -> Path:
     """Build the datasets as folder/<name>; folder/pictures holds the images that they lack."""
     small_datasets.build("throne_coco", folder, with_images=True)
     small_datasets.builder("pope_c").build(folder / "throne_coco", out=folder / "pope_c", subset=True)
-    without = [dataset for dataset in registry.datasets() if dataset.name not in WITH_IMAGES]
+    without = [dataset for dataset in DATASETS if dataset.name not in WITH_IMAGES]
     for dataset in without:
         small_datasets.build(dataset.name, folder)
     names = {name for dataset in without for name in _file_names(folder, dataset)}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pooch
 
-from halluscope.building.spec import Source
+from halluscope.building.spec import UNKNOWN, Source
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable
 from halluscope.paths import cache_folder
@@ -24,7 +24,8 @@ class Fetched:
 
     Attributes:
         path: the file or folder to read.
-        sha256: of the file (of the zip, for a folder inside a zip); None for a folder on disk.
+        sha256: of the file (of the zip, for a folder inside a zip, or a member whose own is unknown); None for a folder
+            on disk.
         published: whether that is the sha256 of what was published; None for a folder on disk, which has none, and
             where the published one is unknown.
     """
@@ -54,9 +55,10 @@ def fetch(
     path = _locate(source, option, given)
     if given.is_dir() and path.is_dir():
         return Fetched(path, None, None)
-    file, expected = (given, source.sha256) if path.is_dir() else (path, source.content_sha256)
+    zipped = path.is_dir() or (source.content_sha256 == UNKNOWN and zipfile.is_zipfile(given))
+    file, expected = (given, source.sha256) if zipped else (path, source.content_sha256)
     sha256 = sha256_of(file)
-    if not source.pinned:
+    if expected == UNKNOWN:
         return Fetched(path, sha256, None)
     if sha256 != expected and not subset:
         raise BuildError(

@@ -23,7 +23,8 @@ class Source:
             user's file is taken, its sha256 is noted, and the expected counts are the check.
         bytes: its size; absent where the sha256 is unknown.
         member: when the file is a zip: the file in it that is meant, or the folder, which ends in "/".
-        member_sha256: of a member that is a file.
+        member_sha256: of a member that is a file; "unknown" where we could not have it: then the zip's sha256 is the
+            check, and for the file without its zip the expected counts.
     """
 
     url: str
@@ -128,9 +129,9 @@ def _source(facts: Any, where: str) -> Source:
     source = Source(**facts)
     if not re.match(r"https?://", source.url):
         raise BuildError(f"{where}: url is {source.url!r}; expected http:// or https://.")
-    sums = {"sha256": source.sha256 if source.pinned else None, "member_sha256": source.member_sha256}
+    sums = {"sha256": source.sha256, "member_sha256": source.member_sha256}
     for key, digest in sums.items():
-        if digest is not None and not re.fullmatch(r"[0-9a-f]{64}", digest):
+        if digest not in (None, UNKNOWN) and not re.fullmatch(r"[0-9a-f]{64}", digest):
             raise BuildError(f"{where}: {key} is {digest!r}; expected 64 lower-case hexadecimal digits.")
     if source.pinned != (source.bytes is not None):
         raise BuildError(

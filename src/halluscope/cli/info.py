@@ -19,11 +19,10 @@ def run(options: argparse.Namespace) -> None:
     """Print it."""
     benchmark = registry.benchmark(options.name)
     datasets = [one for one in benchmark.datasets if options.name in (one.name, benchmark.name)]
-    print(
-        "\n".join(
-            [*_about(benchmark), *(line for one in datasets for line in _dataset(one)), *_scoring(benchmark)]
-        )
-    )
+    lines = [*_about(benchmark), *(line for one in datasets for line in _dataset(one))]
+    if benchmark.has_metric:
+        lines += _scoring(benchmark)
+    print("\n".join([*lines, f"\n{inspect.cleandoc(benchmark.citation)}"]))
 
 
 def _about(benchmark: Benchmark) -> Iterator[str]:
@@ -58,4 +57,3 @@ def _scoring(benchmark: Benchmark) -> Iterator[str]:
     for name, default in defaults(benchmark.compute).items():
         if name not in shown:
             yield f"  {name} (in Python; {default!r} unless given)"
-    yield f"\n{inspect.cleandoc(benchmark.citation)}"

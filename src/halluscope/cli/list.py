@@ -18,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(_: argparse.Namespace) -> None:
     """Print it."""
-    rows = [row for benchmark in registry.benchmarks() for row in _rows(benchmark)]
+    rows = [row for benchmark in registry.rooms() for row in _rows(benchmark)]
     print(aligned(rows, ["benchmark", "measures", "dataset", "built"], "simple", left=4))
     print("\nextras of this installation")
     for extra, missing in extras().items():

@@ -7,7 +7,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from halluscope import limits
 from halluscope.errors import BuildError
@@ -17,6 +17,9 @@ Readable = Path | zipfile.Path
 """A file or a folder, on disk or inside a zip."""
 
 PACKED = ".gz"
+
+BIT = 2**20
+"""Bytes that are read at once."""
 
 _DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
 """What unpacking raises: RuntimeError for a member with a password, NotImplementedError for an unknown method."""
@@ -83,26 +86,36 @@ def read_bytes(file: Readable, limit: str = "file") -> bytes:
         LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
+    return b"".join(bits(file, limit))
+
+
+def bits(file: Readable, limit: str = "file") -> Iterator[bytes]:
+    """A file's content, `BIT` by `BIT`, unpacked if its name ends in .gz; never more of it than the limit allows.
+
+    Raises:
+        BuildError: for what is cut off, or cannot be unpacked.
+        LimitExceeded: for a file that is too large.
+        FileNotFoundError: if there is no such file.
+    """
     if not file.is_file():
         raise FileNotFoundError(f"There is no file {file}.")
-    on_disk = isinstance(file, Path)
+    packed, on_disk = file.suffix.lower() == PACKED, isinstance(file, Path)
     try:
         with file.open("rb") as stream:
-            if file.suffix.lower() == PACKED:
-                with gzip.open(stream) as unpacked:  # type: ignore[arg-type]
-                    return _within("unpacked", unpacked, str(file))
-            return _within(limit if on_disk else "unpacked", stream, str(file))  # type: ignore[arg-type]
+            source: Any = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[arg-type]
+            yield from _within(limit if on_disk and not packed else "unpacked", source, str(file))
     except _DAMAGED as error:
         if on_disk and isinstance(error, PermissionError):
             raise
         raise BuildError(f"{file} cannot be read, or is cut off: {error}. Get the file again.") from error
 
 
-def _within(limit: str, stream: IO[bytes] | gzip.GzipFile, name: str) -> bytes:
-    """What a stream holds; no more than the limit is ever in memory."""
-    data = stream.read(limits.most(limit) + 1)
-    limits.check(limit, len(data), name)
-    return data
+def _within(limit: str, stream: Any, name: str) -> Iterator[bytes]:
+    size = 0
+    while bit := stream.read(BIT):
+        size += len(bit)
+        limits.check(limit, size, name)
+        yield bit
 
 
 def parse(text: str, where: str) -> Any:

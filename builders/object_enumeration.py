@@ -1,0 +1,11 @@
+"""Builds object_enumeration: for each image its objects, their places, and what is absent.
+
+The same as `halluscope build object_enumeration`; --help tells the options.
+"""
+
+import sys
+
+from halluscope.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(["build", "object_enumeration", *sys.argv[1:]]))

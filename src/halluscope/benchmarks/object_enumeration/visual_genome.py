@@ -1,0 +1,120 @@
+"""Reads Visual Genome's objects of images that are COCO's too."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from halluscope.benchmarks.object_enumeration.enumeration import Instance, listed
+from halluscope.benchmarks.object_enumeration.fitting import Fitting
+from halluscope.errors import BuildError
+from halluscope.files.entries import entries
+from halluscope.files.opening import Readable
+from halluscope.foreign import brief
+from halluscope.reading.boxes import Box, box_of
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """An image that both have: COCO's id, and Visual Genome's width and height in pixels, which may differ."""
+
+    image_id: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What Visual Genome says of an image.
+
+    Attributes:
+        objects: as they are listed.
+        names: of the known classes, those that it names.
+    """
+
+    objects: tuple[Instance, ...]
+    names: frozenset[str]
+
+
+def read_scenes(
+    image_data: Readable, objects: Readable, image_ids: set[int], classes: set[str], fit: Fitting
+) -> dict[int, Scene]:
+    """Read the objects of the images that are wanted.
+
+    Args:
+        image_data: image_data.json, which says which image is which of COCO's.
+        objects: objects.json.
+        image_ids: COCO's ids of the images that are wanted.
+        classes: the names that negatives are drawn from.
+        fit: what is done with a box that leaves its picture.
+
+    Returns:
+        COCO's image id -> what is there. An image without objects is left out; of several images of Visual Genome that
+        are one of COCO's the first counts.
+
+    Raises:
+        BuildError: for a file of another form, or if they have none of the images.
+    """
+    shared = {number: one for number, one in _images(image_data) if one.image_id in image_ids}
+    found: dict[int, Scene] = {}
+    for number, where, given in _of_images(objects):
+        image = shared.get(number)
+        if image is not None and image.image_id not in found:
+            scene = _scene(image, [_object(one, where) for one in given], classes, fit, where)
+            if scene.objects:
+                found[image.image_id] = scene
+    if not found:
+        raise BuildError(
+            f"{objects} and {image_data} have objects of none of the {len(image_ids):,} images of the annotations. Are "
+            "these Visual Genome's files, and annotations of COCO's train images?"
+        )
+    return found
+
+
+def _images(file: Readable) -> Iterator[tuple[int, Shared]]:
+    for place, entry in enumerate(entries(file)):
+        where = f"{file}: entry {place + 1}"
+        numbers = [_get(entry, key, where) for key in ("image_id", "coco_id", "width", "height")]
+        if numbers[1] is None:
+            continue
+        if any(type(number) is not int for number in numbers) or min(numbers[2:]) < 1:
+            raise BuildError(
+                f"{where} is {brief(entry)}; expected image_id, coco_id, width and height, whole numbers."
+            )
+        yield numbers[0], Shared(*numbers[1:])
+
+
+def _of_images(file: Readable) -> Iterator[tuple[int, str, list[Any]]]:
+    for place, entry in enumerate(entries(file)):
+        where = f"{file}: entry {place + 1}"
+        number, objects = _get(entry, "image_id", where), _get(entry, "objects", where)
+        if type(number) is not int or not isinstance(objects, list):
+            raise BuildError(f"{where} is {brief(entry)}; expected image_id and objects, a list.")
+        yield number, where, objects
+
+
+def _object(given: Any, where: str) -> tuple[list[str], Box]:
+    """An object's names, plain, and its box."""
+    names = _get(given, "names", where)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BuildError(f"{where} has an object with the names {brief(names)}; expected a list of text.")
+    plain = [sys.intern(" ".join(name.lower().split())) for name in names]
+    return [name for name in plain if name], box_of([_get(given, key, where) for key in "xywh"], where)
+
+
+def _scene(
+    image: Shared, held: list[tuple[list[str], Box]], classes: set[str], fit: Fitting, where: str
+) -> Scene:
+    boxes = [
+        (names[0], part)
+        for names, box in held
+        if names and (part := fit(box, image.width, image.height, where)) is not None
+    ]
+    named = frozenset(name for names, _ in held for name in names) & classes
+    return Scene(listed(boxes, image.width, image.height), named)
+
+
+def _get(entry: Any, key: str, where: str) -> Any:
+    if not isinstance(entry, Mapping) or key not in entry:
+        raise BuildError(f"{where} holds {brief(entry)}; expected an object with {key}.")
+    return entry[key]

@@ -1,0 +1,180 @@
+"""Reads a large file of JSON entry by entry, so that no more than a piece of it is in memory."""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any
+
+from halluscope import limits
+from halluscope.errors import BuildError
+from halluscope.files.opening import BIT, Readable, bits, once_each
+from halluscope.foreign import brief
+
+
+def entries(file: Readable) -> Iterator[Any]:
+    """The entries of a file that is one JSON list (.gz too).
+
+    Raises:
+        BuildError: for what is no list, is not JSON, or is cut off.
+        LimitExceeded: for a file or an entry that is too large.
+        FileNotFoundError: if there is no such file.
+    """
+    text = _Text(file)
+    if text.sign() != "[":
+        raise BuildError(f"{file} begins with {brief(text.ahead())}; expected a list in JSON.")
+    yield from text.entries()
+    text.end()
+
+
+def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
+    """The entries of lists in a file that is one JSON object (.gz too), each with the name of its list.
+
+    Args:
+        file: on disk, or a member of a zip.
+        names: of the lists, in whatever order they come; what else the object holds is passed over.
+
+    Raises:
+        BuildError: for what is no such object, is not JSON, or is cut off.
+        LimitExceeded: for a file or an entry that is too large.
+        FileNotFoundError: if there is no such file.
+    """
+    text, seen, expected = _Text(file), set[str](), f"expected an object with lists of {' and '.join(names)}"
+    if text.sign() != "{":
+        raise BuildError(f"{file} begins with {brief(text.ahead())}; {expected}.")
+    for name in text.names():
+        if name in seen:
+            raise BuildError(f"{file} holds {brief(name)} twice; {expected}, each once.")
+        seen.add(name)
+        if name not in names:
+            text.value()
+        elif text.sign() == "[":
+            yield from ((name, entry) for entry in text.entries())
+        else:
+            raise BuildError(f"{file}: {name} is {brief(text.value())}; expected a list.")
+    text.end()
+    if missing := [name for name in names if name not in seen]:
+        raise BuildError(f"{file} has no {' and no '.join(missing)}; {expected}.")
+
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_AFTER = (*" \t\n\r,:]}",)
+"""What may stand after a value."""
+
+_DECODER = json.JSONDecoder(object_pairs_hook=once_each)
+_NEAR = 16
+"""How far before the end of a text an error may stand that more of the text would mend; strings are told apart."""
+
+
+class _Text:
+    """A file's text, of which only what is being read is in memory."""
+
+    def __init__(self, file: Readable) -> None:
+        self._name = str(file)
+        self._pieces = _pieces(file)
+        self._held = ""
+        self._at = 0
+        self._before = 0
+
+    def sign(self) -> str:
+        """The next character that is no white space; "" at the end."""
+        while True:
+            match = _SPACE.match(self._held, self._at)
+            self._at = match.end() if match else self._at
+            if self._at < len(self._held):
+                return self._held[self._at]
+            if not self._more():
+                return ""
+
+    def ahead(self) -> str:
+        """What comes next, for a message."""
+        return self._held[self._at : self._at + 80]
+
+    def entries(self) -> Iterator[Any]:
+        """The entries of the list that comes next."""
+        return self._parts("[", "]", self.value)
+
+    def names(self) -> Iterator[str]:
+        """The names in the object that comes next; after each its value is to be read."""
+        return self._parts("{", "}", self._name_of_value)
+
+    def value(self) -> Any:
+        """The value that comes next."""
+        self.sign()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._held, self._at)
+            except json.JSONDecodeError as error:
+                place = self._before + error.pos
+                cut = error.msg.startswith("Unterminated string") or error.pos > len(self._held) - _NEAR
+                if not (cut and self._more()):
+                    raise self._error(error.msg, place) from error
+            except (
+                ValueError,
+                RecursionError,
+            ) as error:  # a name twice; brackets in brackets, thousands deep
+                raise self._error(str(error), self._before + self._at) from error
+            else:
+                if self._held[end : end + 1] in _AFTER or not self._more():  # a number may go on
+                    self._at = end
+                    return value
+
+    def end(self) -> None:
+        """Check that nothing else comes."""
+        if self.sign():
+            raise self._error("something stands after its end", self._before + self._at)
+
+    def _name_of_value(self) -> str:
+        self._expect('"')
+        name: str = self.value()
+        self._take(":")
+        return name
+
+    def _parts(self, first: str, last: str, read: Any) -> Iterator[Any]:
+        self._take(first)
+        if self.sign() == last:
+            self._take(last)
+            return
+        while True:
+            yield read()
+            if self.sign() == last:
+                self._take(last)
+                return
+            self._take(",")
+
+    def _take(self, expected: str) -> None:
+        self._expect(expected)
+        self._at += 1
+
+    def _expect(self, expected: str) -> None:
+        if self.sign() != expected:
+            raise self._error(f"expecting {expected!r}", self._before + self._at)
+
+    def _more(self) -> bool:
+        """Read on, as much as is held already, so that a long entry is not read over and over; False at the end."""
+        self._before += self._at
+        held = self._held[self._at :]
+        limits.check("entry", len(held), f"An entry of {self._name}")
+        more = "".join(islice(self._pieces, 1 + len(held) // BIT))
+        self._held, self._at = held + more, 0
+        return bool(more)
+
+    def _error(self, what: str, place: int) -> BuildError:
+        at = place - self._before
+        return BuildError(
+            f"{self._name} is not JSON, or is cut off: {what} at character {place + 1:,}; got "
+            f"{brief(self._held[at : at + 80])}. Get the file again."
+        )
+
+
+def _pieces(file: Readable) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    try:
+        for bit in chain(bits(file), [b""]):
+            if piece := decoder.decode(bit, final=not bit):
+                yield piece
+    except UnicodeDecodeError as error:
+        raise BuildError(
+            f"{file} is not in UTF-8, or is cut off: {error}. Save it as UTF-8, or get the file again."
+        ) from error

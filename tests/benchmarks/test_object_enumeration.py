@@ -1,0 +1,839 @@
+"""Object enumeration: what is listed and what is absent, by hand, by the paper's pseudocode, and by counting."""
+
+import contextlib
+import io
+import itertools
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from datasets import load_dataset
+from pycocotools.coco import COCO
+
+from halluscope import cli
+from halluscope.benchmarks.object_enumeration import negatives
+from halluscope.benchmarks.object_enumeration.enumeration import INSTRUCTION, PLACES, listed, place
+from halluscope.building import fetch
+from halluscope.building import spec as specs
+from halluscope.errors import BuildError, OutputError
+from halluscope.paths import share
+from tests import small_datasets
+
+builder = small_datasets.builder("object_enumeration")
+
+CLASSES = {9: "kite", 1: "person", 44: "tv", 3: "cup", 7: "dog"}
+"""By id: person, cup, dog, kite, tv. The file has them out of order."""
+
+WIDTH, HEIGHT = 90, 60
+"""The lines of the grid lie at x = 30 and 60, and at y = 20 and 40."""
+
+
+def coco(
+    objects: dict[int, list[tuple[str, list[float]]]], classes: dict[int, str] = CLASSES
+) -> dict[str, Any]:
+    """A COCO file's content: image id -> names and boxes, in the order of the file."""
+    id_of = {name: number for number, name in classes.items()}
+    flat = [(image_id, name, box) for image_id, each in objects.items() for name, box in each]
+    return {
+        "images": [
+            {"id": i, "file_name": f"{i:012d}.jpg", "width": WIDTH, "height": HEIGHT}
+            for i in [*objects][::-1]
+        ],
+        "annotations": [
+            # `area` is that of the outline, which does not count: here it is the wrong way round
+            {"id": n, "image_id": i, "category_id": id_of[name], "bbox": box, "iscrowd": n % 2, "area": n}
+            | {"segmentation": [[0.0, 0.5, 1.5]]}
+            for n, (i, name, box) in enumerate(flat)
+        ],
+        "categories": [{"id": i, "name": name, "supercategory": "thing"} for i, name in classes.items()],
+    }
+
+
+ANY = [0, 0, 9, 9]
+
+OBJECTS: dict[int, list[tuple[str, list[float]]]] = {
+    # Areas 100, 400, 100, 900: the dog, the second cup, then the first and the third, which are equal, in this order.
+    # Centres: (5, 5), (50, 30), (85, 55), (15, 30).
+    20: [
+        ("cup", [0, 0, 10, 10]),
+        ("cup", [40, 20, 20, 20]),
+        ("person", [80, 50, 10, 10]),
+        ("dog", [0, 15, 30, 30]),
+    ],
+    10: [("person", ANY), ("cup", ANY)],
+    # Five persons of areas 1 to 25, and between them a kite of 9: the three largest are listed, and the kite.
+    30: [
+        ("person", [0, 0, 1, 1]),
+        ("person", [0, 0, 2, 2]),
+        ("person", [60, 0, 4, 4]),
+        ("person", [0, 40, 5, 5]),
+        ("kite", [30, 20, 3, 3]),
+        ("person", [30, 40, 3, 3]),
+    ],
+    40: [("tv", ANY)],
+    50: [],
+}
+"""Together are person and cup in 2 images, person and dog in 1, cup and dog in 1, person and kite in 1; tv is alone."""
+
+ABSENT = {
+    # Persons: cup 2, dog 1, kite 1; person and cup are there: dog 1/2, kite 1/2. Cups: person 2, dog 1: dog 1.
+    # Added: dog 3/2, kite 1/2; divided: 3/4, 1/4; to the 10th: dog is 3 ** 10 = 59,049 times as likely.
+    # RandomState(10) begins with 0.77 and 0.02, both dog; then 0.63, and kite is all that is left.
+    10: ["dog", "kite"],
+    # Persons: kite 1. The cup's and the dog's company is all there, so their rows stay zero.
+    20: ["kite"],
+    # Persons: cup 2/3, dog 1/3 (the kite is there); the kite's company, person, is there too. Cup is 1,024 times as
+    # likely. RandomState(30) begins with 0.64 and 0.38, both cup; then dog is left.
+    30: ["cup", "dog"],
+    # The tv has no company at all: nothing can be drawn.
+    40: [],
+    # Nothing is there: all five have the same chance, so that fifths of [0, 1) stand for person, cup, dog, kite, tv.
+    # RandomState(50) begins with 0.4946 dog, and 0.2281, 0.2555, 0.3963, 0.3773, all cup. Thirds now stand for person,
+    # kite, tv: 0.9966 tv, 0.4082 kite, 0.7719 tv. Person is all that is left.
+    50: ["dog", "cup", "tv", "kite", "person"],
+}
+
+
+def written(folder: Path, content: Any = None, name: str = "instances_train2017.json") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(json.dumps(coco(OBJECTS) if content is None else content))
+    return folder / name
+
+
+def build(folder: Path, content: Any = None, **options: Any) -> Path:
+    """Build from a file's content as folder/out."""
+    source = written(folder / "in", content)
+    return builder.build(source, out=folder / "out", subset=True, **options)
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    return pq.read_table(sorted((out / "data").glob("*.parquet"))).to_pylist()
+
+
+def counts(out: Path) -> dict[str, Any]:
+    return json.loads((out / "stats.json").read_text())["counts"]
+
+
+def objects(row: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(one["name"], one["place"]) for one in row["objects"]]
+
+
+# By hand
+
+
+def test_rows_by_hand(tmp_path: Path) -> None:
+    out = build(tmp_path)
+    found = {row["image_id"]: row for row in rows(out)}
+    assert list(found) == [10, 20, 30, 40, 50]  # by image id, whatever the order of the file
+    assert objects(found[20]) == [
+        ("dog", "left"),
+        ("cup", "center"),
+        ("cup", "top left"),
+        ("person", "bottom right"),
+    ]
+    # Areas 25, 16, 9 (the kite, before the person of 9 that comes after it in the file), 9.
+    assert objects(found[30]) == [
+        ("person", "bottom left"),
+        ("person", "top right"),
+        ("kite", "center"),
+        ("person", "bottom"),
+    ]
+    assert found[50]["objects"] == []
+    assert {image_id: row["absent"] for image_id, row in found.items()} == ABSENT
+    assert found[10] == {
+        "id": "10",
+        "image_id": 10,
+        "file_name": "000000000010.jpg",
+        "objects": [{"name": "person", "place": "top left"}, {"name": "cup", "place": "top left"}],
+        "absent": ["dog", "kite"],
+        "instruction": "<image> Give a list of objects and locations in the image.",
+        "response": "person [top left]\ncup [top left]\ndog [absent]\nkite [absent]",
+    }
+    assert found[50]["response"].splitlines()[0] == "dog [absent]"
+
+
+def test_what_the_stats_count(tmp_path: Path) -> None:
+    assert counts(build(tmp_path)) == {
+        "images": 5,
+        "images_with_objects": 4,
+        "annotations": 13,
+        "classes": 5,
+        "rows": 5,
+        "rows_with_absences_alone": 1,
+        "rows_with_fewer_absences": 5,
+        "rows_of_visual_genome": 0,
+        "objects": 2 + 4 + 4 + 1,
+        "absences": 2 + 1 + 2 + 0 + 5,
+        "samples_left_as_they_are": 0,
+        "boxes_cut": 0,
+        "boxes_left_out": 0,
+    }
+
+
+def test_nine_places_by_hand() -> None:
+    names = [place((x, y, 2, 2), WIDTH, HEIGHT) for y in (9, 29, 49) for x in (14, 44, 74)]
+    assert names == [
+        *("top left", "top", "top right"),
+        *("left", "center", "right"),
+        *("bottom left", "bottom", "bottom right"),
+    ]
+    assert [name for line in PLACES for name in line] == names
+    # A centre on a line belongs to the right of it, or below; one on the outer edge to the last.
+    assert place((29, 19, 2, 2), WIDTH, HEIGHT) == "center"
+    assert place((59, 39, 2, 2), WIDTH, HEIGHT) == "bottom right"
+    assert place((90, 60, 0, 0), WIDTH, HEIGHT) == "bottom right"
+    assert place((0, 0, 0, 0), WIDTH, HEIGHT) == "top left"
+    assert place((-1, -1, 0.5, 0.5), WIDTH, HEIGHT) == "top left"
+
+
+def test_the_order_is_that_of_the_boxes_areas_and_ties_stay() -> None:
+    same = [(name, (0.0, 0.0, 4.0, 3.0)) for name in ("b", "a", "c")] + [("d", (0.0, 0.0, 2.0, 6.0))]
+    assert [one.name for one in listed([*same, ("e", (0.0, 0.0, 4.0, 3.01))], 90, 60)] == [
+        "e",
+        "b",
+        "a",
+        "c",
+        "d",
+    ]
+
+
+# By the printed pseudocode
+
+
+def pseudocode(file: Path) -> dict[int, list[int]]:
+    """The supplement's section 5.2 as it is printed, mended where the card says so: image id -> drawn category ids.
+
+    It knows nothing of this package; images for which it cannot draw six are left out.
+    """
+    with contextlib.redirect_stdout(io.StringIO()):
+        train_dset = COCO(str(file))
+    cat_ids = sorted(train_dset.getCatIds())
+    num_cats = len(cat_ids)
+    co_occur = np.zeros((num_cats, num_cats))
+    cat_id2cont_id = {x: i for i, x in enumerate(cat_ids)}
+    for iid in train_dset.getImgIds():
+        anns = train_dset.loadAnns(train_dset.getAnnIds(imgIds=iid))
+        pres_cats = np.unique([cat_id2cont_id[x["category_id"]] for x in anns])
+        for r in pres_cats:
+            for c in pres_cats:
+                if r != c:
+                    co_occur[int(r), int(c)] += 1
+    drawn = {}
+    for iid in train_dset.getImgIds():
+        anns = train_dset.loadAnns(train_dset.getAnnIds(imgIds=iid))
+        present_cont_ids = sorted({cat_id2cont_id[x["category_id"]] for x in anns})
+        present_co_occur = co_occur[present_cont_ids].copy()
+        present_co_occur[:, present_cont_ids] = 0
+        present_co_occur = present_co_occur[present_co_occur.sum(axis=1) > 0]  # else it divides by zero
+        present_co_occur = present_co_occur / present_co_occur.sum(axis=1, keepdims=True)
+        present_co_occur = present_co_occur.sum(axis=0)
+        if (present_co_occur > 0).sum() < 6:
+            continue
+        present_co_occur = present_co_occur / present_co_occur.sum()
+        present_co_occur = present_co_occur**10
+        present_co_occur = present_co_occur / present_co_occur.sum()
+        rng = np.random.RandomState(iid)
+        neg_ids = rng.choice(cat_ids, size=6, p=present_co_occur, replace=False)
+        drawn[iid] = neg_ids.tolist()
+    return drawn
+
+
+def many(count: int, classes: int = 30, seed: int = 0) -> dict[str, Any]:
+    """A file of many images with up to nine objects, of classes that keep company, some of which are never seen."""
+    rng = np.random.default_rng(seed)
+    names = {int(3 * i + 1): f"thing {i}" for i in rng.permutation(classes)}
+    ordered = [names[i] for i in sorted(names)]
+    made: dict[int, list[tuple[str, list[float]]]] = {}
+    for image_id in rng.choice(10 * count, size=count, replace=False).tolist():
+        middle, number = rng.integers(classes - 4), rng.integers(10)
+        kinds = np.clip(rng.normal(middle, 4, number).astype(int), 0, classes - 3)
+        sides = rng.integers(1, 30, (number, 2))
+        made[image_id] = [
+            (ordered[kind], [int(rng.integers(0, 60)), int(rng.integers(0, 30)), int(w), int(h)])
+            for kind, (w, h) in zip(kinds, sides, strict=True)
+        ]
+    return coco(made, names)
+
+
+def tiny() -> Path:
+    return Path(os.environ.get("HALLUSCOPE_UPSTREAM", "")) / "coco" / "tiny" / "instances_val2017.json"
+
+
+needs_upstream = pytest.mark.skipif(
+    "HALLUSCOPE_UPSTREAM" not in os.environ, reason="HALLUSCOPE_UPSTREAM names no folder"
+)
+
+
+def agree(file: Path, out: Path) -> int:
+    """Hold each row to the pseudocode and to the properties; how many were drawn by the pseudocode."""
+    content = json.loads(file.read_text())
+    name_of = {category["id"]: category["name"] for category in content["categories"]}
+    size = {image["id"]: (image["width"], image["height"]) for image in content["images"]}
+    held: dict[int, list[dict[str, Any]]] = {image_id: [] for image_id in size}
+    for annotation in content["annotations"]:
+        held[annotation["image_id"]].append(annotation)
+    drawn = pseudocode(file)
+    found = rows(out)
+    assert [row["image_id"] for row in found] == sorted(size)
+    for row in found:
+        there = held[row["image_id"]]
+        if row["image_id"] in drawn:
+            assert row["absent"] == [name_of[i] for i in drawn[row["image_id"]]]
+        else:
+            assert len(row["absent"]) < 6 or not there
+        assert not {name_of[one["category_id"]] for one in there} & {*row["absent"]}
+        assert len({*row["absent"]}) == len(row["absent"]) <= 6
+        assert max(Counter(one["name"] for one in row["objects"]).values(), default=0) <= 3
+        assert objects(row) == expected_objects(there, name_of, *size[row["image_id"]])
+        lines = [f"{name} [{where}]" for name, where in objects(row)] + [
+            f"{n} [absent]" for n in row["absent"]
+        ]
+        assert row["response"] == "\n".join(lines) and row["instruction"] == INSTRUCTION
+    return len(drawn)
+
+
+def expected_objects(
+    annotations: list[dict[str, Any]], name_of: dict[int, str], width: int, height: int
+) -> list[tuple[str, str]]:
+    """The supplement's section 5.1, written a second time: largest remaining box first, the first of equal ones."""
+    left, taken = list(annotations), []
+    while left:
+        areas = [one["bbox"][2] * one["bbox"][3] for one in left]
+        taken.append(left.pop(areas.index(max(areas))))
+    found: list[tuple[str, str]] = []
+    for one in taken:
+        name, (x, y, w, h) = name_of[one["category_id"]], one["bbox"]
+        across, down = (x + w / 2) / width, (y + h / 2) / height
+        line = "top" if down < 1 / 3 else "bottom" if down >= 2 / 3 else ""
+        side = "left" if across < 1 / 3 else "right" if across >= 2 / 3 else ""
+        if sum(other == name for other, _ in found) < 3:
+            found.append((name, f"{line} {side}".strip() or "center"))
+    return found
+
+
+@needs_upstream
+def test_real_images_against_the_pseudocode(tmp_path: Path) -> None:
+    out = builder.build(tiny(), out=tmp_path / "out", subset=True)
+    assert agree(tiny(), out) == 71 and counts(out)["rows_with_fewer_absences"] == 9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_made_images_against_the_pseudocode(seed: int, tmp_path: Path) -> None:
+    out = build(tmp_path, many(300, seed=seed))
+    assert agree(tmp_path / "in" / "instances_train2017.json", out) > 200
+    assert counts(out)["rows_with_absences_alone"] > 10
+
+
+@needs_upstream
+def test_real_samples_by_hand(tmp_path: Path) -> None:
+    found = {row["image_id"]: row for row in rows(builder.build(tiny(), out=tmp_path / "out", subset=True))}
+
+    # 426 x 640: lines at x = 142 and 284, y = 213 and 427. The person's box is 68.04 x 63.89, its centre (163, 193);
+    # the elephant's 266.08 x 334.87, its centre (167, 448).
+    assert objects(found[415748]) == [("elephant", "bottom"), ("person", "top")]
+
+    # 640 x 427: lines at x = 213 and 427, y = 142 and 285. By area: a person of 8,105 at (223, 217), one of 5,181 at
+    # (296, 223), a surfboard of 2,655 at (207, 207), one of 1,061 at (322, 212).
+    assert objects(found[364557]) == [
+        ("person", "center"),
+        ("person", "center"),
+        ("surfboard", "left"),
+        ("surfboard", "center"),
+    ]
+
+    # 640 x 480: fourteen persons. The largest: 61,663 at (436, 281), 40,497 at (95, 285), and a crowd of 33,408 at
+    # (581, 170). Then scissors of 25,715 at (228, 324), a bicycle of 4,507 at (523, 209), a handbag of 4,282 at
+    # (565, 311), scissors of 1,117 at (460, 363).
+    assert objects(found[5001]) == [
+        ("person", "right"),
+        ("person", "left"),
+        ("person", "right"),
+        ("scissors", "bottom"),
+        ("bicycle", "right"),
+        ("handbag", "right"),
+        ("scissors", "bottom right"),
+    ]
+
+    # A suitcase is in one other image, 520707, with a person, a handbag and a tv, a third each. RandomState(125952)
+    # begins with 0.7367 tv, 0.6364 handbag, 0.6644 handbag (it is less than 2/3); then person is left.
+    assert found[125952]["absent"] == ["tv", "handbag", "person"]
+
+    # A bench is in two other images, 349184 with a person and a handbag, 173057 with a person and a clock: 1/2, 1/4,
+    # 1/4. A parking meter is in no other; its row, of a bench alone, which is there, stays zero. Person is 1,024 times
+    # as likely. RandomState(333956) begins with 0.65, 0.22, 0.93, all person; then halves stand for handbag and clock:
+    # 0.9231 clock, 0.1423 handbag.
+    assert found[333956]["absent"] == ["person", "clock", "handbag"]
+
+    # Zebras are in no other image, and alone in this one: nothing can be drawn.
+    assert found[104455]["absent"] == [] and found[104455]["response"] == "zebra [center]\nzebra [center]"
+
+
+# By counting
+
+
+def first_and_any(chances: list[float]) -> tuple[list[float], list[float]]:
+    """How likely each of seven classes is drawn first, and among six: over all orders in which six can be drawn."""
+    among = [0.0] * len(chances)
+    for order in itertools.permutations(range(len(chances)), 6):
+        likely, left = 1.0, 1.0
+        for one in order:
+            likely *= chances[one] / left
+            left -= chances[one]
+        for one in order:
+            among[one] += likely
+    return chances, among
+
+
+def test_how_often_classes_are_absent() -> None:
+    """Over 10,000 images with the same objects. By hand: the thing is seen with seven others 20 to 26 times."""
+    times = np.array([20, 21, 22, 23, 24, 25, 26])
+    co_occur = np.zeros((8, 8))
+    co_occur[7, :7] = co_occur[:7, 7] = times
+    powers = times.astype(object) ** 10
+    first, among = first_and_any([float(power / sum(powers)) for power in powers])
+    drawn = [negatives.draw(image_id, negatives.chances(co_occur, [7])) for image_id in range(10_000)]
+    assert all(len(set(one)) == 6 and 7 not in one for one in drawn)
+    at_first = Counter(one[0] for one in drawn)
+    expected = [10_000 * share for share in first]
+    distance = sum((at_first[kind] - one) ** 2 / one for kind, one in enumerate(expected))
+    assert distance < 22.5  # chi-square, 6 degrees of freedom: 0.1 %
+    held = Counter(itertools.chain(*drawn))
+    for kind, likely in enumerate(among):
+        spread = (10_000 * likely * (1 - likely)) ** 0.5
+        assert abs(held[kind] - 10_000 * likely) < 4 * spread
+
+
+def test_an_image_without_objects_may_lack_anything_equally(tmp_path: Path) -> None:
+    empty = negatives.chances(np.zeros((8, 8)), [])
+    assert empty.tolist() == [0.125] * 8
+    held = Counter(itertools.chain(*(negatives.draw(image_id, empty) for image_id in range(10_000))))
+    assert all(abs(held[kind] - 7_500) < 4 * (10_000 * 0.75 * 0.25) ** 0.5 for kind in range(8))
+
+
+# The same twice, and for load_dataset
+
+
+def test_equal_bytes_twice(tmp_path: Path) -> None:
+    def built(folder: Path) -> dict[str, bytes]:
+        out = build(folder, many(120), conversations=folder / "train.json")
+        files = [*out.rglob("*.*"), folder / "train.json"]
+        return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files if file.is_file()}
+
+    first, again = built(tmp_path / "a"), built(tmp_path / "b")
+    assert first == again and len(first) == 5
+
+
+def test_load_dataset(tmp_path: Path) -> None:
+    out = build(tmp_path)
+    held = load_dataset(str(out), split="train", cache_dir=str(tmp_path / "cache"))
+    assert held.to_list() == rows(out)
+    assert held[0]["objects"][0] == {"name": "person", "place": "top left"}
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, out = written(tmp_path / "in"), tmp_path / "out"
+    command = ["build", "object_enumeration", "--source", str(source.parent), "--out", str(out)]
+    assert cli.main(command) == 1
+    assert "is expected to hold 118,287 images, 117,266 images_with_objects" in capsys.readouterr().err
+    assert not out.exists()
+    assert cli.main([*command, "--subset", "--conversations", str(tmp_path / "train.json")]) == 0
+    assert "5 images, 4 images with objects" in capsys.readouterr().out
+    assert len(json.loads((tmp_path / "train.json").read_text())) == 5
+
+
+def test_the_archive_is_held_to_its_sum_though_its_member_has_none(tmp_path: Path) -> None:
+    file, archive = written(tmp_path / "in"), tmp_path / "in" / "annotations_trainval2017.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.write(file, "annotations/instances_train2017.json")
+    with pytest.raises(BuildError, match="is not the published file: its sha256 is"):
+        builder.build(archive, out=tmp_path / "out")
+    text = share("datasets", "object_enumeration", "spec.toml").read_text()
+    pinned = specs.load("object_enumeration").sources["annotations"].sha256
+    counted = {"118287": "5", "117266": "4", "860001": "13", "classes = 80": "classes = 5"}
+    for old, new in {pinned: fetch.sha256_of(archive), **counted}.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (tmp_path / "spec.toml").write_text(text)
+    spec = specs.read(tmp_path / "spec.toml")
+    out = builder.build(archive, out=tmp_path / "out", spec=spec)
+    assert not json.loads((out / "stats.json").read_text())["subset"]
+    (card,) = [
+        line for line in (out / "README.md").read_text().splitlines() if line.startswith("| annotations | <")
+    ]
+    assert "as published" in card
+    out = builder.build(file, out=tmp_path / "out", spec=spec, force=True)
+    (card,) = [
+        line for line in (out / "README.md").read_text().splitlines() if line.startswith("| annotations | <")
+    ]
+    assert f"a file with sha256 `{fetch.sha256_of(file)}`" in card
+
+
+# LLaVA's instructions
+
+SAMPLES = [
+    {
+        "id": "000000000010",
+        "image": "000000000010.jpg",
+        "conversations": [
+            {"from": "human", "value": "What is it?\n<image>"},
+            {"from": "gpt", "value": "A cup <image>."},
+            {"from": "human", "value": " Whose?\n"},
+            {"from": "gpt", "value": "É."},
+        ],
+        "model": "kept",
+    },
+    {"id": "ab", "conversations": [{"from": "human", "value": "Hello <image>"}]},
+    {
+        "id": 7,
+        "image": "coco/train2017/000000000030.jpg",
+        "conversations": [{"from": "human", "value": "<image>\nA?"}],
+    },
+    {"id": "x", "image": "gqa/images/10.jpg", "conversations": [{"from": "human", "value": "<image>\nB?"}]},
+    {"id": "000000000010", "image": "COCO_train2014_000000000010.jpg", "conversations": []},
+]
+
+
+def test_instructions_by_hand(tmp_path: Path) -> None:
+    instructions, train = written(tmp_path, SAMPLES, "llava.json"), tmp_path / "train.json"
+    out = build(tmp_path, instructions=instructions, conversations=train)
+    assert [(row["id"], row["image_id"], row["absent"]) for row in rows(out)] == [
+        ("000000000010", 10, ABSENT[10]),
+        ("7", 30, ABSENT[30]),
+        ("000000000010", 10, ABSENT[10]),
+    ]
+    counted = counts(out)
+    assert (counted["rows"], counted["samples_left_as_they_are"], counted["images"]) == (3, 2, 5)
+    made = json.loads(train.read_text())
+    assert made[1] == SAMPLES[1] and made[3] == SAMPLES[3]
+    response = "person [top left]\ncup [top left]\ndog [absent]\nkite [absent]"
+    first = [
+        {"from": "human", "value": "<image> Give a list of objects and locations in the image."},
+        {"from": "gpt", "value": response},
+    ]
+    assert made[0] == {
+        "id": "000000000010",
+        "image": "000000000010.jpg",
+        "conversations": [
+            *first,
+            {"from": "human", "value": "What is it?"},
+            {"from": "gpt", "value": "A cup ."},
+            {"from": "human", "value": " Whose?\n"},
+            {"from": "gpt", "value": "É."},
+        ],
+        "model": "kept",
+    }
+    assert made[4] == {**SAMPLES[4], "conversations": first}
+    assert made[2]["conversations"][2] == {"from": "human", "value": "A?"}
+    for number in (0, 2, 4):  # as LLaVA's training wants it: the image once, in the first turn
+        values = [turn["value"] for turn in made[number]["conversations"]]
+        assert [value.count("<image>") for value in values] == [1] + [0] * (len(values) - 1)
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        ({"id": "a"}, "expected a list in JSON"),
+        (["a"], r"sample 1 is 'a'; expected an object"),
+        ([{"image": 3}], r"sample 1 is .*whose image is a file name"),
+        ([SAMPLES[0], SAMPLES[0] | {"id": None}], r"sample 2 has id None"),
+        ([SAMPLES[0] | {"conversations": "a"}], r"sample 1 \(id '000000000010'\) has conversations 'a'"),
+        (
+            [SAMPLES[0] | {"conversations": [{"from": "human"}]}],
+            "expected a list of objects with from and value",
+        ),
+        ([SAMPLES[1], SAMPLES[3]], "None of the 2 samples is about one of the 5 images"),
+        ([], "None of the 0 samples"),
+    ],
+)
+def test_bad_instructions(samples: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match=message):
+        build(
+            tmp_path,
+            instructions=written(tmp_path, samples, "llava.json"),
+            conversations=tmp_path / "train.json",
+        )
+    assert not (tmp_path / "train.json").exists() and not (tmp_path / "out").exists()
+
+
+def test_conversations_replace_nothing_and_are_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "train.json").write_text("mine")
+    with pytest.raises(OutputError, match="is there already"):
+        build(tmp_path, conversations=tmp_path / "train.json")
+    with pytest.raises(BuildError, match="lies in the folder that is built"):
+        build(tmp_path, conversations=tmp_path / "out" / "train.json")
+    monkeypatch.setattr("halluscope.building.card.write", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        build(tmp_path, conversations=tmp_path / "new.json")
+    assert {file.name for file in tmp_path.iterdir()} == {"in", "train.json"}
+
+
+# Visual Genome
+
+
+def genome(folder: Path, images: list[Any], objects: list[Any]) -> Path:
+    written(folder, images, "image_data.json")
+    written(folder, objects, "objects.json")
+    return folder
+
+
+def one(*names: str, at: tuple[float, float, float, float] = (0, 0, 20, 20)) -> dict[str, Any]:
+    return {"object_id": 1, "names": [*names], "synsets": [], **dict(zip("xywh", at, strict=True))}
+
+
+def vg_image(number: int, coco_id: int | None, width: int = 180, height: int = 120) -> dict[str, Any]:
+    return {
+        "image_id": number,
+        "coco_id": coco_id,
+        "width": width,
+        "height": height,
+        "url": "",
+        "flickr_id": None,
+    }
+
+
+def test_visual_genome_by_hand(tmp_path: Path) -> None:
+    """Image 10 is the person and the cup; image 40 the tv. Visual Genome's pictures are twice as large."""
+    images = [
+        vg_image(1, None),
+        vg_image(2, 10),
+        vg_image(3, 40),
+        vg_image(4, 999),
+        vg_image(5, 30),
+        vg_image(6, 10),
+    ]
+    objects_ = [
+        {"image_id": 1, "objects": [one("tree")]},
+        {
+            "image_id": 2,
+            "objects": [one(" Cup", at=(61, 41, 9, 9)), one("table  top", "dog"), one(""), one()],
+        },
+        {"image_id": 3, "objects": [one("sky", at=(0, 0, 180, 120))]},
+        {"image_id": 4, "objects": [one("sea")]},
+        {"image_id": 5, "objects": []},
+        {"image_id": 6, "objects": [one("second")]},
+    ]
+    out = build(tmp_path, visual_genome=genome(tmp_path / "vg", images, objects_))
+    found = {row["image_id"]: row for row in rows(out)}
+    # Of the centre (65.5, 45.5) the lines lie at 60 and 120, 40 and 80. The cup's row: person 2, dog 1; the person is
+    # there by COCO, the dog by Visual Genome. The dog's row: person 1, cup 1, both there. Nothing can be drawn.
+    assert objects(found[10]) == [("table top", "top left"), ("cup", "center")]
+    assert found[10]["absent"] == []
+    # The sky is no class: all but the tv, which COCO has there, are as likely, a quarter each. RandomState(40) begins
+    # with 0.4077 cup, 0.0554 person, 0.7885 kite, 0.2873 cup; then dog is left.
+    assert objects(found[40]) == [("sky", "center")]
+    assert found[40]["absent"] == ["cup", "person", "kite", "dog"]
+    # Visual Genome has no objects in image 30, and nothing of image 20: COCO's are listed.
+    assert objects(found[30])[0] == ("person", "bottom left") and found[30]["absent"] == ABSENT[30]
+    assert objects(found[20])[0] == ("dog", "left") and counts(out)["rows_of_visual_genome"] == 2
+
+
+@needs_upstream
+def test_never_both_for_one_image(tmp_path: Path) -> None:
+    """Every second real image has objects of Visual Genome's too, of classes that COCO has not and has."""
+    content = json.loads(tiny().read_text())
+    chosen = {image["id"] for image in content["images"][::2]}
+    images = [vg_image(n, i) for n, i in enumerate(sorted(chosen))]
+    objects_ = [{"image_id": n, "objects": [one("Person"), one("lamp")] * 3} for n in range(len(images))]
+    out = builder.build(
+        tiny(), out=tmp_path / "out", subset=True, visual_genome=genome(tmp_path / "vg", images, objects_)
+    )
+    name_of = {category["id"]: category["name"] for category in content["categories"]}
+    there: dict[int, set[str]] = {image["id"]: set() for image in content["images"]}
+    for annotation in content["annotations"]:
+        there[annotation["image_id"]].add(name_of[annotation["category_id"]])
+    for row in rows(out):
+        listed_names = [name for name, _ in objects(row)]
+        if row["image_id"] in chosen:
+            assert listed_names == ["person", "lamp"] * 3
+            assert not {*row["absent"]} & {"person"} and len(row["absent"]) == 6
+        else:
+            assert {*listed_names} <= there[row["image_id"]]
+        assert not {*row["absent"]} & there[row["image_id"]]
+    assert counts(out)["rows_of_visual_genome"] == 40
+
+
+@pytest.mark.parametrize(
+    ("images", "objects_", "message"),
+    [
+        ([vg_image(2, 999)], [], "have objects of none of the 5 images"),
+        ([{"image_id": 2}], [], "expected an object with coco_id"),
+        ([vg_image(2, 10, width=0)], [], "expected image_id, coco_id, width and height"),
+        ([vg_image(2, 10)], [{"objects": []}], "expected an object with image_id"),
+        ([vg_image(2, 10)], [{"image_id": 2, "objects": {}}], "expected image_id and objects, a list"),
+        ([vg_image(2, 10)], [{"image_id": 2, "objects": [{"x": 1}]}], "expected an object with names"),
+        ([vg_image(2, 10)], [{"image_id": 2, "objects": [one(3)]}], r"has an object with the names \[3\]"),  # type: ignore[arg-type]
+        ([vg_image(2, 10)], [{"image_id": 2, "objects": [one("a", at=(0, 0, -1, 2))]}], "are not negative"),
+        (
+            [vg_image(2, 10)],
+            [{"image_id": 2, "objects": [one("a", at=(170, 0, 20, 2))]}],
+            r"objects.json: entry 1 has the box \[170, 0, 20, 2\] .* leaves its picture of 180 x 120 pixels",
+        ),
+    ],
+)
+def test_bad_visual_genome(images: list[Any], objects_: list[Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match=message):
+        build(tmp_path, visual_genome=genome(tmp_path / "vg", images, objects_))
+    with pytest.raises(BuildError, match=r"--visual-genome .* does not exist"):
+        build(tmp_path, visual_genome=tmp_path / "nowhere")
+
+
+# Boxes that leave their picture, of 90 x 60
+
+
+@pytest.mark.parametrize(
+    "box", [[80, 0, 20, 9], [0, 55, 9, 9], [-3, 0, 9, 9], [0, -3, 9, 9], [200, 200, 9, 9], [-50, 0, 9, 9]]
+)
+def test_a_box_that_leaves_its_picture(box: list[float], tmp_path: Path) -> None:
+    with pytest.raises(
+        BuildError, match=r"Image 10 \(000000000010.jpg\) has the box .*90 x 60 pixels.*--clip"
+    ):
+        build(tmp_path, coco({10: [("person", box)]}))
+
+
+def test_a_box_that_leaves_its_picture_is_cut_if_that_is_meant(tmp_path: Path) -> None:
+    """The dog sticks out by 60 of 90, so that the part that is left is smaller than the cup, and lies to the right."""
+    held: list[tuple[str, list[float]]] = [
+        ("dog", [60, 0, 90, 20]),
+        ("cup", [0, 0, 30, 30]),
+        ("tv", [95, 0, 9, 9]),
+        ("kite", [-0.9, 0, 5, 5]),
+    ]
+    out = build(tmp_path, coco({10: held}), clip=True)
+    (row,) = rows(out)
+    assert objects(row) == [("cup", "top left"), ("dog", "top right"), ("kite", "top left")]
+    assert row["absent"] == []  # the tv is there, though its box is not
+    assert (counts(out)["boxes_cut"], counts(out)["boxes_left_out"]) == (1, 1)
+
+
+def test_a_box_may_leave_by_a_rounding_error_and_have_no_size(tmp_path: Path) -> None:
+    held: list[tuple[str, list[float]]] = [("dog", [0, 0, 90.9, 60.9]), ("cup", [45, 30, 0, 0])]
+    (row,) = rows(build(tmp_path, coco({10: held})))
+    assert objects(row) == [("dog", "center"), ("cup", "center")]
+
+
+# Annotations that are not what they have to be
+
+
+def changed(key: str, place: int, **values: Any) -> dict[str, Any]:
+    content = coco(OBJECTS)
+    content[key][place] |= values
+    return content
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([1], "expected an object with lists of images and annotations and categories"),
+        (coco(OBJECTS) | {"annotations": {}}, "annotations is {}; expected a list"),
+        (coco(OBJECTS) | {"images": []}, "names no images"),
+        (coco({10: []}, {}), "names no categories"),
+        (coco(OBJECTS) | {"annotations": [3]}, r"annotations\[0\] is 3; expected an object"),
+        (
+            changed("annotations", 2, image_id=99),
+            r"annotations\[2\] has image_id 99, which is not among the 5",
+        ),
+        (
+            changed("annotations", 2, category_id=2),
+            r"annotations\[2\] has category_id 2, which is not among the 5",
+        ),
+        (changed("annotations", 2, category_id=99), r"annotations\[2\] has category_id 99"),
+        (changed("annotations", 1, image_id="20"), r"annotations\[1\] has image_id '20'"),
+        (changed("annotations", 1, image_id=2**63), "of at most 63 bits"),
+        (changed("annotations", 1, bbox=None), r"annotations\[1\] has the box None"),
+        (changed("annotations", 1, bbox=[1, 2, 3]), r"has the box \[1, 2, 3\]"),
+        (changed("annotations", 1, bbox=[1, 2, 3, -4]), "not negative"),
+        (changed("annotations", 1, bbox=[1, 2, 3, float("nan")]), r"has the box \[1, 2, 3, nan\]"),
+        (changed("annotations", 1, bbox=[1, 2, 3, "4"]), "expected"),
+        (changed("images", 1, width=0), r"images\[1\] \(id 40\) has width 0 and height 60"),
+        (changed("images", 1, height=None), "height None"),
+        (changed("images", 1, id=50), r"images\[1\] has id 50, which an earlier entry has too"),
+        (changed("images", 1, file_name=""), r"images\[1\] has file_name ''"),
+        (
+            changed("categories", 1, name="a\nb"),
+            r"categories\[1\] has name 'a\\nb'; expected text of one line",
+        ),
+        (changed("categories", 1, name="kite"), "categories 9 and 1 are both called 'kite'"),
+        (changed("categories", 1, id=9), r"categories\[1\] has id 9"),
+        (coco({-1: []}), "the image id -1; expected one from 0 to"),
+        (coco({2**32: []}), "the image id 4294967296"),
+    ],
+)
+def test_bad_annotations(content: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match=message):
+        build(tmp_path, content)
+    assert not (tmp_path / "out").exists()
+
+
+def test_classes_of_something_else_need_subset(tmp_path: Path) -> None:
+    source = written(tmp_path / "in", coco({10: [("thing", ANY)]}, {1: "thing"}))
+    with pytest.raises(BuildError, match=r"the class 'thing', which is not one of the 80 classes .*--subset"):
+        builder.build(source, out=tmp_path / "out")
+    assert len(rows(builder.build(source, out=tmp_path / "out", subset=True))) == 1
+
+
+def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
+    source = written(tmp_path / "in")
+    source.write_bytes(source.read_bytes()[:-100])
+    with pytest.raises(BuildError, match="cut off"):
+        builder.build(source, out=tmp_path / "out", subset=True)
+
+
+# As large as COCO's train2017
+
+IMAGES, ANNOTATIONS = 118_287, 860_001
+
+
+def large(file: Path) -> None:
+    """A file of that many images and annotations, with outlines as long as COCO's are on average."""
+    rng = np.random.default_rng(0)
+    outline = json.dumps([[round(0.37 * i % 640, 2) for i in range(50)]])
+    of = np.sort(rng.integers(IMAGES, size=ANNOTATIONS))
+    kinds = rng.geometric(0.06, ANNOTATIONS).clip(1, 80)
+    corners = rng.integers(0, 300, (ANNOTATIONS, 4))
+    with file.open("w") as to:
+        to.write('{"info": {}, "images": [')
+        to.write(
+            ", ".join(
+                f'{{"id": {5 * i}, "file_name": "{5 * i:012d}.jpg", "width": 640, "height": 640, "license": 3, '
+                f'"coco_url": "http://images.cocodataset.org/train2017/{5 * i:012d}.jpg"}}'
+                for i in range(IMAGES)
+            )
+        )
+        to.write('], "annotations": [')
+        before = ""
+        for n, (i, kind, box) in enumerate(zip(of.tolist(), kinds.tolist(), corners.tolist(), strict=True)):
+            to.write(
+                f'{before}{{"segmentation": {outline}, "area": 1.5, "iscrowd": 0, "image_id": {5 * i}, '
+                f'"bbox": {box}, "category_id": {kind}, "id": {n}}}'
+            )
+            before = ", "
+        names = ", ".join(f'{{"id": {i}, "name": "thing {i}"}}' for i in range(1, 81))
+        to.write(f'], "categories": [{names}]}}')
+
+
+@pytest.mark.long
+def test_as_many_images_as_coco_in_less_than_2_gb(tmp_path: Path) -> None:
+    large(tmp_path / "large.json")
+    command = [sys.executable, "-m", "halluscope", "build", "object_enumeration", "--subset"]
+    command += ["--source", str(tmp_path / "large.json"), "--out", str(tmp_path / "out")]
+    command += ["--conversations", str(tmp_path / "train.json")]
+    code = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stderr=subprocess.DEVNULL);"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *command], check=True, capture_output=True, text=True, cwd=tmp_path
+    )
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(ran.stdout.split()[-1]) * unit < 2e9
+    assert (
+        counts(tmp_path / "out")["rows"] == IMAGES and counts(tmp_path / "out")["annotations"] == ANNOTATIONS
+    )

@@ -1,0 +1,141 @@
+"""Large files of JSON, read entry by entry: the same as read whole, wherever the pieces end."""
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from halluscope import limits
+from halluscope.errors import BuildError, LimitExceeded
+from halluscope.files import opening
+from halluscope.files.entries import entries, entries_of
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def file_of(folder: Path, text: str) -> Path:
+    file = folder / "some.json"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    return file
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    values=st.lists(VALUES, max_size=6),
+    size=st.integers(1, 40),
+    indent=st.sampled_from([None, 0, 3]),
+    ascii_only=st.booleans(),
+)
+def test_a_list(values: list[Any], size: int, indent: int | None, ascii_only: bool, tmp_path: Path) -> None:
+    file = file_of(tmp_path, json.dumps(values, indent=indent, ensure_ascii=ascii_only))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opening, "BIT", size)
+        assert list(entries(file)) == values
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    some=st.lists(VALUES, max_size=4),
+    others=st.lists(VALUES, max_size=4),
+    beside=VALUES,
+    size=st.integers(1, 40),
+)
+def test_lists_in_an_object(
+    some: list[Any], others: list[Any], beside: Any, size: int, tmp_path: Path
+) -> None:
+    file = file_of(tmp_path, json.dumps({"beside": beside, "b": others, "a": some, "last": beside}))
+    expected = [*(("b", value) for value in others), *(("a", value) for value in some)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opening, "BIT", size)
+        assert list(entries_of(file, "a", "b")) == expected
+
+
+def test_packed_and_in_a_zip(tmp_path: Path) -> None:
+    text = "\ufeff" + json.dumps([{"name": "é"}], ensure_ascii=False)
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(text.encode()))
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("inner/a.json", text)
+    for file in (tmp_path / "a.json.gz", zipfile.Path(tmp_path / "a.zip") / "inner" / "a.json"):
+        assert list(entries(file)) == [{"name": "é"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "begins with ''; expected a list"),
+        ('{"a": 1}', "begins with '{\"a\": 1}'; expected a list"),
+        ('[{"a": 1}', "cut off: expecting ',' at character 10"),
+        ('[{"a": 1', "cut off: Expecting ',' delimiter at character 9"),
+        ('[{"a": "b', "cut off: Unterminated string starting at at character 8"),
+        ("[1, 2,]", "Expecting value at character 7"),
+        ("[1 2]", "expecting ',' at character 4; got '2]'"),
+        ("[1] [2]", "something stands after its end at character 5"),
+        ('[{"a": 1, "a": 2}]', "'a' stands there twice"),
+        ("[" + "[" * 100_000, "recursion"),
+    ],
+)
+def test_what_is_no_list(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(BuildError) as refused:
+        list(entries(file_of(tmp_path, text)))
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", "begins with '[1]'; expected an object with lists of a and b"),
+        ('{"a": []}', "has no b; expected an object with lists of a and b"),
+        ('{"a": [], "b": {}}', "b is {}; expected a list"),
+        ('{"a": [], "a": [], "b": []}', "holds 'a' twice"),
+        ('{"a": [], "b": [] "c": 1}', "expecting ',' at character 19"),
+        ('{"a": [], "b" []}', "expecting ':'"),
+        ('{"a": [], b: []}', "expecting '\"'"),
+    ],
+)
+def test_what_is_no_object_of_lists(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(BuildError) as refused:
+        list(entries_of(file_of(tmp_path, text), "a", "b"))
+    assert message in str(refused.value)
+
+
+def test_not_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b'["\xff"]')
+    with pytest.raises(BuildError, match="not in UTF-8"):
+        list(entries(tmp_path / "a.json"))
+
+
+def test_what_is_wrong_at_the_beginning_is_said_before_the_rest_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "BIT", 100)
+    file = file_of(tmp_path, "[{]" + " " * 10_000)
+    read = []
+    within = opening._within
+
+    def watched(*given: Any) -> Any:
+        for bit in within(*given):
+            read.append(bit)
+            yield bit
+
+    monkeypatch.setattr(opening, "_within", watched)
+    with pytest.raises(BuildError, match="at character 3"):
+        list(entries(file))
+    assert len(read) == 1
+
+
+def test_limits(tmp_path: Path) -> None:
+    file = file_of(tmp_path, json.dumps(["a" * 5_000_000]))
+    with limits.given("entry=1M"), pytest.raises(LimitExceeded, match=r"An entry of .*'entry'"):
+        list(entries(file))
+    with limits.given("file=1M"), pytest.raises(LimitExceeded, match="'file'"):
+        list(entries(file))
+    assert list(entries(file)) == ["a" * 5_000_000]
