@@ -2,12 +2,13 @@
 
 import gzip
 import json
+import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from halluscope import limits
 from halluscope.errors import BuildError
@@ -18,8 +19,14 @@ Readable = Path | zipfile.Path
 
 PACKED = ".gz"
 
-_DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
+BIT = 2**20
+"""Bytes that are read at once."""
+
+_DAMAGED = (OSError, EOFError, zlib.error, struct.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
 """What unpacking raises: RuntimeError for a member with a password, NotImplementedError for an unknown method."""
+
+_BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""How a member may be packed: zipfile unpacks the other methods without a bound."""
 
 
 def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
@@ -27,29 +34,35 @@ def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
 
     Raises:
         BuildError: for what is not JSON, or is cut off.
-        LimitExceeded: for a file that is too large.
+        LimitExceeded: for a file that is too large, or holds too many rows.
         FileNotFoundError: if there is no such file.
     """
     text = read_text(file)
     if text.lstrip().startswith("["):
         rows = parse(text, str(file))
+        limits.check("rows", len(rows), str(file))
         yield from ((f"{file}, entry {i}", row) for i, row in enumerate(rows, 1))
         return
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            where = f"{file}, line {number}"
-            yield where, parse(line, where)
+    lines = ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
+    for count, (number, line) in enumerate(lines, 1):
+        limits.check("rows", count, str(file))
+        where = f"{file}, line {number}"
+        yield where, parse(line, where)
 
 
-def read_json(file: Readable) -> Any:
+def read_json(file: Readable, lean: Callable[[dict[str, Any]], Any] | None = None) -> Any:
     """What a file of one JSON value says (.gz too).
+
+    Args:
+        file: on disk, or a member of a zip.
+        lean: what is kept of an object, as soon as it is read; None keeps all of it.
 
     Raises:
         BuildError: for what is not JSON, or is cut off.
         LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
-    return parse(read_text(file), str(file))
+    return parse(read_text(file), str(file), lean)
 
 
 def read_text(file: Readable) -> str:
@@ -83,36 +96,112 @@ def read_bytes(file: Readable, limit: str = "file") -> bytes:
         LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
-    if not file.is_file():
-        raise FileNotFoundError(f"There is no file {file}.")
+    return b"".join(bits(file, limit))
+
+
+def bits(file: Readable, limit: str | None = "file", unpack: bool = True) -> Iterator[bytes]:
+    """A file's content, `BIT` by `BIT`; never more of it than the limit allows.
+
+    Args:
+        file: on disk, or a member of a zip.
+        limit: the name of the limit of a file on disk; None for no limit. What is unpacked has its own.
+        unpack: whether a file whose name ends in .gz is unpacked.
+
+    Raises:
+        BuildError: for what is no plain file, is cut off, or cannot be unpacked.
+        LimitExceeded: for a file that is too large.
+        FileNotFoundError: if there is no such file.
+    """
+    check_file(file)
+    packed = unpack and file.suffix.lower() == PACKED
     on_disk = isinstance(file, Path)
     try:
+        _check_size(file, limit)
         with file.open("rb") as stream:
-            if file.suffix.lower() == PACKED:
-                with gzip.open(stream) as unpacked:  # type: ignore[arg-type]
-                    return _within("unpacked", unpacked, str(file))
-            return _within(limit if on_disk else "unpacked", stream, str(file))  # type: ignore[arg-type]
+            source: Any = gzip.open(stream) if packed else stream  # type: ignore[arg-type]
+            yield from _within(limit if on_disk and not packed else "unpacked", source, str(file))
     except _DAMAGED as error:
         if on_disk and isinstance(error, PermissionError):
             raise
         raise BuildError(f"{file} cannot be read, or is cut off: {error}. Get the file again.") from error
 
 
-def _within(limit: str, stream: IO[bytes] | gzip.GzipFile, name: str) -> bytes:
-    """What a stream holds; no more than the limit is ever in memory."""
-    data = stream.read(limits.most(limit) + 1)
-    limits.check(limit, len(data), name)
-    return data
+def check_file(file: Readable) -> None:
+    """Check that something is a plain file: a pipe could keep us waiting, and a device never ends.
+
+    Raises:
+        BuildError: for a folder, a pipe or a device.
+        FileNotFoundError: if it is not there.
+    """
+    if file.is_file():
+        return
+    if not file.exists():
+        raise FileNotFoundError(f"There is no file {file}.")
+    what = "a folder" if file.is_dir() else "a pipe or a device"
+    raise BuildError(f"{file} is {what}; expected a file. Name a file.")
 
 
-def parse(text: str, where: str) -> Any:
-    """What a text in JSON says.
+def _check_size(file: Readable, limit: str | None) -> None:
+    """Check what a file says of its size, before anything of it is read; it may say too little."""
+    if isinstance(file, Path):
+        if limit:
+            limits.check(limit, file.stat().st_size, str(file))
+        return
+    member = file.root.getinfo(file.at)
+    limits.check("unpacked", member.file_size, str(file))
+    if member.compress_type not in _BOUNDED:
+        raise NotImplementedError("it is packed by another method than deflate; pack the archive anew")
+
+
+def _within(limit: str | None, stream: Any, name: str) -> Iterator[bytes]:
+    size = 0
+    while bit := stream.read(BIT):
+        size += len(bit)
+        if limit:
+            limits.check(limit, size, name)
+        yield bit
+
+
+def check_once(files: Iterable[Path]) -> None:
+    """Check that no file is given twice, through links of any kind.
+
+    Raises:
+        BuildError: if one is.
+    """
+    given: dict[Hashable, Path] = {}
+    for file in files:
+        if (first := given.setdefault(same(file), file)) is not file:
+            other = f" (as {first} too)" if str(first) != str(file) else ""
+            raise BuildError(f"{file} is given twice{other}; expected each file once. Leave one of them out.")
+
+
+def same(file: Path) -> Hashable:
+    """What is equal for two paths that lead to the same file or folder, through links of any kind."""
+    try:
+        found = file.stat()
+    except (OSError, ValueError):  # it is not there
+        return file.absolute()
+    return found.st_dev, found.st_ino
+
+
+def leads_out(name: str) -> bool:
+    """Whether the name of a file in a folder or an archive leads out of it.
+
+    >>> leads_out("data/a.jpg"), leads_out("../a.jpg"), leads_out("/a.jpg"), leads_out("C:a.jpg")
+    (False, True, True, True)
+    """
+    return name.startswith("/") or "\\" in name or name[1:2] == ":" or ".." in name.split("/")
+
+
+def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """What a text in JSON says; of its objects what `lean` keeps.
 
     Raises:
         BuildError: for what is not JSON, is cut off, or holds a name twice in one object.
     """
+    hook = once_each if lean is None else lambda pairs: lean(once_each(pairs))
     try:
-        return json.loads(text, object_pairs_hook=once_each)
+        return json.loads(text, object_pairs_hook=hook)
     except (ValueError, RecursionError) as error:  # the latter for brackets in brackets, thousands deep
         raise BuildError(
             f"{where} is not JSON, or is cut off: {error}; got {brief(text.strip()[-80:])}."
