@@ -404,7 +404,9 @@ def test_bad_annotations(case: str, upstream: Path, tmp_path: Path) -> None:
 
 def test_annotations_that_are_not_text(upstream: Path, tmp_path: Path) -> None:
     (upstream / "instances_val2017.json").write_bytes(b'{"images": "\xff"}')
-    with pytest.raises(BuildError, match=r"instances_val2017\.json is not in UTF-8, or is cut off: .* position 12"):
+    with pytest.raises(
+        BuildError, match=r"instances_val2017\.json is not in UTF-8, or is cut off: .* position 12"
+    ):
         build(upstream, tmp_path / "out")
 
 

@@ -185,7 +185,9 @@ def test_a_cell_of_200_000_characters(tmp_path):
     text = "A dog, " * 30_000
     assert found(tmp_path / "a.csv", table([LINES[0], ["7", text]]))[0]["response"] == text
     over = "x" * 10_000_001
-    with pytest.raises(LimitExceeded, match=r"a\.csv, after line 1: a cell is larger than the limit 'cell' of 10,000"):
+    with pytest.raises(
+        LimitExceeded, match=r"a\.csv, after line 1: a cell is larger than the limit 'cell' of 10,000"
+    ):
         found(tmp_path / "a.csv", table([LINES[0], ["7", over]]))
 
 

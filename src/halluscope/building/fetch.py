@@ -16,10 +16,9 @@ import pooch
 
 from halluscope.building.spec import Source
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, bits, leads_out
+from halluscope.files.opening import Readable, bits, check_file, leads_out
 from halluscope.foreign import brief
 from halluscope.paths import cache_folder
-
 
 LONGEST_NAME = 1000
 """Characters of a name in a zip; each folder of it would become a name too."""
@@ -108,8 +107,12 @@ def sha256_of(file: Readable) -> str:
         LimitExceeded: for a member of a zip that is too large.
         FileNotFoundError: if there is no such file.
     """
+    if isinstance(file, Path):  # of any size
+        check_file(file)
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     digest = hashlib.sha256()
-    for bit in bits(file, limit=None, unpack=False):
+    for bit in bits(file, unpack=False):
         digest.update(bit)
     return digest.hexdigest()
 
@@ -148,7 +151,10 @@ def _check_members(option: str, archive: Path) -> None:
         raise BuildError(f"{option} {archive} cannot be read: {error}. Get it anew.") from error
     for wrong, what in (
         ([name for name in names if leads_out(name)], "which lies outside of it"),
-        ([name for name in names if len(name) > LONGEST_NAME], f"a name of more than {LONGEST_NAME:,} characters"),
+        (
+            [name for name in names if len(name) > LONGEST_NAME],
+            f"a name of more than {LONGEST_NAME:,} characters",
+        ),
         ([name for name, count in Counter(names).items() if count > 1], "twice"),
     ):
         if wrong:

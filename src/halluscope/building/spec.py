@@ -155,7 +155,9 @@ def _check(kind: type, facts: Mapping[str, Any], where: str) -> None:
     known.pop("file", None)  # where the table was read: not in it
     needed = {name for name, field in known.items() if field.default is MISSING}
     if unknown := sorted(set(facts) - set(known)):
-        raise BuildError(f"{where}: unknown key {', '.join(map(one_line, unknown))}; known are {', '.join(known)}.")
+        raise BuildError(
+            f"{where}: unknown key {', '.join(map(one_line, unknown))}; known are {', '.join(known)}."
+        )
     if missing := sorted(needed - set(facts)):
         raise BuildError(f"{where}: {', '.join(missing)} is missing.")
     for name, hint in get_type_hints(kind).items():

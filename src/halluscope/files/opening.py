@@ -22,7 +22,15 @@ PACKED = ".gz"
 BIT = 2**20
 """Bytes that are read at once."""
 
-_DAMAGED = (OSError, EOFError, zlib.error, struct.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
+_DAMAGED = (
+    OSError,
+    EOFError,
+    zlib.error,
+    struct.error,
+    zipfile.BadZipFile,
+    RuntimeError,
+    NotImplementedError,
+)
 """What unpacking raises: RuntimeError for a member with a password, NotImplementedError for an unknown method."""
 
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -43,9 +51,9 @@ def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
         limits.check("rows", len(rows), str(file))
         yield from ((f"{file}, entry {i}", row) for i, row in enumerate(rows, 1))
         return
-    lines = ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
-    for count, (number, line) in enumerate(lines, 1):
-        limits.check("rows", count, str(file))
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    limits.check("rows", len(lines), str(file))
+    for number, line in lines:
         where = f"{file}, line {number}"
         yield where, parse(line, where)
 
@@ -84,12 +92,12 @@ def read_text(file: Readable) -> str:
         ) from error
 
 
-def read_bytes(file: Readable, limit: str = "file") -> bytes:
+def read_bytes(file: Readable, limit: str | None = None) -> bytes:
     """A file's content, unpacked if its name ends in .gz.
 
     Args:
         file: on disk, or a member of a zip.
-        limit: the name of the limit of a file on disk; what is unpacked has its own.
+        limit: its name; by default "file" for one on disk, "unpacked" for a member. What a .gz holds is "unpacked".
 
     Raises:
         BuildError: for what is cut off, or cannot be unpacked.
@@ -99,12 +107,12 @@ def read_bytes(file: Readable, limit: str = "file") -> bytes:
     return b"".join(bits(file, limit))
 
 
-def bits(file: Readable, limit: str | None = "file", unpack: bool = True) -> Iterator[bytes]:
+def bits(file: Readable, limit: str | None = None, unpack: bool = True) -> Iterator[bytes]:
     """A file's content, `BIT` by `BIT`; never more of it than the limit allows.
 
     Args:
         file: on disk, or a member of a zip.
-        limit: the name of the limit of a file on disk; None for no limit. What is unpacked has its own.
+        limit: as `read_bytes` has it.
         unpack: whether a file whose name ends in .gz is unpacked.
 
     Raises:
@@ -115,11 +123,12 @@ def bits(file: Readable, limit: str | None = "file", unpack: bool = True) -> Ite
     check_file(file)
     packed = unpack and file.suffix.lower() == PACKED
     on_disk = isinstance(file, Path)
+    limit = limit or ("file" if on_disk else "unpacked")
     try:
         _check_size(file, limit)
         with file.open("rb") as stream:
-            source: Any = gzip.open(stream) if packed else stream  # type: ignore[arg-type]
-            yield from _within(limit if on_disk and not packed else "unpacked", source, str(file))
+            source: Any = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[arg-type]
+            yield from _within("unpacked" if packed else limit, source, str(file))
     except _DAMAGED as error:
         if on_disk and isinstance(error, PermissionError):
             raise
@@ -141,24 +150,22 @@ def check_file(file: Readable) -> None:
     raise BuildError(f"{file} is {what}; expected a file. Name a file.")
 
 
-def _check_size(file: Readable, limit: str | None) -> None:
+def _check_size(file: Readable, limit: str) -> None:
     """Check what a file says of its size, before anything of it is read; it may say too little."""
     if isinstance(file, Path):
-        if limit:
-            limits.check(limit, file.stat().st_size, str(file))
+        limits.check(limit, file.stat().st_size, str(file))
         return
     member = file.root.getinfo(file.at)
-    limits.check("unpacked", member.file_size, str(file))
+    limits.check(limit, member.file_size, str(file))
     if member.compress_type not in _BOUNDED:
         raise NotImplementedError("it is packed by another method than deflate; pack the archive anew")
 
 
-def _within(limit: str | None, stream: Any, name: str) -> Iterator[bytes]:
+def _within(limit: str, stream: Any, name: str) -> Iterator[bytes]:
     size = 0
     while bit := stream.read(BIT):
         size += len(bit)
-        if limit:
-            limits.check(limit, size, name)
+        limits.check(limit, size, name)
         yield bit
 
 
@@ -170,9 +177,10 @@ def check_once(files: Iterable[Path]) -> None:
     """
     given: dict[Hashable, Path] = {}
     for file in files:
-        if (first := given.setdefault(same(file), file)) is not file:
-            other = f" (as {first} too)" if str(first) != str(file) else ""
-            raise BuildError(f"{file} is given twice{other}; expected each file once. Leave one of them out.")
+        if (key := same(file)) in given:
+            other = "" if given[key] == file else f", also as {given[key]}"
+            raise BuildError(f"{file} is given twice{other}; expected each file once. Leave one out.")
+        given[key] = file
 
 
 def same(file: Path) -> Hashable:

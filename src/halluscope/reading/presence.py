@@ -89,7 +89,7 @@ def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterable[Located]:
             yield row, str(path)
     elif isinstance(content, dict):
         for key, names in content.items():
-            yield {"image_id": key, "objects": names}, f"{path}, {brief(key)}"
+            yield {"image_id": key, "objects": names}, f"{path}, {key!r:.80}"
     else:
         raise ValueError(
             f"{path} holds a {type(content).__name__}; expected image id -> class names, or COCO's form."
@@ -118,9 +118,7 @@ def _image(row: Any, where: str) -> ImageObjects:
     return ImageObjects(value, row["objects"], str(row.get("file_name") or ""))
 
 
-def _warn_of_classes(
-    images: Sequence[ImageObjects], sources: Sequence[str], vocabulary: Vocabulary
-) -> None:
+def _warn_of_classes(images: Sequence[ImageObjects], sources: Sequence[str], vocabulary: Vocabulary) -> None:
     """Warn of labels of many images that name few classes: were the others looked for at all?"""
     named = {name for image in images for name in image.objects if isinstance(name, str)}
     missing = [name for name in vocabulary.classes if name not in named]

@@ -5,14 +5,14 @@ working directory, where `halluscope build` puts it.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 from typing import Any
 
 from halluscope.errors import BuildError, LimitExceeded
-from halluscope.files.opening import check_file, check_once, json_rows, leads_out, read_text
+from halluscope.files.opening import check_file, json_rows, leads_out, read_text, same
 from halluscope.foreign import brief
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
@@ -108,10 +108,13 @@ def check_distinct(sources: Sequence[str]) -> None:
     Raises:
         BuildError: if one is.
     """
-    if twice := [one for number, one in enumerate(sources) if one in sources[:number]]:
-        raise BuildError(f"{twice[0]} is given twice; expected each dataset once. Leave one of them out.")
-    paths = (Path(Source.of(one).name) for one in sources if not (Source.of(one).config or Source.of(one).split))
-    check_once(path for path in paths if path.exists())
+    given: dict[Hashable, str] = {}
+    for written in sources:
+        source = Source.of(written)
+        if (key := (same(Path(source.name)), source.config, source.split)) in given:
+            other = "" if given[key] == written else f", also as {given[key]}"
+            raise BuildError(f"{written} is given twice{other}; expected each dataset once. Leave one out.")
+        given[key] = written
 
 
 def configs(written: str) -> list[str]:
@@ -179,7 +182,7 @@ def _dataset(source: Source, written: str) -> Any:
             f"{written} has the splits {', '.join(splits)}; name one: {written}@{next(iter(splits))}."
         )
     if source.split is not None and source.split not in splits:
-        raise ValueError(f"{written} has no split {source.split!r:.80}; it has {', '.join(splits)}.")
+        raise ValueError(f"{written} has no split {brief(source.split)}; it has {', '.join(splits)}.")
     rows = splits[source.split or next(iter(splits))]
     for column in picture_columns(rows):
         rows = rows.cast_column(column, Image(decode=False))
@@ -228,7 +231,9 @@ def _check_folder(folder: Path) -> None:
     if not folder.is_dir():
         return
     if (folder / ALSO_A_CARD).exists():
-        raise BuildError(f"{folder / ALSO_A_CARD} is not read here; remove it, and say in {CARD} what data there is.")
+        raise BuildError(
+            f"{folder / ALSO_A_CARD} is not read here; remove it, and say in {CARD} what data there is."
+        )
     for name in _named_by(folder / CARD):
         if "::" in name or "://" in name or leads_out(name):
             raise BuildError(
@@ -291,4 +296,6 @@ def _parquet(path: Path) -> Any:
     try:
         return datasets.load_dataset("parquet", data_files=escape(str(path)))
     except Exception as error:  # the library raises its own, and pyarrow's
-        raise BuildError(f"{path} is no Parquet file: {brief(str(error), 200)}. Get the file again.") from error
+        raise BuildError(
+            f"{path} is no Parquet file: {brief(str(error), 200)}. Get the file again."
+        ) from error

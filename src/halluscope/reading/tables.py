@@ -42,8 +42,10 @@ def rows(file: Path) -> Iterator[Located]:
         FileNotFoundError: if there is no such file.
     """
     check_file(file)
+    most = limits.most("rows")
     for number, located in enumerate(_rows(file), 1):
-        limits.check("rows", number, str(file))
+        if number > most:
+            limits.check("rows", number, str(file))
         yield located
 
 
@@ -74,7 +76,7 @@ def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
     """The rows of an object of id -> text, or of id -> an object."""
     for key, value in content.items():
         row = {KEY: key, **value} if isinstance(value, Mapping) else {KEY: key, VALUE: value}
-        yield f"{where}, {brief(key)}", row
+        yield f"{where}, {key!r:.80}", row
 
 
 def _is_one_per_line(lines: Sequence[str]) -> bool:
@@ -148,11 +150,13 @@ def _parquet(file: Path) -> Iterator[Located]:
     try:
         content = pq.ParquetFile(io.BytesIO(read_bytes(file)))
         check_parquet(content.metadata, str(file))
-        size = number = 0
+        size = done = 0
         for batch in content.iter_batches(ROWS_AT_ONCE):
             limits.check("unpacked", size := size + batch.nbytes, str(file))
-            for number, row in enumerate(batch.to_pylist(), number + 1):
-                yield f"{file}, row {number}", row
+            yield from (
+                (f"{file}, row {done + place}", row) for place, row in enumerate(batch.to_pylist(), 1)
+            )
+            done += len(batch)
     except (BuildError, LimitExceeded, PermissionError):
         raise
     except Exception as error:  # pyarrow's own, of several kinds

@@ -8,8 +8,7 @@ import difflib
 import hashlib
 import json
 import tomllib
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
@@ -56,7 +55,7 @@ class Vocabulary:
         for row, names in enumerate(objects):
             if isinstance(names, str) or not hasattr(names, "__len__"):
                 raise ValueError(
-                    f"references[{row}] is {brief(names)}; expected a list of class names, such as ['dog', 'cup'] "
+                    f"references[{row}] is {names!r:.80}; expected a list of class names, such as ['dog', 'cup'] "
                     "(an image without any object has the empty list)."
                 )
             for name in names:
@@ -86,11 +85,10 @@ class Vocabulary:
             )
 
     def _unknown(self, name: object) -> str:
-        said = str(name).lower() if isinstance(name, str) and len(name) < 100 else ""
-        near = difflib.get_close_matches(said, self.classes, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(str(name).lower(), self.classes, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         return (
-            f"{brief(name)}, which is not one of the {len(self.classes)} classes of the vocabulary {self.name!r}."
+            f"{name!r:.80}, which is not one of the {len(self.classes)} classes of the vocabulary {self.name!r}."
             f"{hint} Pass vocabulary=[...] to score another list of classes."
         )
 
@@ -105,19 +103,20 @@ def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
         return vocabulary
     if isinstance(vocabulary, str):
         return _builtin(vocabulary)
-    if not isinstance(vocabulary, Iterable) or isinstance(vocabulary, Mapping | Set | bytes):
+    if not isinstance(vocabulary, Iterable):
         raise ValueError(
-            f"vocabulary is {brief(vocabulary)}; expected a list of class names, or one of {', '.join(names())}."
+            f"vocabulary is {vocabulary!r:.80}; expected class names, or one of {', '.join(names())}."
         )
     classes = tuple(vocabulary)
     if not classes:
         raise ValueError(f"The vocabulary is empty; expected class names, or one of {', '.join(names())}.")
     for i, name in enumerate(classes):
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"vocabulary[{i}] is {brief(name)}; expected a class name as text.")
-    if twice := sorted(name for name, count in Counter(classes).items() if count > 1):
+            raise ValueError(f"vocabulary[{i}] is {name!r:.80}; expected a class name as text.")
+    twice = sorted({name for name in classes if classes.count(name) > 1})
+    if twice:
         raise ValueError(
-            f"The vocabulary names {', '.join(map(brief, twice[:5]))} twice; name each class once."
+            f"The vocabulary names {', '.join(map(repr, twice[:5]))} twice; name each class once."
         )
     for known in map(_builtin, names()):
         if known.classes == classes:
@@ -153,7 +152,7 @@ def names() -> list[str]:
 def _builtin(name: str) -> Vocabulary:
     if name not in names():
         raise ValueError(
-            f"There is no vocabulary {brief(name)}; known are {', '.join(names())}. "
+            f"There is no vocabulary {name!r}; known are {', '.join(names())}. "
             "A list of class names serves as well: vocabulary=['dog', 'cup', ...]."
         )
     table = tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))

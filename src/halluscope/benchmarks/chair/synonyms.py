@@ -45,8 +45,6 @@ def load(path: str | Path | None = None, allow_other: bool = False) -> Synonyms:
     """
     from halluscope.building.fetch import sha256_of
 
-    if not isinstance(path, str | Path | None):
-        raise ValueError(f"synonyms is {brief(path)}; expected the name of the synonym list's file.")
     file = _fetch() if path is None else Path(path)
     if not file.exists():
         raise FileNotFoundError(
