@@ -36,6 +36,8 @@ LIMITS: Mapping[str, Limit] = {
     "unpacked": Limit(2**30, "bytes", "what is unpacked from a .gz file, or from one member of a zip"),
     "entry": Limit(64 * 2**20, "characters", "an entry of a large file of JSON"),
     "cell": Limit(10_000_000, "characters", "a cell of a table"),
+    "rows": Limit(5_000_000, "rows", "a file of rows"),
+    "sheet": Limit(128 * 2**20, "bytes", "what is unpacked from an .xlsx file"),
     "image": Limit(100 * 2**20, "bytes", "an image file"),
     "pixels": Limit(100_000_000, "pixels", "an image"),
     "reply": Limit(8 * 2**20, "bytes", "what a server replies to one request"),

@@ -39,10 +39,10 @@ def _answers() -> bool:
     """Whether the Hub's host takes a connection."""
     from huggingface_hub import constants
 
-    host = urlsplit(constants.ENDPOINT)
-    port = host.port or (443 if host.scheme == "https" else 80)
     try:
+        host = urlsplit(constants.ENDPOINT)
+        port = host.port or (443 if host.scheme == "https" else 80)
         socket.create_connection((host.hostname or "", port), PATIENCE_S).close()
-    except OSError:
+    except (OSError, ValueError):  # the latter for what is no address
         return False
     return True

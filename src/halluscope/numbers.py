@@ -40,3 +40,21 @@ def finite(name: str, value: Any, least: float, most: float, what: str = "") -> 
             f"{name} is {brief(value)}; expected {what or 'a number'} from {least:g} to {most:g}."
         )
     return float(value)
+
+
+def is_id(value: Any) -> bool:
+    """Whether a value is a whole number that a column of 64 bits holds; a truth value is none.
+
+    >>> is_id(7), is_id(True), is_id(7.0), is_id(2**63)
+    (True, False, False, False)
+    """
+    return (
+        isinstance(value, int | np.integer) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**63
+    )
+
+
+def id_of(text: str) -> int | None:
+    """The number that a text of digits is, if a column of 64 bits holds it; None for any other text."""
+    plain = text.strip().lstrip("0") or "0"
+    digits = text.strip().isascii() and text.strip().isdigit() and len(plain) <= 19
+    return int(plain) if digits and is_id(int(plain)) else None

@@ -7,6 +7,7 @@ from typing import Any
 
 from halluscope import registry
 from halluscope.options import ALL, Door, check, keywords, taken
+from halluscope.reading.rows import check_distinct
 from halluscope.registry import Benchmark
 from halluscope.responses import files
 from halluscope.responses.files import Given, Reading
@@ -91,6 +92,7 @@ def prepare(
     module = benchmark.module("rows")
     reading = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]
     check(options, benchmark.keywords.union(*map(keywords, reading)) - {"responses"}, benchmark.name)
+    check_distinct(dataset)
     read = files.read(responses, _reading(benchmark, door))
     rows = module.load(dataset, **taken(module.load, options))
     identity = _identity(benchmark, options, door)

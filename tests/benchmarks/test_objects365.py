@@ -314,7 +314,7 @@ BAD = {
         "line 2: '8.5' is not a number; expected an image id",
     ),
     "no id": (lambda f: (f / "ids.txt").write_text("\n"), "holds no image id"),
-    "no text": (lambda f: (f / "ids.txt").write_bytes(b"\xff"), "cannot be read as text"),
+    "no text": (lambda f: (f / "ids.txt").write_bytes(b"\xff"), "is not in UTF-8, or is cut off"),
     "an annotation without a category": (
         lambda f: write(f, content() | {"annotations": [{"id": 1, "image_id": chosen(f)[0]}]}),
         r"annotations\[0\] \(id 1\) has category_id None",

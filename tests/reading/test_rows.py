@@ -62,7 +62,7 @@ def test_files(folder, tmp_path):
     [
         ("rows.jsonl", "", "rows.jsonl holds no row"),
         ("rows.json", "[]", "rows.json holds no row"),
-        ("rows.jsonl", "7", "line 1 is '7'; expected an object"),
+        ("rows.jsonl", "7", "line 1 is 7; expected an object"),
         ("rows.jsonl", '{"id": ', "line 1 is not JSON, or is cut off"),
         ("rows.parquet", "PAR1", "rows.parquet is no Parquet file"),
     ],

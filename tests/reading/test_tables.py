@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
-from halluscope.errors import BuildError, MissingExtra
+from halluscope.errors import BuildError, LimitExceeded, MissingExtra
 from halluscope.files.opening import ending, plain_name
 from halluscope.reading.tables import rows
 
@@ -92,7 +92,7 @@ def test_the_same_rows_in_each_form_packed_or_not(name, packed, tmp_path):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    for file in (tmp_path / "a.csv", tmp_path / "a.jsonl", tmp_path):
+    for file in (tmp_path / "a.csv", tmp_path / "a.jsonl"):
         with pytest.raises(FileNotFoundError, match=f"There is no file {file}"):
             found(file)
 
@@ -185,7 +185,9 @@ def test_a_cell_of_200_000_characters(tmp_path):
     text = "A dog, " * 30_000
     assert found(tmp_path / "a.csv", table([LINES[0], ["7", text]]))[0]["response"] == text
     over = "x" * 10_000_001
-    with pytest.raises(BuildError, match=r"a\.csv cannot be read as a table after row 0: field larger than"):
+    with pytest.raises(
+        LimitExceeded, match=r"a\.csv, after line 1: a cell is larger than the limit 'cell' of 10,000"
+    ):
         found(tmp_path / "a.csv", table([LINES[0], ["7", over]]))
 
 
@@ -203,7 +205,7 @@ def test_a_row_of_more_or_fewer_cells_than_the_header(line, tmp_path):
 def test_a_quotation_mark_does_not_swallow_the_rows_below(line, tmp_path):
     """csv would otherwise take all that follows for one text, and the images there for images without one."""
     with pytest.raises(
-        BuildError, match=r"a\.csv cannot be read as a table after row 1: .*its own are doubled"
+        BuildError, match=r"a\.csv cannot be read as a table after line 2: .*its own are doubled"
     ):
         found(tmp_path / "a.csv", f"image_id,response\n7,A bus.\n{line}\n9,A cat.\n")
 

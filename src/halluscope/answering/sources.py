@@ -15,6 +15,7 @@ from halluscope.reading import pictures
 from halluscope.reading.pictures import Find
 from halluscope.reading.rows import Row, read_rows
 from halluscope.reading.rows import Source as Written
+from halluscope.reading.rows import configs as config_names
 from halluscope.registry import Benchmark, Dataset
 
 DATASETS = "HALLUSCOPE_DATASETS"
@@ -88,13 +89,7 @@ def open_source(
     Raises:
         ValueError: if it cannot be loaded, is of another benchmark, or an image is missing.
     """
-    from datasets import get_dataset_config_names
-
-    named = Written.of(source)
-    try:
-        configs = get_dataset_config_names(named.name)
-    except Exception:  # whatever it is, `read_rows` says it better
-        configs = []
+    named, configs = Written.of(source), config_names(source)
     known = [dataset] if dataset else registry.datasets()
     config = named.config or next((one.config for one in known if one.config in configs), None)
     rows = _rows(replace(named, config=config))

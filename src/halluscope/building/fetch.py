@@ -5,8 +5,10 @@ with a member that lies outside of it, is refused all the same.
 """
 
 import hashlib
+import struct
 import sys
 import zipfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +16,12 @@ import pooch
 
 from halluscope.building.spec import UNKNOWN, Source
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable
+from halluscope.files.opening import Readable, bits, check_file, leads_out
+from halluscope.foreign import brief
 from halluscope.paths import cache_folder
+
+LONGEST_NAME = 1000
+"""Characters of a name in a zip; each folder of it would become a name too."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +106,17 @@ def sha256_of(file: Readable) -> str:
 
     Raises:
         BuildError: for a member of a zip that cannot be read.
+        LimitExceeded: for a member of a zip that is too large.
+        FileNotFoundError: if there is no such file.
     """
-    try:
+    if isinstance(file, Path):  # of any size
+        check_file(file)
         with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
-    except zipfile.BadZipFile as error:
-        raise BuildError(f"{file} cannot be read: {error}.") from error
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for bit in bits(file, unpack=False):
+        digest.update(bit)
+    return digest.hexdigest()
 
 
 def _locate(source: Source, option: str, given: Path) -> Readable:
@@ -113,7 +124,9 @@ def _locate(source: Source, option: str, given: Path) -> Readable:
     name = source.member or source.url.rpartition("/")[2]
     if not given.exists():
         raise BuildError(f"{option} {given} does not exist; expected what {source.url} serves.")
-    zipped = zipfile.is_zipfile(given)
+    if not (given.is_file() or given.is_dir()):
+        raise BuildError(f"{option} {given} is a pipe or a device; expected a file or a folder.")
+    zipped = given.is_file() and zipfile.is_zipfile(given)
     if given.is_file() and (source.member is None or not (zipped or name.endswith("/"))):
         return given
     if given.is_file() and not zipped:
@@ -132,18 +145,22 @@ def _locate(source: Source, option: str, given: Path) -> Readable:
 
 
 def _check_members(option: str, archive: Path) -> None:
-    """Check that each member of a zip lies in its folder."""
+    """Check that each member of a zip lies in its folder, once, and not thousands of folders deep."""
     try:
         with zipfile.ZipFile(archive) as opened:
             names = [member.orig_filename for member in opened.infolist()]
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, struct.error, OSError, ValueError, NotImplementedError) as error:
         raise BuildError(f"{option} {archive} cannot be read: {error}. Get it anew.") from error
-    if outside := [name for name in names if _leads_out(name)]:
-        raise BuildError(
-            f"{option} {archive} holds {outside[0]!r:.200}, which lies outside of it; expected names without '..', "
-            "backslashes, a drive or a slash in front. Get the archive from where it is published."
-        )
-
-
-def _leads_out(name: str) -> bool:
-    return name.startswith("/") or "\\" in name or name[1:2] == ":" or ".." in name.split("/")
+    for wrong, what in (
+        ([name for name in names if leads_out(name)], "which lies outside of it"),
+        (
+            [name for name in names if len(name) > LONGEST_NAME],
+            f"a name of more than {LONGEST_NAME:,} characters",
+        ),
+        ([name for name, count in Counter(names).items() if count > 1], "twice"),
+    ):
+        if wrong:
+            raise BuildError(
+                f"{option} {archive} holds {brief(wrong[0], 200)}, {what}; expected names without '..', backslashes, "
+                "a drive or a slash in front, each once. Get the archive from where it is published."
+            )

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from halluscope.errors import BuildError
+from halluscope.files.opening import read_text
+from halluscope.foreign import brief, one_line
 from halluscope.paths import share
 
 UNKNOWN = "unknown"
@@ -107,32 +109,33 @@ def read(file: Path) -> Spec:
     Raises:
         BuildError: naming the file, the key, and what was expected.
     """
+    text = read_text(file)
     try:
-        facts = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise BuildError(f"{file} is not TOML: {error}.") from error
+        facts = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BuildError(f"{file} is not TOML: {error}. Correct it, or build the dataset again.") from error
     where = str(file)
     _check(Spec, facts, where)
     if not (facts["sources"] or facts.get("built_from")) or not facts["expected"]:
         raise BuildError(f"{where}: [sources.*] (or built_from) and [expected] must each have an entry.")
     for key, count in facts["expected"].items():
         if type(count) is not int or count < 1:
-            raise BuildError(f"{where}: [expected] {key} is {count!r}; expected a number of at least 1.")
+            raise BuildError(f"{where}: [expected] {key} is {brief(count)}; expected a number of at least 1.")
     sources = {key: _source(value, f"{where}: [sources.{key}]") for key, value in facts["sources"].items()}
     return Spec(**facts | {"sources": sources, "file": file})
 
 
 def _source(facts: Any, where: str) -> Source:
     if not isinstance(facts, dict):
-        raise BuildError(f"{where} is {facts!r:.80}; expected a table with url, sha256 and bytes.")
+        raise BuildError(f"{where} is {brief(facts)}; expected a table with url, sha256 and bytes.")
     _check(Source, facts, where)
     source = Source(**facts)
     if not re.match(r"https?://", source.url):
-        raise BuildError(f"{where}: url is {source.url!r}; expected http:// or https://.")
+        raise BuildError(f"{where}: url is {brief(source.url)}; expected http:// or https://.")
     sums = {"sha256": source.sha256, "member_sha256": source.member_sha256}
     for key, digest in sums.items():
         if digest not in (None, UNKNOWN) and not re.fullmatch(r"[0-9a-f]{64}", digest):
-            raise BuildError(f"{where}: {key} is {digest!r}; expected 64 lower-case hexadecimal digits.")
+            raise BuildError(f"{where}: {key} is {brief(digest)}; expected 64 lower-case hexadecimal digits.")
     if source.pinned != (source.bytes is not None):
         raise BuildError(
             f"{where}: sha256 is {source.sha256!r} and bytes is {source.bytes!r}; "
@@ -153,13 +156,15 @@ def _check(kind: type, facts: Mapping[str, Any], where: str) -> None:
     known.pop("file", None)  # where the table was read: not in it
     needed = {name for name, field in known.items() if field.default is MISSING}
     if unknown := sorted(set(facts) - set(known)):
-        raise BuildError(f"{where}: unknown key {', '.join(unknown)}; known are {', '.join(known)}.")
+        raise BuildError(
+            f"{where}: unknown key {', '.join(map(one_line, unknown))}; known are {', '.join(known)}."
+        )
     if missing := sorted(needed - set(facts)):
         raise BuildError(f"{where}: {', '.join(missing)} is missing.")
     for name, hint in get_type_hints(kind).items():
         expected = dict if hasattr(hint, "__origin__") else hint
         if name in facts and not isinstance(facts[name], expected):
-            raise BuildError(f"{where}: {name} is {facts[name]!r:.80}; expected {_plain(expected)}.")
+            raise BuildError(f"{where}: {name} is {brief(facts[name])}; expected {_plain(expected)}.")
 
 
 def _plain(hint: Any) -> str:

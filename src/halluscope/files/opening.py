@@ -2,10 +2,11 @@
 
 import gzip
 import json
+import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,19 @@ PACKED = ".gz"
 BIT = 2**20
 """Bytes that are read at once."""
 
-_DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
+_DAMAGED = (
+    OSError,
+    EOFError,
+    zlib.error,
+    struct.error,
+    zipfile.BadZipFile,
+    RuntimeError,
+    NotImplementedError,
+)
 """What unpacking raises: RuntimeError for a member with a password, NotImplementedError for an unknown method."""
+
+_BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""How a member may be packed: zipfile unpacks the other methods without a bound."""
 
 
 def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
@@ -30,29 +42,35 @@ def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
 
     Raises:
         BuildError: for what is not JSON, or is cut off.
-        LimitExceeded: for a file that is too large.
+        LimitExceeded: for a file that is too large, or holds too many rows.
         FileNotFoundError: if there is no such file.
     """
     text = read_text(file)
     if text.lstrip().startswith("["):
         rows = parse(text, str(file))
+        limits.check("rows", len(rows), str(file))
         yield from ((f"{file}, entry {i}", row) for i, row in enumerate(rows, 1))
         return
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            where = f"{file}, line {number}"
-            yield where, parse(line, where)
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    limits.check("rows", len(lines), str(file))
+    for number, line in lines:
+        where = f"{file}, line {number}"
+        yield where, parse(line, where)
 
 
-def read_json(file: Readable) -> Any:
+def read_json(file: Readable, lean: Callable[[dict[str, Any]], Any] | None = None) -> Any:
     """What a file of one JSON value says (.gz too).
+
+    Args:
+        file: on disk, or a member of a zip.
+        lean: what is kept of an object, as soon as it is read; None keeps all of it.
 
     Raises:
         BuildError: for what is not JSON, or is cut off.
         LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
-    return parse(read_text(file), str(file))
+    return parse(read_text(file), str(file), lean)
 
 
 def read_text(file: Readable) -> str:
@@ -74,12 +92,12 @@ def read_text(file: Readable) -> str:
         ) from error
 
 
-def read_bytes(file: Readable, limit: str = "file") -> bytes:
+def read_bytes(file: Readable, limit: str | None = None) -> bytes:
     """A file's content, unpacked if its name ends in .gz.
 
     Args:
         file: on disk, or a member of a zip.
-        limit: the name of the limit of a file on disk; what is unpacked has its own.
+        limit: its name; by default "file" for one on disk, "unpacked" for a member. What a .gz holds is "unpacked".
 
     Raises:
         BuildError: for what is cut off, or cannot be unpacked.
@@ -89,25 +107,58 @@ def read_bytes(file: Readable, limit: str = "file") -> bytes:
     return b"".join(bits(file, limit))
 
 
-def bits(file: Readable, limit: str = "file") -> Iterator[bytes]:
-    """A file's content, `BIT` by `BIT`, unpacked if its name ends in .gz; never more of it than the limit allows.
+def bits(file: Readable, limit: str | None = None, unpack: bool = True) -> Iterator[bytes]:
+    """A file's content, `BIT` by `BIT`; never more of it than the limit allows.
+
+    Args:
+        file: on disk, or a member of a zip.
+        limit: as `read_bytes` has it.
+        unpack: whether a file whose name ends in .gz is unpacked.
 
     Raises:
-        BuildError: for what is cut off, or cannot be unpacked.
+        BuildError: for what is no plain file, is cut off, or cannot be unpacked.
         LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
-    if not file.is_file():
-        raise FileNotFoundError(f"There is no file {file}.")
-    packed, on_disk = file.suffix.lower() == PACKED, isinstance(file, Path)
+    check_file(file)
+    packed = unpack and file.suffix.lower() == PACKED
+    on_disk = isinstance(file, Path)
+    limit = limit or ("file" if on_disk else "unpacked")
     try:
+        _check_size(file, limit)
         with file.open("rb") as stream:
             source: Any = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[arg-type]
-            yield from _within(limit if on_disk and not packed else "unpacked", source, str(file))
+            yield from _within("unpacked" if packed else limit, source, str(file))
     except _DAMAGED as error:
         if on_disk and isinstance(error, PermissionError):
             raise
         raise BuildError(f"{file} cannot be read, or is cut off: {error}. Get the file again.") from error
+
+
+def check_file(file: Readable) -> None:
+    """Check that something is a plain file: a pipe could keep us waiting, and a device never ends.
+
+    Raises:
+        BuildError: for a folder, a pipe or a device.
+        FileNotFoundError: if it is not there.
+    """
+    if file.is_file():
+        return
+    if not file.exists():
+        raise FileNotFoundError(f"There is no file {file}.")
+    what = "a folder" if file.is_dir() else "a pipe or a device"
+    raise BuildError(f"{file} is {what}; expected a file. Name a file.")
+
+
+def _check_size(file: Readable, limit: str) -> None:
+    """Check what a file says of its size, before anything of it is read; it may say too little."""
+    if isinstance(file, Path):
+        limits.check(limit, file.stat().st_size, str(file))
+        return
+    member = file.root.getinfo(file.at)
+    limits.check(limit, member.file_size, str(file))
+    if member.compress_type not in _BOUNDED:
+        raise NotImplementedError("it is packed by another method than deflate; pack the archive anew")
 
 
 def _within(limit: str, stream: Any, name: str) -> Iterator[bytes]:
@@ -118,14 +169,47 @@ def _within(limit: str, stream: Any, name: str) -> Iterator[bytes]:
         yield bit
 
 
-def parse(text: str, where: str) -> Any:
-    """What a text in JSON says.
+def check_once(files: Iterable[Path]) -> None:
+    """Check that no file is given twice, through links of any kind.
+
+    Raises:
+        BuildError: if one is.
+    """
+    given: dict[Hashable, Path] = {}
+    for file in files:
+        if (key := same(file)) in given:
+            other = "" if given[key] == file else f", also as {given[key]}"
+            raise BuildError(f"{file} is given twice{other}; expected each file once. Leave one out.")
+        given[key] = file
+
+
+def same(file: Path) -> Hashable:
+    """What is equal for two paths that lead to the same file or folder, through links of any kind."""
+    try:
+        found = file.stat()
+    except (OSError, ValueError):  # it is not there
+        return file.absolute()
+    return found.st_dev, found.st_ino
+
+
+def leads_out(name: str) -> bool:
+    """Whether the name of a file in a folder or an archive leads out of it.
+
+    >>> leads_out("data/a.jpg"), leads_out("../a.jpg"), leads_out("/a.jpg"), leads_out("C:a.jpg")
+    (False, True, True, True)
+    """
+    return name.startswith("/") or "\\" in name or name[1:2] == ":" or ".." in name.split("/")
+
+
+def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """What a text in JSON says; of its objects what `lean` keeps.
 
     Raises:
         BuildError: for what is not JSON, is cut off, or holds a name twice in one object.
     """
+    hook = once_each if lean is None else lambda pairs: lean(once_each(pairs))
     try:
-        return json.loads(text, object_pairs_hook=once_each)
+        return json.loads(text, object_pairs_hook=hook)
     except (ValueError, RecursionError) as error:  # the latter for brackets in brackets, thousands deep
         raise BuildError(
             f"{where} is not JSON, or is cut off: {error}; got {brief(text.strip()[-80:])}."

@@ -1,6 +1,5 @@
 """What a user sets for a task: its dataset, its folder of images, and the metric's options."""
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 from halluscope import registry
 from halluscope.answering import sources
 from halluscope.files.opening import parse, read_text
+from halluscope.foreign import brief
 from halluscope.options import check
 
 TASKS = "HALLUSCOPE_TASKS"
@@ -46,6 +46,9 @@ def read(task: str, given: Any = None) -> Settings:
     options = {name: value for name, value in merged.items() if name not in ("dataset", "images")}
     known = benchmark.keywords - {*benchmark.given, *dataset.options}
     check(options, known | {"dataset", "images"}, task)
+    for name in ("dataset", "images"):
+        if not isinstance(merged.get(name), str | None):
+            raise ValueError(f"{name} of {task} is {brief(merged[name])}; expected the name of a folder.")
     options = {**dataset.options, **dataset.harness, **options}
     return Settings(merged.get("dataset") or sources.where(task), merged.get("images"), options)
 
@@ -61,7 +64,7 @@ def _of_environment() -> dict[str, dict[str, Any]]:
 def _checked(given: Any, where: str) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise ValueError(
-            f"{where} is {json.dumps(given, default=str)[:120]}; expected an object such as "
+            f"{where} is {brief(given, 120)}; expected an object such as "
             '{"dataset": "datasets/throne_coco", "judges": "lexical"}.'
         )
     return dict(given)

@@ -6,8 +6,6 @@ those of crowds (iscrowd) too: what is asked is whether a class is in the image.
 
 import contextlib
 import io
-import json
-import zipfile
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +13,9 @@ from typing import Any
 from pycocotools.coco import COCO
 
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable
+from halluscope.files.opening import Readable, read_json
+from halluscope.foreign import brief
+from halluscope.numbers import is_id
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,10 @@ def read_annotations(file: Readable) -> CocoTable:
 
     Raises:
         BuildError: when it cannot be read, is not JSON (or is cut off), is not COCO, or contradicts itself.
+        LimitExceeded: when it is too large.
+        FileNotFoundError: when it is not there.
     """
-    data = _parse(file)
+    data = read_json(file, _lean)
     _check(data, str(file))
     coco = COCO()
     coco.dataset = data
@@ -92,25 +94,6 @@ def _image(coco: COCO, image_id: int) -> CocoImage:
     present = sorted({annotation["category_id"] for annotation in annotations})
     names = tuple(coco.cats[i]["name"] for i in present)
     return CocoImage(image_id, coco.imgs[image_id]["file_name"], names, len(annotations))
-
-
-def _parse(file: Readable) -> Any:
-    try:
-        data = file.read_bytes()
-    except (OSError, zipfile.BadZipFile) as error:
-        raise BuildError(f"The annotation file {file} cannot be read: {error}.") from error
-    try:
-        return json.loads(data, object_hook=_lean)
-    except json.JSONDecodeError as error:
-        cut = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
-        raise BuildError(
-            f"{file} is {'cut off' if cut else 'not JSON'}: {error.msg} at line {error.lineno}, "
-            f"column {error.colno} (character {error.pos:,} of {len(error.doc):,}). Get the file again."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise BuildError(
-            f"{file} is not JSON: byte {error.start:,} is not UTF-8. Get the file again."
-        ) from error
 
 
 def _lean(entry: dict[str, Any]) -> dict[str, Any]:
@@ -137,30 +120,36 @@ def _check(data: Any, name: str) -> None:
     for i, annotation in enumerate(data["annotations"]):
         where = f"{name}: annotations[{i}]"
         if not isinstance(annotation, dict):
-            raise BuildError(f"{where} is {annotation!r:.80}; expected an object.")
+            raise BuildError(f"{where} is {brief(annotation)}; expected an object.")
         for key, known, what in (("image_id", images, "images"), ("category_id", categories, "categories")):
             if type(annotation.get(key)) is not int or annotation[key] not in known:
                 raise BuildError(
-                    f"{where} (id {annotation.get('id')}) has {key} {annotation.get(key)!r:.80}, "
+                    f"{where} (id {brief(annotation.get('id'))}) has {key} {brief(annotation.get(key))}, "
                     f"which is not among the {len(known):,} {what} of the file."
                 )
 
 
 def _ids(entries: Iterable[Any], where: str, text: str) -> set[int]:
-    """The ids of images or categories: each a number, once, and with a name."""
+    """The ids of images or categories: each a number, once, and with a name of its own."""
     seen: set[int] = set()
+    named: dict[str, int] = {}
     for i, entry in enumerate(entries):
-        if not isinstance(entry, dict) or type(entry.get("id")) is not int:
+        if not isinstance(entry, dict) or not is_id(entry.get("id")):
             raise BuildError(
-                f"{where}[{i}] is {entry!r:.80}; expected an object with a whole number as its id."
+                f"{where}[{i}] is {brief(entry)}; expected an object with a whole number of 64 bits as its id."
             )
         if not isinstance(entry.get(text), str) or not entry[text]:
             raise BuildError(
-                f"{where}[{i}] (id {entry['id']}) has {text} {entry.get(text)!r:.80}; expected text."
+                f"{where}[{i}] (id {entry['id']}) has {text} {brief(entry.get(text))}; expected text."
             )
         if entry["id"] in seen:
             raise BuildError(
                 f"{where}[{i}] has id {entry['id']}, which an earlier entry has too; ids are unique."
+            )
+        if named.setdefault(entry[text], entry["id"]) != entry["id"]:
+            raise BuildError(
+                f"{where}[{i}] (id {entry['id']}) has the {text} {brief(entry[text])}, which the id "
+                f"{named[entry[text]]} has too; expected each {text} once. Get the file again, or rename one."
             )
         seen.add(entry["id"])
     return seen

@@ -1,12 +1,20 @@
 """Which objects are in which image: a presence dataset, COCO's annotations, or a file of image id -> class names."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halluscope.files.opening import json_rows, parse, read_text
+from halluscope.errors import BuildError
+from halluscope.files.opening import json_rows, read_json
+from halluscope.foreign import brief
+from halluscope.numbers import id_of, is_id
 from halluscope.reading.rows import Source, read_columns
+from halluscope.vocabularies import Vocabulary
+
+ENOUGH = 100
+"""Images in which most classes of a vocabulary should occur."""
 
 Located = tuple[Any, str]
 """A row, and where it stands."""
@@ -27,14 +35,22 @@ class ImageObjects:
     file_name: str = ""
 
 
-def load(sources: Sequence[str]) -> list[ImageObjects]:
+def load(sources: Sequence[str], vocabulary: Vocabulary | None = None) -> list[ImageObjects]:
     """Read presence datasets (columns `image_id` and `objects`), COCO annotation files, or files of image id -> names.
 
+    Args:
+        sources: what is read.
+        vocabulary: whose classes are scored; a warning is given where most of them are nowhere.
+
     Raises:
-        ValueError: for a file or dataset of another form, or an image id that comes twice.
+        ValueError: for a file or dataset of another form, an image id that comes twice, or COCO annotations of other
+            classes than the vocabulary's.
         FileNotFoundError: if a file does not exist.
     """
-    return _each_once(located for source in sources for located in _located(source))
+    images = _each_once(located for source in sources for located in _located(source, vocabulary))
+    if vocabulary:
+        _warn_of_classes(images, sources, vocabulary)
+    return images
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[ImageObjects]:
@@ -46,29 +62,34 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[ImageObject
     return _each_once((row, f"{where}[{number}]") for number, row in enumerate(rows))
 
 
-def _located(written: str) -> Iterable[Located]:
+def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:
     source = Source.of(written)
     if source.is_json and not source.name.endswith((".jsonl", ".jsonl.gz")):
-        yield from _of_json(source.path)
+        yield from _of_json(source.path, vocabulary)
     elif source.is_json:
         yield from ((row, where) for where, row in json_rows(source.path))
     else:
         names = ("image_id", "objects", "file_name")
         rows = read_columns(written, names, names[:2], "a presence dataset")
+        if vocabulary:
+            _warn_of_a_part(Path(source.name), vocabulary)
         yield from ((row, f"{written}, row {number}") for number, row in enumerate(rows))
 
 
-def _of_json(path: Path) -> Iterable[Located]:
-    content = parse(read_text(path), str(path))
+def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterable[Located]:
+    content = read_json(path)
     if isinstance(content, dict) and "annotations" in content:
         from halluscope.reading.coco import read_annotations
 
-        for image in read_annotations(path).images:
+        table = read_annotations(path)
+        if vocabulary:
+            vocabulary.check_annotated(table.classes, str(path))
+        for image in table.images:
             row = {"image_id": image.image_id, "objects": list(image.objects), "file_name": image.file_name}
             yield row, str(path)
     elif isinstance(content, dict):
         for key, names in content.items():
-            yield {"image_id": key, "objects": names}, f"{path}, {key!r}"
+            yield {"image_id": key, "objects": names}, f"{path}, {key!r:.80}"
     else:
         raise ValueError(
             f"{path} holds a {type(content).__name__}; expected image id -> class names, or COCO's form."
@@ -88,11 +109,38 @@ def _each_once(located: Iterable[Located]) -> list[ImageObjects]:
 def _image(row: Any, where: str) -> ImageObjects:
     if not isinstance(row, Mapping) or "image_id" not in row or not isinstance(row.get("objects"), list):
         raise ValueError(
-            f"{where}: expected image_id and objects, a list of class names; got {str(row)[:120]}."
+            f"{where}: expected image_id and objects, a list of class names; got {brief(row, 120)}."
         )
-    value = row["image_id"]
-    if isinstance(value, str) and value.strip().isdecimal():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{where}: image_id is {value!r:.80}; expected a whole number.")
+    given = row["image_id"]
+    value = id_of(given) if isinstance(given, str) else given
+    if value is None or not is_id(value):
+        raise ValueError(f"{where}: image_id is {brief(given)}; expected a whole number of 64 bits.")
     return ImageObjects(value, row["objects"], str(row.get("file_name") or ""))
+
+
+def _warn_of_classes(images: Sequence[ImageObjects], sources: Sequence[str], vocabulary: Vocabulary) -> None:
+    """Warn of labels of many images that name few classes: were the others looked for at all?"""
+    named = {name for image in images for name in image.objects if isinstance(name, str)}
+    missing = [name for name in vocabulary.classes if name not in named]
+    if len(images) >= ENOUGH and 2 * len(missing) > len(vocabulary.classes):
+        _warn(f"No image of the {len(images):,} in {', '.join(sources)} holds", missing, vocabulary)
+
+
+def _warn_of_a_part(folder: Path, vocabulary: Vocabulary) -> None:
+    """Warn of a dataset that was built from annotations of fewer classes, as its stats.json says."""
+    try:
+        known = read_json(folder / "stats.json")["counts"]["images_per_class"]
+        missing = [name for name in vocabulary.classes if name not in known]
+    except (BuildError, OSError, LookupError, TypeError):  # it is no build of ours
+        return
+    if missing:
+        _warn(f"{folder} was built from annotations without", missing, vocabulary)
+
+
+def _warn(where: str, missing: Sequence[str], vocabulary: Vocabulary) -> None:
+    warnings.warn(
+        f"{where} {len(missing):,} of the {len(vocabulary.classes):,} classes of the vocabulary {vocabulary.name!r}: "
+        f"{', '.join(missing[:5])}, ... Where they were not looked for, a text that mentions them counts as "
+        "hallucinated.",
+        stacklevel=2,
+    )

@@ -4,19 +4,29 @@ A dataset is written `name[:config][@split]`. A bare name such as "throne_coco" 
 working directory, where `halluscope build` puts it.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 from typing import Any
 
-from halluscope.files.opening import json_rows
+from halluscope.errors import BuildError, LimitExceeded
+from halluscope.files.opening import check_file, json_rows, leads_out, read_text, same
+from halluscope.foreign import brief
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
+from halluscope.reading.tables import check_parquet
 
 Row = Mapping[str, Any]
 JSON = (".json", ".jsonl", ".gz")
 FOLDER = "datasets"
 """Where builds lie, under the working directory."""
+
+CARD, ALSO_A_CARD = "README.md", ".huggingface.yaml"
+"""What says, in a dataset's folder, which files it has."""
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -61,11 +71,13 @@ class Source:
         Raises:
             FileNotFoundError: if it is not there.
         """
-        if not Path(self.name).is_file():
+        path = Path(self.name)
+        if not path.exists():
             raise FileNotFoundError(
                 f"There is no file {self.name}; expected a dataset, or a file of its rows."
             )
-        return Path(self.name)
+        check_file(path)
+        return path
 
 
 def read_rows(written: str) -> Any:
@@ -88,6 +100,40 @@ def read_rows(written: str) -> Any:
     if not len(rows):
         raise ValueError(f"{written} holds no row.")
     return rows
+
+
+def check_distinct(sources: Sequence[str]) -> None:
+    """Check that no dataset is given twice, through links of any kind.
+
+    Raises:
+        BuildError: if one is.
+    """
+    given: dict[Hashable, str] = {}
+    for written in sources:
+        source = Source.of(written)
+        if (key := (same(Path(source.name)), source.config, source.split)) in given:
+            other = "" if given[key] == written else f", also as {given[key]}"
+            raise BuildError(f"{written} is given twice{other}; expected each dataset once. Leave one out.")
+        given[key] = written
+
+
+def configs(written: str) -> list[str]:
+    """The names of a dataset's configs; none where they cannot be had, which `read_rows` says better.
+
+    Raises:
+        BuildError: for a folder whose card names files outside of it.
+    """
+    from datasets import get_dataset_config_names
+
+    name = Source.of(written).name
+    _check_folder(Path(name))
+    if not _may_be_loaded(name):
+        return []
+    try:
+        with hub_or_cache():
+            return list(get_dataset_config_names(name))
+    except Exception:  # the library raises its own, and fsspec's, pyarrow's and the Hub's
+        return []
 
 
 def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], what: str) -> Any:
@@ -123,7 +169,7 @@ def _objects(path: Path) -> list[Row]:
     rows = list(json_rows(path))
     for where, row in rows:
         if not isinstance(row, dict):
-            raise ValueError(f"{where} is {str(row)[:80]!r}; expected an object.")
+            raise ValueError(f"{where} is {brief(row)}; expected an object.")
     return [row for _, row in rows]
 
 
@@ -136,7 +182,7 @@ def _dataset(source: Source, written: str) -> Any:
             f"{written} has the splits {', '.join(splits)}; name one: {written}@{next(iter(splits))}."
         )
     if source.split is not None and source.split not in splits:
-        raise ValueError(f"{written} has no split {source.split!r:.80}; it has {', '.join(splits)}.")
+        raise ValueError(f"{written} has no split {brief(source.split)}; it has {', '.join(splits)}.")
     rows = splits[source.split or next(iter(splits))]
     for column in picture_columns(rows):
         rows = rows.cast_column(column, Image(decode=False))
@@ -149,28 +195,107 @@ def _load(source: Source) -> Any:
     if "/" not in source.name and "\\" not in source.name and not Path(source.name).exists():
         built = sorted(folder.name for folder in Path(FOLDER).glob("*") if (folder / "data").is_dir())
         raise ValueError(
-            f"There is no dataset {source.name!r:.80} in {Path(FOLDER).absolute()}.{nearest(source.name, built)} It "
+            f"There is no dataset {brief(source.name)} in {Path(FOLDER).absolute()}.{nearest(source.name, built)} It "
             f"holds {', '.join(built) or 'none'}; `halluscope build NAME` makes one. A folder, or an id of the Hub "
             "(org/name), serves as well."
         )
+    _check_folder(Path(source.name))
     there = True
     try:
+        if not _may_be_loaded(source.name):
+            raise ValueError("there is no such folder, and it is no id of the Hub")
         if Path(source.name).is_dir():
             return datasets.load_dataset(source.name, source.config)
         with hub_or_cache() as there:
             return datasets.load_dataset(source.name, source.config)
     except Exception as error:  # the library raises its own, and fsspec's, pyarrow's and the Hub's
-        why = f"{type(error).__name__}: {str(error)[:200]}" if there else "the Hub cannot be reached"
+        why = f"{type(error).__name__}: {brief(str(error), 200)}" if there else "the Hub cannot be reached"
         raise ValueError(
             f"{source.name} is no dataset that can be loaded ({why}). Expected the folder that `halluscope build NAME` "
             "made, or an id of the Hub."
         ) from error
 
 
+def _may_be_loaded(name: str) -> bool:
+    """Whether a name is that of a folder, or can be an id of the Hub: the library takes URLs too, which we do not."""
+    return Path(name).is_dir() or bool(_HUB_ID.fullmatch(name) and not name.startswith("."))
+
+
+def _check_folder(folder: Path) -> None:
+    """Check that a dataset's folder holds all that its card names, and no file that is too large.
+
+    Raises:
+        BuildError: if the card names a URL or a file elsewhere, which the library would fetch, or cannot be read.
+        LimitExceeded: for a Parquet file that is too large.
+    """
+    if not folder.is_dir():
+        return
+    if (folder / ALSO_A_CARD).exists():
+        raise BuildError(
+            f"{folder / ALSO_A_CARD} is not read here; remove it, and say in {CARD} what data there is."
+        )
+    for name in _named_by(folder / CARD):
+        if "::" in name or "://" in name or leads_out(name):
+            raise BuildError(
+                f"{folder / CARD} names {brief(name)} as data, which lies outside of the folder; expected names of "
+                "files inside of it. Nothing was fetched. Copy the data into the folder, and correct the card."
+            )
+    for file in folder.rglob("*.parquet"):
+        if file.is_file():
+            _check_parquet(file)
+
+
+def _named_by(card: Path) -> list[str]:
+    """The files and folders that a card says its data lies in, as the library reads it.
+
+    Raises:
+        BuildError: for a card that cannot be read.
+    """
+    from huggingface_hub import DatasetCard
+
+    if not card.is_file() or "---" not in (text := read_text(card)):
+        return []
+    try:
+        said: Any = DatasetCard(text).data
+        configs = said.get("configs") or []
+        named = ([config.get("data_files"), config.get("data_dir")] for config in configs)
+        return list(_texts(list(named)))
+    except Exception as error:  # the library's own, and those of YAML
+        raise BuildError(
+            f"{card} cannot be read: {brief(str(error), 200)}. Correct the YAML that it begins with, or remove it."
+        ) from error
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in lists and objects."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | Mapping):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
+
+
+def _check_parquet(path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            check_parquet(file.metadata, str(path))
+    except LimitExceeded:
+        raise
+    except Exception as error:  # pyarrow's own, of several kinds
+        raise BuildError(
+            f"{path} is no Parquet file, or is cut off: {brief(str(error), 200)}. Get the file again."
+        ) from error
+
+
 def _parquet(path: Path) -> Any:
     import datasets
 
+    _check_parquet(path)
     try:
-        return datasets.load_dataset("parquet", data_files=str(path))
+        return datasets.load_dataset("parquet", data_files=escape(str(path)))
     except Exception as error:  # the library raises its own, and pyarrow's
-        raise ValueError(f"{path} is no Parquet file: {str(error)[:200]}.") from error
+        raise BuildError(
+            f"{path} is no Parquet file: {brief(str(error), 200)}. Get the file again."
+        ) from error

@@ -3,17 +3,26 @@
 import csv
 import io
 import re
+import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from halluscope.errors import BuildError, MissingExtra
-from halluscope.files.opening import ending, json_rows, parse, read_bytes, read_text
+from halluscope import limits
+from halluscope.errors import BuildError, LimitExceeded, MissingExtra
+from halluscope.files.opening import check_file, ending, json_rows, parse, read_bytes, read_text
+from halluscope.foreign import brief
 
 Located = tuple[str, Any]
 """Where a row stands, and the row."""
 
-LONGEST_CELL = 10_000_000
+ROWS_AT_ONCE = 256
+"""Rows of a Parquet file that are unpacked together: a long text may stand in each, and in the file once."""
+
+MOST_ROWS = 2**20
+"""Rows that a spreadsheet can have."""
+
 _COLUMN = re.compile(r"[a-z]+(?:_[a-z]+)*")
 """A name that a column may have, and that no id of ours has."""
 
@@ -28,11 +37,19 @@ def rows(file: Path) -> Iterator[Located]:
 
     Raises:
         BuildError: for what is not of that form, or is cut off.
+        LimitExceeded: for a file that is too large, or holds too many rows or too long a cell.
         MissingExtra: for xlsx without openpyxl.
         FileNotFoundError: if there is no such file.
     """
-    if not file.is_file():
-        raise FileNotFoundError(f"There is no file {file}.")
+    check_file(file)
+    most = limits.most("rows")
+    for number, located in enumerate(_rows(file), 1):
+        if number > most:
+            limits.check("rows", number, str(file))
+        yield located
+
+
+def _rows(file: Path) -> Iterator[Located]:
     kind = ending(file)
     if kind in (".csv", ".tsv"):
         yield from _separated(file, "\t" if kind == ".tsv" else ",")
@@ -74,25 +91,43 @@ def _is_by_id(content: Mapping[str, Any]) -> bool:
 
 
 def _separated(file: Path, separator: str) -> Iterator[Located]:
-    csv.field_size_limit(LONGEST_CELL)
     text = read_text(file)
-    header = text.partition("\n")[0]
-    if separator == "," and "," not in header and ";" in header:
+    header = re.match(r"[^\r\n]*", text.lstrip())
+    if separator == "," and header and "," not in header[0] and ";" in header[0]:
         separator = ";"
-    table = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    number = 0
+    table = cells(text, str(file), separator)
+    names = next(table, [])
+    _check_header(names, file)
+    for number, row in enumerate(table, 1):
+        if len(row) != len(names):
+            raise BuildError(
+                f"{file}, row {number} has another number of cells than the header: {brief(row, 120)}. A text with "
+                f"{separator!r} or a line's end in it stands in quotation marks."
+            )
+        yield f"{file}, row {number}", dict(zip(names, row, strict=True))
+
+
+def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
+    """The cells of each row of a table in a text; empty lines are none.
+
+    Raises:
+        BuildError: for quotation marks that do not fit.
+        LimitExceeded: for too long a cell.
+    """
+    longest = limits.most("cell")
+    csv.field_size_limit(min(longest, 2**31 - 1))
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    read = 0
     try:
-        _check_header(table.fieldnames or (), file)
-        for number, row in enumerate(table, 1):
-            if None in row or None in row.values():
-                raise BuildError(
-                    f"{file}, row {number} has another number of cells than the header: {str(row)[:120]}. A text with "
-                    f"{separator!r} or a line's end in it stands in quotation marks."
-                )
-            yield f"{file}, row {number}", row
+        for row in table:
+            read = table.line_num
+            if row:
+                yield row
     except csv.Error as error:
+        if "field limit" in str(error):
+            limits.check("cell", longest + 1, f"{where}, after line {read}: a cell")
         raise BuildError(
-            f"{file} cannot be read as a table after row {number}: {error}. A text with quotation marks stands in "
+            f"{where} cannot be read as a table after line {read}: {error}. A text with quotation marks stands in "
             'quotation marks itself, and its own are doubled: "a ""red"" bus".'
         ) from error
 
@@ -103,21 +138,40 @@ def _check_header(names: Sequence[str], file: Path) -> None:
     Raises:
         BuildError: if they do.
     """
-    if twice := [name for name in names if name and names.count(name) > 1]:
+    if twice := [name for name, count in Counter(names).items() if name and count > 1]:
         raise BuildError(
-            f"{file} has two columns {twice[0]!r:.80}; expected each name once. Rename one of them."
+            f"{file} has two columns {brief(twice[0])}; expected each name once. Rename one of them."
         )
 
 
 def _parquet(file: Path) -> Iterator[Located]:
     import pyarrow.parquet as pq
 
-    data = read_bytes(file)
     try:
-        content = pq.read_table(io.BytesIO(data)).to_pylist()
+        content = pq.ParquetFile(io.BytesIO(read_bytes(file)))
+        check_parquet(content.metadata, str(file))
+        size = done = 0
+        for batch in content.iter_batches(ROWS_AT_ONCE):
+            limits.check("unpacked", size := size + batch.nbytes, str(file))
+            yield from (
+                (f"{file}, row {done + place}", row) for place, row in enumerate(batch.to_pylist(), 1)
+            )
+            done += len(batch)
+    except (BuildError, LimitExceeded, PermissionError):
+        raise
     except Exception as error:  # pyarrow's own, of several kinds
-        raise BuildError(f"{file} is no Parquet file, or is cut off: {str(error)[:200]}.") from error
-    yield from ((f"{file}, row {number}", row) for number, row in enumerate(content, 1))
+        raise BuildError(f"{file} is no Parquet file, or is cut off: {brief(str(error), 200)}.") from error
+
+
+def check_parquet(metadata: Any, where: str) -> None:
+    """Check what a Parquet file says of its size: its rows, and each group of them, which is unpacked as a whole.
+
+    Raises:
+        LimitExceeded: if it is too large.
+    """
+    limits.check("rows", metadata.num_rows, where)
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        limits.check("unpacked", group.total_byte_size, where)
 
 
 def _spreadsheet(file: Path) -> Iterator[Located]:
@@ -127,16 +181,35 @@ def _spreadsheet(file: Path) -> Iterator[Located]:
         raise MissingExtra(
             f"{file} needs openpyxl ({error}): pip install 'halluscope[excel]', or save the sheet as csv."
         ) from error
-    data = read_bytes(file)
+    data = io.BytesIO(read_bytes(file))
     try:
-        sheet = load_workbook(io.BytesIO(data), read_only=True, data_only=True).active
+        _check_parts(data, file)
+        sheet = load_workbook(data, read_only=True, data_only=True, keep_links=False).active
         sheet.reset_dimensions()  # what a file says of its size may be less than it holds
-        cells = list(sheet.iter_rows(values_only=True))
+        yield from _of_sheet(sheet.iter_rows(values_only=True), file)
+    except (BuildError, LimitExceeded):
+        raise
     except Exception as error:  # openpyxl's own, zipfile's, and XML's
-        raise BuildError(f"{file} is no xlsx file, or is damaged: {str(error)[:200]}.") from error
-    header = ["" if name is None else str(name) for name in cells[0]] if cells else []
+        raise BuildError(
+            f"{file} is no xlsx file, or is damaged: {brief(str(error), 200)}. Save the sheet anew, or as csv."
+        ) from error
+
+
+def _check_parts(data: io.BytesIO, file: Path) -> None:
+    """Check what the parts of a spreadsheet say of their size; zipfile never unpacks more than that."""
+    with zipfile.ZipFile(data) as archive:
+        parts = archive.infolist()
+    limits.check("sheet", sum(part.file_size for part in parts), str(file))
+    if any(part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for part in parts):
+        raise BuildError(f"{file} is packed as no xlsx file is. Save the sheet anew, or as csv.")
+
+
+def _of_sheet(lines: Iterator[Sequence[Any]], file: Path) -> Iterator[Located]:
+    header = ["" if name is None else str(name) for name in next(lines, ())]
     _check_header(header, file)
-    for number, row in enumerate(cells[1:], 2):
+    for number, row in enumerate(lines, 2):
+        if number > MOST_ROWS:
+            raise BuildError(f"{file} has more rows than the {MOST_ROWS:,} of a sheet. Save the sheet anew.")
         if any(cell is not None for cell in row):
             found = {name: _cell(name, cell) for name, cell in zip(header, row, strict=False)}
             yield f"{file}, row {number}", dict.fromkeys(header, "") | found

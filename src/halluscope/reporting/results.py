@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.files.opening import json_rows
+from halluscope.foreign import brief, one_line
+from halluscope.numbers import is_id
 
 Result = Mapping[str, Any]
 
@@ -21,12 +23,13 @@ def read_results(path: Path) -> dict[str, Result]:
     for where, result in json_rows(path):
         if not isinstance(result, Mapping) or not isinstance(result.get("responses"), str):
             raise ValueError(
-                f"{where} is no result: {str(result)[:80]!r}. Expected what `halluscope score NAME --responses A B C "
+                f"{where} is no result: {brief(result)}. Expected what `halluscope score NAME --responses A B C "
                 "--json` prints."
             )
         if result["responses"] in results:
             raise ValueError(
-                f"{path} holds two results of the name {result['responses']!r}; a model is matched by its name."
+                f"{where} is a second result of the name {brief(result['responses'])}; a model is matched by its name. "
+                "Remove one of them."
             )
         results[result["responses"]] = result
     return results
@@ -46,9 +49,9 @@ def score(result: Result, by: str) -> float:
             value = value.get(name, "") if isinstance(value, Mapping) else ""
     if value is None:
         return float("nan")
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not (isinstance(value, float) or is_id(value)):
         raise ValueError(
-            f"The result of {result['responses']} has no score {by!r}; expected one of "
+            f"The result of {one_line(result['responses'])} has no score {by!r}; expected one of "
             f"{', '.join(name for name, found in result.items() if isinstance(found, float))}."
         )
     return float(value)

@@ -4,13 +4,17 @@ A file is one of `halluscope.reading.tables`, or what lm-eval and lmms-eval wrot
 whole document, lmms-eval only the text of its scores; that of the signature names task and row.
 """
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from halluscope.files.opening import parse, plain_name
+from halluscope import limits
+from halluscope.files.opening import check_once, parse, plain_name
+from halluscope.foreign import brief
 from halluscope.reading import tables
 
 TEXTS = (
@@ -25,6 +29,8 @@ LABEL = "label"
 TASK, NAMED = "task", "signature"
 SAMPLE = {"doc_id", "filtered_resps"}
 """What tells a harness' sample from other rows."""
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 Row = Mapping[str, Any]
 Given = str | Path | Sequence[Row] | Mapping[Any, Any]
@@ -87,7 +93,7 @@ class Reading:
         """Check the limit."""
         if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
             raise ValueError(
-                f"The limit is {self.limit!r:.80}; expected at least 1 response, a whole number."
+                f"The limit is {brief(self.limit)}; expected at least 1 response, a whole number."
             )
 
 
@@ -117,15 +123,25 @@ def text_of(
     name = next((name for name in known if name in _columns(row)), None)
     if name is None:
         raise ValueError(
-            f"{where}: expected an object with the LVLM's text as {', '.join(known)}; got {str(row)[:120]}."
+            f"{where}: expected an object with the LVLM's text as {', '.join(known)}; got {brief(row, 120)}."
         )
     if name in dataset and {*dataset} <= row.keys():
         raise ValueError(
             f"{where} is a row of the dataset, whose {name!r} is the right one; expected the LVLM's text as response."
         )
     if not isinstance(row[name], str):
-        raise ValueError(f"{where}: {name} is {row[name]!r:.80}; expected the LVLM's text (it may be empty).")
-    return str(row[name]), name
+        raise ValueError(
+            f"{where}: {name} is {brief(row[name])}; expected the LVLM's text (it may be empty)."
+        )
+    limits.check("cell", len(row[name]), f"{where}: {name}")
+    return _whole_characters(str(row[name])), name
+
+
+def _whole_characters(text: str) -> str:
+    """A text without halves of characters, as JSON may spell them: two that fit are one, another is U+FFFD."""
+    if _HALF.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _columns(row: Any) -> Collection[str]:
@@ -152,20 +168,26 @@ def _names(named: Sequence[tuple[str | None, list[Path]]]) -> list[str]:
     Raises:
         ValueError: for a file that is given twice, or a name.
     """
-    paths = [file.resolve() for _, files in named for file in files]
-    if twice := [path for path in paths if paths.count(path) > 1]:
-        raise ValueError(f"{twice[0]} is given twice; expected each file of responses once.")
+    check_once(file for _, files in named for file in files)
     names = [name or (plain_name(files[0]) if files else "responses") for name, files in named]
     folders = [
         [] if name or not files else list(files[0].resolve().parent.parts[1:]) for name, files in named
     ]
-    while alike := [i for i, name in enumerate(names) if names.count(name) > 1 and folders[i]]:
+    while alike := [i for i in _alike(names) if folders[i]]:
         beside = [folders[i].pop() for i in alike]
         for i, folder in zip(alike, beside, strict=True):
             names[i] = f"{folder}/{names[i]}"
-    if doubled := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"Two LVLMs are called {doubled[0]!r:.80}; give each a name of its own: NAME=FILE.")
+    if doubled := _alike(names):
+        raise ValueError(
+            f"Two LVLMs are called {brief(names[doubled[0]])}; give each a name of its own: NAME=FILE."
+        )
     return names
+
+
+def _alike(names: Sequence[str]) -> list[int]:
+    """The places of names that come more than once."""
+    count = Counter(names)
+    return [place for place, name in enumerate(names) if count[name] > 1]
 
 
 def _read(name: str, files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) -> Responses:
@@ -209,10 +231,10 @@ def _of_samples(located: Sequence[tuple[str, Any]], tasks: Collection[str]) -> I
         row = _of_sample(sample, where, tasks)
         doc_id = sample.get("doc_id")
         if not isinstance(doc_id, int | str):
-            raise ValueError(f"{where}: doc_id is {doc_id!r:.80}; expected a number or a text.")
+            raise ValueError(f"{where}: doc_id is {brief(doc_id)}; expected a number or a text.")
         if doc_id in places:
             raise ValueError(
-                f"{where}: the document {doc_id!r:.80} stands in {places[doc_id]} already; expected each once. Are "
+                f"{where}: the document {brief(doc_id)} stands in {places[doc_id]} already; expected each once. Are "
                 "these the samples of two runs, or of two filters?"
             )
         places[doc_id] = where
@@ -223,22 +245,22 @@ def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> Row:
     if not _is_sample(sample):
         raise ValueError(
             f"{where} is no sample: expected doc_id and filtered_resps, as lm-eval and lmms-eval write them with "
-            f"--log_samples; got {str(sample)[:120]}."
+            f"--log_samples; got {brief(sample, 120)}."
         )
     about = sample.get("doc")
     if about is None and isinstance(named := sample.get(NAMED), str) and named.startswith("{"):
         about = parse(named, f"{where}, {NAMED}")
     about = about if isinstance(about, Mapping) else {}
     task = about.get(TASK)
-    if not about or (task is not None and tasks and task not in tasks):
+    if not about or (task is not None and tasks and task not in [*tasks]):
         raise ValueError(
-            f"{where} is a sample of {f'the task {task!r:.80}' if task else 'another task'}; expected "
+            f"{where} is a sample of {f'the task {brief(task)}' if task else 'another task'}; expected "
             f"{' or '.join(tasks)}, as halluscope's tasks log it, or one with the row that was asked as doc."
         )
     texts = sample["filtered_resps"]
     texts = [texts] if isinstance(texts, str) else texts
     if not isinstance(texts, list) or len(texts) != 1 or not isinstance(texts[0], str):
-        raise ValueError(f"{where}: filtered_resps is {str(texts)[:120]}; expected one text.")
+        raise ValueError(f"{where}: filtered_resps is {brief(texts, 120)}; expected one text.")
     return {
         **{name: value for name, value in about.items() if name not in (TASK, *TEXTS)},
         "response": texts[0],

@@ -8,11 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from halluscope.foreign import brief
 from halluscope.responses.files import Response, Responses
 
 ORDER = "order"
@@ -108,8 +108,8 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
 
     Raises:
         ValueError: for a response whose id the dataset does not have, that comes twice, or that contradicts its row; a
-            row without a response; ids that do not tell rows apart; or responses without ids that are not as many as
-            the rows.
+            row without a response; ids that do not tell rows apart; responses without ids that are not as many as the
+            rows; or texts that are what was asked.
     """
     wanted = [row for row in rows if identity.wanted(row)]
     if not wanted:
@@ -129,6 +129,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         by, found = ORDER, _by_order(responses, each, rows, wanted, identity)
     else:
         by, found = _by_id(responses, each, rows, wanted, columns, identity)
+    _check_said(responses, found, identity)
     others = [response for _, response in found if _says_otherwise(response, "prompt", identity.prompt)]
     return Matched(
         responses.name,
@@ -140,6 +141,24 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         len(responses.each) - len(found),
         len(others),
     )
+
+
+def _check_said(responses: Responses, found: Sequence[Pair], identity: Identity) -> None:
+    """Check that the texts are not what was asked: a file of questions is easily taken for one of responses."""
+    echoed = [response for row, response in found if _is_asked(response.text, row, identity)]
+    questions = all(response.text.rstrip().endswith("?") for _, response in found)
+    if echoed and (questions or len(echoed) == len(found)):
+        one = echoed[0]
+        raise ValueError(
+            f"{responses.source} holds what was asked, not what the LVLM said: {one.where} has {brief(one.text)} as "
+            f"{one.column}, as the question is. Expected responses; if they stand in another column, name it: "
+            "--text-column (text_column)."
+        )
+
+
+def _is_asked(text: str, row: Any, identity: Identity) -> bool:
+    asked = _spaced(getattr(row, "question", None) or identity.prompt)
+    return asked != "" and _spaced(text) == asked
 
 
 def _is_meant(response: Response, identity: Identity) -> bool:
@@ -295,8 +314,8 @@ def _agree(response: Response, row: Any, named: str, identity: Identity) -> None
     if contradiction:
         column, said, expected = contradiction
         raise ValueError(
-            f"{response.where}: {named} has the {column} {said!r:.120}, but in the dataset {expected!r:.120}. Are "
-            "these responses to another file or sampling, or in another order?"
+            f"{response.where}: {named} has the {column} {brief(said, 120)}, but in the dataset "
+            f"{brief(expected, 120)}. Are these responses to another file or sampling, or in another order?"
         )
 
 
@@ -349,9 +368,9 @@ def _id(response: Response, name: str, files: Mapping[str, str]) -> str:
     value = response.row.get(name)
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool) or not isinstance(value, int | float | str) or not str(value).strip():
-        raise ValueError(f"{response.where}: {name} is {value!r:.80}; expected a whole number or a name.")
+        raise ValueError(f"{response.where}: {name} is {brief(value)}; expected a whole number or a name.")
     if isinstance(value, float) and not value.is_integer():
-        raise ValueError(f"{response.where}: {name} is {value!r:.80}; expected a whole number or a name.")
+        raise ValueError(f"{response.where}: {name} is {brief(value)}; expected a whole number or a name.")
     text = str(value).strip()
     return files.get(text) or files.get(_base(text)) or _plain(value)
 
@@ -376,7 +395,7 @@ def _plain(value: object) -> str:
 
 def _base(name: object) -> str:
     """The last part of a path."""
-    return PurePosixPath(str(name).replace("\\", "/")).name
+    return str(name).replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _value(row: Mapping[str, Any], column: str, values: Sequence[str]) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.foreign import brief
 from halluscope.judging import votes
 from halluscope.judging.votes import NO, OTHER, YES
 
@@ -108,7 +109,7 @@ def check(parser: Any) -> None:
         ValueError: for an unknown one.
     """
     if not isinstance(parser, str) or parser not in PARSERS:
-        raise ValueError(f"parser is {parser!r:.80}; expected one of {', '.join(PARSERS)}.")
+        raise ValueError(f"parser is {brief(parser)}; expected one of {', '.join(PARSERS)}.")
 
 
 def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:

@@ -19,9 +19,9 @@ _MARKS = (
     (r"<unused94>", r"<unused95>"),
 )
 _FLAGS = re.IGNORECASE | re.DOTALL
-_WHOLE = re.compile("|".join(f"{opening}.*?{closing}" for opening, closing in _MARKS), _FLAGS)
-_OPENING = re.compile("|".join(opening for opening, _ in _MARKS), _FLAGS)
+_OPENING = re.compile("|".join(f"({opening})" for opening, _ in _MARKS), _FLAGS)
 _CLOSING = re.compile("|".join(closing for _, closing in _MARKS), _FLAGS)
+_CLOSING_OF = {number: re.compile(closing, _FLAGS) for number, (_, closing) in enumerate(_MARKS, 1)}
 
 
 def without(text: str) -> str:
@@ -30,12 +30,28 @@ def without(text: str) -> str:
     >>> without("<think>A bus?</think>A dog."), without("A bus?</think> A dog."), without("<think>A dog? But")
     ('A dog.', 'A dog.', '')
     """
-    said = _WHOLE.sub("", text)
+    said = _without_whole(text)
     *_, last = [None, *_CLOSING.finditer(said)]
     said = said[last.end() :] if last else said
     if _OPENING.search(said):
         return ""
     return said if said == text else said.strip()
+
+
+def _without_whole(text: str) -> str:
+    """A text without the thoughts that begin and end in it; each mark is looked for once."""
+    kept, place, endless = [], 0, set()
+    for opening in _OPENING.finditer(text):
+        kind = opening.lastindex or 0
+        if opening.start() < place or kind in endless:
+            continue
+        closing = _CLOSING_OF[kind].search(text, opening.end())
+        if closing is None:
+            endless.add(kind)
+        else:
+            kept.append(text[place : opening.start()])
+            place = closing.end()
+    return "".join([*kept, text[place:]])
 
 
 def choice(thoughts: str) -> dict[str, str]:

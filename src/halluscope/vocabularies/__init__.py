@@ -8,13 +8,16 @@ import difflib
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
+
+from halluscope.errors import BuildError
+from halluscope.foreign import brief
 
 CUSTOM = "custom"
 
@@ -77,6 +80,26 @@ class Vocabulary:
                     raise ValueError(f"references[{row}] names {self._unknown(name)}")
                 table[row, column[name]] = True
         return table
+
+    def check_annotated(self, classes: Collection[str], where: str) -> None:
+        """Check that labels were made for these very classes: of one that nobody looked for, all are missing.
+
+        Raises:
+            BuildError: if the labels know others, or fewer; the message names them.
+        """
+        missing = [name for name in self.classes if name not in {*classes}]
+        unknown = [name for name in classes if name not in {*self.classes}]
+        if missing or unknown:
+            named = [
+                f"{what} {len(names):,} ({', '.join(map(brief, names[:5]))}{', ...' if names[5:] else ''})"
+                for what, names in (("lacks", missing), ("has others:", unknown))
+                if names
+            ]
+            raise BuildError(
+                f"{where} does not have the {len(self.classes):,} categories of the vocabulary {self.name!r}: it "
+                f"{' and '.join(named)}. What nobody looked for would count as hallucinated wherever a text mentions "
+                "it. Get the whole annotations, or correct the names."
+            )
 
     def _unknown(self, name: object) -> str:
         near = difflib.get_close_matches(str(name).lower(), self.classes, n=1, cutoff=0.5)

@@ -4,13 +4,15 @@ Source: Rohrbach et al. (EMNLP 2018), section 3.1. Annotations miss objects that
 objects that are small; an object counts as present if either names it.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 from halluscope.benchmarks.chair.mentions import read
 from halluscope.benchmarks.chair.synonyms import Synonyms
 from halluscope.errors import BuildError
+from halluscope.files.opening import read_json
+from halluscope.foreign import brief
+from halluscope.numbers import is_id
 from halluscope.reading.coco import read_annotations
 from halluscope.vocabularies import load
 
@@ -27,16 +29,12 @@ def ground_truth(instances: str | Path, captions: str | Path, synonyms: Synonyms
         image id -> class names in category order, for each image of `instances`.
 
     Raises:
-        BuildError: for a file that cannot be read or is not COCO, a class outside COCO's 80, an image without a
-            caption.
+        BuildError: for a file that cannot be read or is not COCO, instances of other classes than COCO's 80, or an
+            image without a caption.
     """
     table = read_annotations(Path(instances))
+    load("coco").check_annotated(table.classes, str(instances))
     classes = load("coco").classes
-    if unknown := sorted(set(table.classes) - set(classes)):
-        raise BuildError(
-            f"{instances} has the class {unknown[0]!r}, which is not one of COCO's {len(classes)}; "
-            "CHAIR's synonym list knows no other."
-        )
     texts = _captions(Path(captions))
     without = [image.image_id for image in table.images if image.image_id not in texts]
     if without:
@@ -54,12 +52,7 @@ def ground_truth(instances: str | Path, captions: str | Path, synonyms: Synonyms
 
 def _captions(file: Path) -> dict[int, list[str]]:
     """image id -> its captions."""
-    try:
-        data = json.loads(file.read_bytes())
-    except OSError as error:
-        raise BuildError(f"The captions {file} cannot be read: {error}.") from error
-    except ValueError as error:
-        raise BuildError(f"{file} is not JSON, or is cut off: {error}. Get the file again.") from error
+    data = read_json(file)
     rows = data.get("annotations") if isinstance(data, dict) else None
     if not isinstance(rows, list):
         raise BuildError(f"{file} is not COCO: expected an object with a list of annotations.")
@@ -71,13 +64,9 @@ def _captions(file: Path) -> dict[int, list[str]]:
 
 
 def _caption(row: Any, where: str) -> tuple[int, str]:
-    if (
-        not isinstance(row, dict)
-        or type(row.get("image_id")) is not int
-        or not isinstance(row.get("caption"), str)
-    ):
+    if not isinstance(row, dict) or not is_id(row.get("image_id")) or not isinstance(row.get("caption"), str):
         raise BuildError(
-            f"{where} is {str(row)[:120]}; expected an object with image_id and caption. "
+            f"{where} is {brief(row, 120)}; expected an object with image_id and caption. "
             "Are these COCO's captions_*.json?"
         )
     return row["image_id"], row["caption"]

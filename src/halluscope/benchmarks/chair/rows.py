@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from halluscope import vocabularies
 from halluscope.benchmarks.chair import synonyms as synonym_lists
 from halluscope.benchmarks.chair.ground_truth import ground_truth
 from halluscope.reading import presence
@@ -31,7 +32,7 @@ def load(
         FileNotFoundError: if a file does not exist.
     """
     if captions is None:
-        return presence.load(sources)
+        return presence.load(sources, vocabularies.load("coco"))
     if len(sources) != 1:
         raise ValueError(f"captions go with one file of instances; there are {len(sources)} datasets.")
     listed = synonym_lists.load(synonyms, allow_other_synonyms)

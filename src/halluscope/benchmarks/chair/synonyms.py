@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from halluscope import vocabularies
+from halluscope.files.opening import check_file, read_text
+from halluscope.foreign import brief
 
 URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
 SHA256 = "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2"
@@ -44,10 +46,11 @@ def load(path: str | Path | None = None, allow_other: bool = False) -> Synonyms:
     from halluscope.building.fetch import sha256_of
 
     file = _fetch() if path is None else Path(path)
-    if not file.is_file():
+    if not file.exists():
         raise FileNotFoundError(
             f"There is no synonym list {file}. Leave the option out to fetch it from {URL}."
         )
+    check_file(file)
     sha256 = sha256_of(file)
     if sha256 != SHA256 and not allow_other:
         raise ValueError(
@@ -72,18 +75,14 @@ def _parse(file: Path) -> dict[str, str]:
     So a word after two spaces keeps one of them and is never found (" motor bike", " cheesecake" in the official
     list), and neither is one with a capital ("iPhone").
     """
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file} is no synonym list: byte {error.start:,} is not UTF-8.") from error
-    rows = [line.strip().split(", ") for line in lines if line.strip()]
+    rows = [line.strip().split(", ") for line in read_text(file).split("\n") if line.strip()]
     _check(rows, file)
     class_of: dict[str, str] = {}
     for number, (name, *words) in enumerate(rows, 1):
         for word in (name, *words):
             if class_of.setdefault(word, name) != name:
                 raise ValueError(
-                    f"{file}, class {number} ({name}): {word!r:.80} stands for {class_of[word]} already; "
+                    f"{file}, class {number} ({name}): {brief(word)} stands for {class_of[word]} already; "
                     "expected each word under one class."
                 )
     return class_of
@@ -98,6 +97,6 @@ def _check(rows: list[list[str]], file: Path) -> None:
     for name, expected in zip(sorted(row[0] for row in rows), sorted(classes), strict=True):
         if name != expected:
             raise ValueError(
-                f"{file}: the first words of the lines are not COCO's {len(classes)} classes: found {name!r:.80} "
+                f"{file}: the first words of the lines are not COCO's {len(classes)} classes: found {brief(name)} "
                 f"where {expected!r} was expected (in alphabetical order)."
             )

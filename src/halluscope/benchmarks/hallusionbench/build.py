@@ -3,7 +3,6 @@
 A row holds a question, its right answer, its image, and the keys of its pair and figure.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,8 @@ from halluscope.building import images, output
 from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable
+from halluscope.files.opening import Readable, read_json
+from halluscope.foreign import brief
 
 Row = tuple[VisualQuestion, Mapping[str, Any]]
 """A question, and upstream's row of it."""
@@ -29,14 +29,9 @@ def read(file: Readable) -> list[Row]:
     Raises:
         BuildError: for a file of another form, a broken row, or a question that comes twice.
     """
-    try:
-        rows = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise BuildError(f"{file} is not JSON, or is cut off: {error}.") from error
+    rows = read_json(file)
     if not isinstance(rows, list) or not rows:
-        raise BuildError(
-            f"{file} holds {str(rows)[:80]!r}; expected a list of questions: HallusionBench.json."
-        )
+        raise BuildError(f"{file} holds {brief(rows)}; expected a list of questions: HallusionBench.json.")
     try:
         questions = read_all(rows, str(file))
     except ValueError as error:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from halluscope.foreign import brief
+from halluscope.numbers import id_of, is_id
 from halluscope.reading.rows import read_columns
 
 NO_VISUAL, ORIGINAL, EDITED = 0, 1, 2
@@ -144,7 +146,7 @@ def known_protocol(protocol: Any) -> Counting:
         ValueError: for an unknown one.
     """
     if not isinstance(protocol, str) or protocol not in PROTOCOLS:
-        raise ValueError(f"protocol is {protocol!r:.80}; expected {' or '.join(map(repr, PROTOCOLS))}.")
+        raise ValueError(f"protocol is {brief(protocol)}; expected {' or '.join(map(repr, PROTOCOLS))}.")
     return PROTOCOLS[protocol]
 
 
@@ -180,11 +182,12 @@ def read(row: Any, where: str) -> VisualQuestion:
         return row
     category, subcategory, set_id, figure_id, question_id = read_id(row, where)
     visual = _number(row, "visual_input", where)
-    answer = str(row.get("gt_answer")).strip().lower()
+    given = row.get("gt_answer")
+    answer = str(given).strip().lower() if isinstance(given, str | int) else ""
     if visual not in (NO_VISUAL, ORIGINAL, EDITED):
         raise ValueError(f"{where}: visual_input is {visual}; expected 0 (none), 1 (original) or 2 (edited).")
     if answer not in _ANSWERS:
-        raise ValueError(f"{where}: gt_answer is {row.get('gt_answer')!r:.80}; expected 'yes' or 'no'.")
+        raise ValueError(f"{where}: gt_answer is {brief(given)}; expected 'yes' or 'no'.")
     if (visual == NO_VISUAL) != (category == SUPPLEMENT and figure_id == 0):
         raise ValueError(
             f"{where}: visual_input is {visual} in {category} with figure_id {figure_id}; expected 0 for a VS row "
@@ -210,16 +213,16 @@ def read_id(row: Any, where: str) -> Id:
         ValueError: for a missing field, an unknown category, or an id that is no whole number of at least 0.
     """
     if not isinstance(row, Mapping):
-        raise ValueError(f"{where} is {row!r:.80}; expected a row of the dataset hallusionbench.")
+        raise ValueError(f"{where} is {brief(row)}; expected a row of the dataset hallusionbench.")
     if missing := [field for field in ID if row.get(field) is None]:
         raise ValueError(
             f"{where} has no {', '.join(missing)}; expected a row of the dataset hallusionbench."
         )
     category, subcategory = row["category"], row["subcategory"]
     if category not in (DEPENDENT, SUPPLEMENT):
-        raise ValueError(f"{where}: category is {category!r:.80}; expected 'VD' or 'VS'.")
+        raise ValueError(f"{where}: category is {brief(category)}; expected 'VD' or 'VS'.")
     if not isinstance(subcategory, str) or not subcategory.isidentifier():
-        raise ValueError(f"{where}: subcategory is {subcategory!r:.80}; expected a word such as 'chart'.")
+        raise ValueError(f"{where}: subcategory is {brief(subcategory)}; expected a word such as 'chart'.")
     return (
         category,
         subcategory,
@@ -241,7 +244,7 @@ def describe(identity: Id) -> str:
 
 def _number(row: Mapping[str, Any], field: str, where: str) -> int:
     value = row.get(field)
-    text = str(value)
-    if isinstance(value, bool) or not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{where}: {field} is {value!r:.80}; expected a whole number of at least 0.")
-    return int(text)
+    number = id_of(value) if isinstance(value, str) else value
+    if number is None or not is_id(number) or number < 0:
+        raise ValueError(f"{where}: {field} is {brief(value)}; expected a whole number of at least 0.")
+    return int(number)

@@ -18,7 +18,9 @@ from halluscope.building import images, output
 from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, json_rows, parse, read_text
+from halluscope.files.opening import Readable, json_rows, read_json
+from halluscope.foreign import brief
+from halluscope.numbers import id_of
 
 ImageData = Mapping[int, tuple[str, str]]
 """Image id -> caption, and the annotated regions as text."""
@@ -45,22 +47,22 @@ def read_image_data(file: Readable) -> ImageData:
     Raises:
         BuildError: for a file of another form; the message names the image id.
     """
-    content = parse(read_text(file), str(file))
+    content = read_json(file)
     if not isinstance(content, dict):
         raise BuildError(
-            f"{file} holds {str(content)[:80]!r}; expected image id -> caption and image_information: "
+            f"{file} holds {brief(content)}; expected image id -> caption and image_information: "
             "image_data.json."
         )
     return dict(_known(key, entry, str(file)) for key, entry in content.items())
 
 
 def _known(key: str, entry: Any, file: str) -> tuple[int, tuple[str, str]]:
-    if not (key.isascii() and key.isdigit()):
-        raise BuildError(f"{file} has an entry {key!r:.80}; expected an image id, a number.")
+    if (image_id := id_of(key)) is None:
+        raise BuildError(f"{file} has an entry {brief(key)}; expected an image id, a number.")
     for name in ("caption", "image_information"):
         if not isinstance(entry, dict) or not isinstance(entry.get(name), str):
             raise BuildError(f"{file}: the image id {key} has no text as {name}; expected one.")
-    return int(key), (entry["caption"], entry["image_information"])
+    return image_id, (entry["caption"], entry["image_information"])
 
 
 def describe(questions: Sequence[FreeQuestion], known: ImageData) -> list[FreeQuestion]:

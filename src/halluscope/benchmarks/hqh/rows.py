@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from halluscope.files.opening import json_rows
+from halluscope.foreign import brief
+from halluscope.numbers import is_id
 from halluscope.reading.rows import read_columns
 
 LEVELS = {
@@ -120,25 +121,25 @@ def read(row: Any, where: str) -> FreeQuestion:
     if isinstance(row, FreeQuestion):
         return row
     if not isinstance(row, Mapping):
-        raise ValueError(f"{where} is {row!r:.80}; expected a row of the dataset hqh, or of HQH.json.")
+        raise ValueError(f"{where} is {brief(row)}; expected a row of the dataset hqh, or of HQH.json.")
     names = _UPSTREAM if "instruction" in row else {}
     fields: dict[str, Any] = {
         name: row.get(names.get(name, name)) for name in FreeQuestion.__dataclass_fields__
     }
     for name in ("id", "image_id"):
-        if isinstance(fields[name], bool) or not isinstance(fields[name], Integral):
-            raise ValueError(f"{where}: {name} is {fields[name]!r:.80}; expected a whole number.")
+        if not is_id(fields[name]):
+            raise ValueError(f"{where}: {name} is {brief(fields[name])}; expected a whole number of 64 bits.")
         fields[name] = int(fields[name])
     for name in ("question", "answer"):
         if not isinstance(fields[name], str) or not fields[name].strip():
-            raise ValueError(f"{where}: {names.get(name, name)} is {fields[name]!r:.80}; expected a text.")
+            raise ValueError(f"{where}: {names.get(name, name)} is {brief(fields[name])}; expected a text.")
     for name in ("caption", "details"):
         if not isinstance(fields[name], str | None):
-            raise ValueError(f"{where}: {name} is {fields[name]!r:.80}; expected a text, or null.")
+            raise ValueError(f"{where}: {name} is {brief(fields[name])}; expected a text, or null.")
         fields[name] = fields[name] or None
     if not isinstance(fields["type"], str) or fields["type"] not in LEVELS:
         raise ValueError(
-            f"{where}: type is {fields['type']!r:.80}; expected one of HQH's types: {', '.join(LEVELS)}."
+            f"{where}: type is {brief(fields['type'])}; expected one of HQH's types: {', '.join(LEVELS)}."
         )
     return FreeQuestion(**fields)
 
@@ -173,13 +174,13 @@ def read_judgements(file: Path, name: str, questions: Sequence[FreeQuestion]) ->
     for where, row in json_rows(file):
         if not isinstance(row, Mapping) or "id" not in row:
             raise ValueError(
-                f"{where} is {str(row)[:80]!r}; expected an object with id, correct and extra_claims."
+                f"{where} is {brief(row)}; expected an object with id, correct and extra_claims."
             )
         if row.get("responses", name) != name:
             continue
         key = row["id"]
-        if not isinstance(key, int) or key not in known:
-            raise ValueError(f"{where}: the id {key!r:.80} is not among the {len(questions):,} questions.")
+        if not is_id(key) or key not in known:
+            raise ValueError(f"{where}: the id {brief(key)} is not among the {len(questions):,} questions.")
         if key in found:
             raise ValueError(
                 f"{where} is the second judgement of the id {key}; expected one. Remove one of them."

@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
 from halluscope.files.opening import json_rows
+from halluscope.foreign import brief
 from halluscope.judging.questions import OBJECT_ASKED
+from halluscope.numbers import is_id
 from halluscope.reading.rows import Source, read_columns
 
 SAMPLINGS = ("random", "popular", "adversarial")
 """How POPE chooses the absent objects that it asks about."""
+
+_ENDS_IN_ID = re.compile(r"(?<!\d)([0-9]{1,18})(?:\.\w{1,10})?$")
 
 Row = TypeVar("Row", bound=Mapping[str, Any])
 
@@ -95,9 +99,9 @@ def irregular(questions: Sequence[ObjectQuestion]) -> dict[str, list[int]]:
         broken.setdefault("contradiction", []).extend(
             row.question_id for row in rows if row.answer == "no" and row.object in present
         )
-        asked = [row.object for row in rows]
+        first: dict[str, int] = {}
         broken.setdefault("repetition", []).extend(
-            row.question_id for i, row in enumerate(rows) if row.object in asked[:i]
+            row.question_id for i, row in enumerate(rows) if first.setdefault(row.object, i) != i
         )
     return {name: ids for name, ids in broken.items() if ids}
 
@@ -124,7 +128,7 @@ def unique_questions(rows: Iterable[Row]) -> tuple[list[Row], NDArray[np.int64]]
         image = row.get("file_name", row.get("image_id"))
         if image is None or row.get("question") is None:
             raise ValueError(
-                f"rows[{i}] has no question, or neither file_name nor image_id: {dict(row)!r:.120}."
+                f"rows[{i}] has no question, or neither file_name nor image_id: {brief(dict(row), 120)}."
             )
         place = number.setdefault((image, row["question"]), len(unique))
         if place == len(unique):
@@ -179,9 +183,7 @@ def read(row: Any, where: str) -> ObjectQuestion:
         return row
     if not isinstance(row, Mapping) or (missing := [name for name in NEEDED if name not in row]):
         lacks = f" It has no {', '.join(missing)}." if isinstance(row, Mapping) else ""
-        raise ValueError(
-            f"{where} is {str(row)[:80]!r}; expected a row of the dataset pope or pope_c.{lacks}"
-        )
+        raise ValueError(f"{where} is {brief(row)}; expected a row of the dataset pope or pope_c.{lacks}")
     return ObjectQuestion(**(OTHERWISE | {name: row[name] for name in COLUMNS if name in row}))
 
 
@@ -195,17 +197,22 @@ def _load(written: str) -> list[ObjectQuestion]:
 
 def _question(row: Any, where: str, sampling: str) -> ObjectQuestion:
     if not isinstance(row, Mapping) or not {"question_id", "image", "text", "label"} <= set(row):
-        raise BuildError(f"{where}: expected question_id, image, text and label; got {str(row)[:120]}.")
+        raise BuildError(f"{where}: expected question_id, image, text and label; got {brief(row, 120)}.")
     if row["label"] not in ("yes", "no"):
-        raise BuildError(f"{where}: label is {row['label']!r:.80}; expected 'yes' or 'no'.")
-    if type(row["question_id"]) is not int:
-        raise BuildError(f"{where}: question_id is {row['question_id']!r:.80}; expected a whole number.")
-    asked = row if isinstance(row.get("object"), str) else OBJECT_ASKED.fullmatch(str(row["text"]))
+        raise BuildError(f"{where}: label is {brief(row['label'])}; expected 'yes' or 'no'.")
+    if not is_id(row["question_id"]):
+        raise BuildError(
+            f"{where}: question_id is {brief(row['question_id'])}; expected a whole number of 64 bits."
+        )
+    text = row["text"] if isinstance(row["text"], str) else ""
+    asked = row if text and isinstance(row.get("object"), str) else OBJECT_ASKED.fullmatch(text)
     if not asked:
-        raise BuildError(f"{where}: text is {row['text']!r:.120}; expected 'Is there a ... in the image?'.")
-    number = re.search(r"(\d+)(?:\.\w+)?$", str(row["image"]))
+        raise BuildError(
+            f"{where}: text is {brief(row['text'], 120)}; expected 'Is there a ... in the image?'."
+        )
+    number = _ENDS_IN_ID.search(row["image"]) if isinstance(row["image"], str) else None
     if not number:
-        raise BuildError(f"{where}: image is {row['image']!r:.80}; expected a file name that ends in an id.")
+        raise BuildError(f"{where}: image is {brief(row['image'])}; expected a file name that ends in an id.")
     return ObjectQuestion(
         question_id=row["question_id"],
         image_id=int(number[1]),

@@ -4,7 +4,6 @@ Beside the annotations it reads the corrected class names, and the paper's list 
 """
 
 import argparse
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +13,12 @@ from halluscope.benchmarks.throne.sampling import natural_k_shot
 from halluscope.building.command import Builder, Order
 from halluscope.building.fetch import fetch
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable
+from halluscope.files.opening import Readable, read_text
+from halluscope.foreign import brief
+from halluscope.numbers import id_of
 from halluscope.reading import coco
 from halluscope.reading.coco import CocoTable
+from halluscope.reading.tables import cells
 
 SHOTS = 14
 
@@ -119,11 +121,11 @@ def read_names(file: Readable) -> dict[int, Name]:
     """
     names: dict[int, Name] = {}
     place: dict[str, int] = {}
-    for number, row in enumerate(csv.reader(_lines(file)), 1):
+    for number, row in enumerate(cells(read_text(file), str(file)), 1):
         where = f"{file}, row {number}"
         if len(row) != 3 or not all(field.strip() for field in row):
             raise BuildError(
-                f"{where} is {','.join(row)!r:.80}; expected category id, published name, corrected name."
+                f"{where} is {brief(','.join(row))}; expected category id, published name, corrected name."
             )
         category = _whole(row[0], where, "a category id")
         name = Name(row[1].strip(), row[2].strip())
@@ -131,7 +133,7 @@ def read_names(file: Readable) -> dict[int, Name]:
             raise BuildError(f"{where}: category {category} stands in an earlier row already.")
         if name.corrected in place:
             raise BuildError(
-                f"{where}: {name.corrected!r} is the name of row {place[name.corrected]} too; names are unique."
+                f"{where}: {brief(name.corrected)} is the name of row {place[name.corrected]} too; names are unique."
             )
         names[category], place[name.corrected] = name, number
     return names
@@ -144,7 +146,7 @@ def read_ids(file: Readable) -> list[int]:
         BuildError: for a line that is no whole number, an id that comes twice, or no id at all.
     """
     place: dict[int, int] = {}
-    for number, line in enumerate(_lines(file), 1):
+    for number, line in enumerate(read_text(file).split("\n"), 1):
         if not line.strip():
             continue
         image_id = _whole(line, f"{file}, line {number}", "an image id")
@@ -176,7 +178,8 @@ def correct(table: CocoTable, names: Mapping[int, Name]) -> CocoTable:
         name = names[category]
         if found.strip() not in (name.published, name.corrected):
             raise BuildError(
-                f"Category {category} is {found!r} in the annotations and {name.published!r} in the table of names; "
+                f"Category {category} is {brief(found)} in the annotations and {brief(name.published)} in the table "
+                "of names; "
                 "expected the same. Are these names of the same version of Objects365?"
             )
         corrected[found] = name.corrected
@@ -189,15 +192,7 @@ def correct(table: CocoTable, names: Mapping[int, Name]) -> CocoTable:
     )
 
 
-def _lines(file: Readable) -> list[str]:
-    try:
-        return file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BuildError(f"{file} cannot be read as text: {error}.") from error
-
-
 def _whole(text: str, where: str, what: str) -> int:
-    text = text.strip()
-    if not (text.isascii() and text.isdigit()):
-        raise BuildError(f"{where}: {text!r:.80} is not a number; expected {what}.")
-    return int(text)
+    if (number := id_of(text)) is None:
+        raise BuildError(f"{where}: {brief(text.strip())} is not a number; expected {what}.")
+    return number

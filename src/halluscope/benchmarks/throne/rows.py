@@ -9,10 +9,25 @@ from numpy.typing import NDArray
 from halluscope import vocabularies
 from halluscope.benchmarks.pope import rows as pope
 from halluscope.benchmarks.pope.rows import ObjectQuestion
-from halluscope.reading.presence import ImageObjects, load, read_all
+from halluscope.reading import presence
+from halluscope.reading.presence import ImageObjects, read_all
 from halluscope.vocabularies import Vocabulary
 
 __all__ = ["ImageObjects", "asked_cells", "inputs", "load", "read_all"]
+
+
+def load(sources: Sequence[str], *, vocabulary: str | Sequence[str] = "coco") -> list[ImageObjects]:
+    """Read which objects are in which image, as `halluscope.reading.presence.load` does.
+
+    Args:
+        sources: presence datasets, COCO annotation files, or files of image id -> class names.
+        vocabulary: whose classes are asked about.
+
+    Raises:
+        ValueError: for a file or dataset of another form, or of other classes.
+        FileNotFoundError: if a file does not exist.
+    """
+    return presence.load(sources, vocabularies.load(vocabulary))
 
 
 def inputs(

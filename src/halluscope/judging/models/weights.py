@@ -1,12 +1,13 @@
 """Where a judge's weights come from: a folder, a GGUF file or the Hub, found before anything is loaded."""
 
 import hashlib
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from halluscope.errors import JudgeUnavailable
+from halluscope.files.opening import read_json
+from halluscope.foreign import brief, one_line
 from halluscope.network import hub_or_cache
 
 REVISIONS = {
@@ -79,7 +80,7 @@ def check_name(model: str) -> None:
         return
     if path.is_absolute() or model.startswith((".", "~")) or model.count("/") != 1:
         raise JudgeUnavailable(
-            f"There is no judge {model!r}: it is neither a folder, nor a .gguf file, nor an id of the Hub "
+            f"There is no judge {brief(model)}: it is neither a folder, nor a .gguf file, nor an id of the Hub "
             f"(org/name), nor one of 'flan-t5' and 'lexical'. {_EMBEDDED}"
         )
 
@@ -89,7 +90,7 @@ def _folder(path: Path, revision: str | None = None) -> Weights:
     if not any(file.suffix in _WEIGHTS for file in files):
         raise JudgeUnavailable(
             f"The folder of the judge {path.name!r} holds no weights: expected a file that ends in "
-            f"{', '.join(_WEIGHTS)}; found {', '.join(file.name for file in files[:8]) or 'nothing'}. "
+            f"{', '.join(_WEIGHTS)}; found {', '.join(one_line(file.name) for file in files[:8]) or 'nothing'}. "
             "Copy the model's whole folder, as save_pretrained or a download from the Hub leaves it."
         )
     config = path / "config.json"
@@ -137,11 +138,17 @@ def encodes(config: Path) -> bool:
         JudgeUnavailable: if it is no configuration.
     """
     try:
-        return bool(json.loads(config.read_text(encoding="utf-8")).get("is_encoder_decoder", False))
-    except (ValueError, AttributeError) as error:
+        content = read_json(config)
+    except (ValueError, OSError) as error:
         raise JudgeUnavailable(
             f"The judge's {config.name} is not a configuration in JSON: {error}."
         ) from error
+    if not isinstance(content, dict):
+        raise JudgeUnavailable(
+            f"The judge's {config.name} is not a configuration in JSON: it holds {brief(content)}; expected an object. "
+            "Copy the model's whole folder."
+        )
+    return bool(content.get("is_encoder_decoder", False))
 
 
 def _digest(files: list[Path]) -> str:

@@ -7,9 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from halluscope.files.opening import json_rows
+from halluscope.foreign import brief
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Answered, Pairs
 from halluscope.judging.votes import whole
+
+FIELDS = ("text", "question", "answer")
 
 
 class ReplayJudge:
@@ -31,22 +35,25 @@ class ReplayJudge:
 
     @classmethod
     def read(cls, path: str | Path) -> "ReplayJudge":
-        """Read replies from JSON lines with the fields `text`, `question` and `answer`."""
+        """Read replies from JSON lines, or a JSON list (.gz too), with the fields `text`, `question` and `answer`.
+
+        Raises:
+            ValueError: for a row of another form, or a question with two answers.
+            FileNotFoundError: if there is no such file.
+        """
         replies: dict[tuple[str, str], str] = {}
-        with Path(path).open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    row = json.loads(line)
-                    pair, reply = (row["text"], row["question"]), row["answer"]
-                    if not all(isinstance(part, str) for part in (*pair, reply)):
-                        raise TypeError("text, question and answer are texts")
-                    if replies.setdefault(pair, reply) != reply:
-                        raise ValueError("another answer to the same question stands in an earlier line")
-                except (ValueError, KeyError, TypeError) as error:
-                    raise ValueError(
-                        f"{path}, line {number}: expected a JSON object with text, question and answer; "
-                        f"got {line.strip()[:80]!r} ({type(error).__name__}: {error})."
-                    ) from error
+        for where, row in json_rows(Path(path)):
+            if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in FIELDS):
+                raise ValueError(
+                    f"{where}: expected a JSON object with text, question and answer, all of them texts; got "
+                    f"{brief(row)}."
+                )
+            text, question, reply = (row[name] for name in FIELDS)
+            if replies.setdefault((text, question), reply) != reply:
+                raise ValueError(
+                    f"{where}: another answer to the same question, {brief(question)}, stands in an earlier line; "
+                    "expected one. Remove one of them."
+                )
         return cls(replies)
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
@@ -59,7 +66,10 @@ class ReplayJudge:
 
     def _reply(self, text: str, question: str) -> int:
         if (text, question) not in self._replies:
-            raise ValueError(f"No reply was given to the question {question!r} about the text {text[:80]!r}.")
+            raise ValueError(
+                f"No reply was given to the question {brief(question)} about the text {brief(text)}; expected one for "
+                "each. Ask for it too."
+            )
         code = whole(self._replies[text, question], ended=True)
         assert code is not None, "an ended reply is always read"
         return code

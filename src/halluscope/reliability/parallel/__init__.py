@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from halluscope.foreign import brief
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reliability.parallel.negation import OPPOSITE, Refused, negate, opposite
 from halluscope.reliability.parallel.options import shuffle
@@ -88,7 +89,7 @@ def _parallel(row: Row, place: int, seed: int) -> tuple[str, dict[str, Any]]:
     column = next((name for name in QUESTIONS if isinstance(row.get(name), str)), None)
     if column is None:
         raise ValueError(
-            f"rows[{place}] has no question; expected it as {', '.join(QUESTIONS)}, got {list(row)!r:.120}."
+            f"rows[{place}] has no question; expected it as {', '.join(QUESTIONS)}, got {brief(list(row), 120)}."
         )
     question = row[column]
     answer = next((name for name in ANSWERS if row.get(name) is not None), None)

@@ -13,19 +13,19 @@ TRUE = ("true", "correct")
 FALSE = ("false", "untrue")
 OPPOSITE = {"yes": "no", "no": "yes", "1": "0", "0": "1"}
 
-_QUESTION = re.compile(
-    r"(?P<before>(?:[^?]*?(?:[.,:;]\s+|\n))?(?:then )?)(?P<verb>is|are|was|were|does|do|did) (?P<rest>[^?]+?)\s*"
-    r"\?(?P<after>[^?]*)",
+_ASKED = re.compile(
+    r"(?P<before>(?:.*?(?:[.,:;]\s+|\n))?(?:then )?)(?P<verb>is|are|was|were|does|do|did) (?P<rest>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 _LED = re.compile(rf"it (?P<lead>{'|'.join(TRUE + FALSE)}) that (?P<statement>.+)", re.DOTALL)
 _NEGATIVE = re.compile(r"(?:\w+ )?(?:no|not|never)\b", re.IGNORECASE)
 _CHOICE = re.compile(r"\bor (?:not|is|are|was|were|does|do|did)\b", re.IGNORECASE)
 _ASKS = re.compile(
-    r"(?:^|[.:;]\s|\n)\s*(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should"
+    r"(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should"
     r"|what|which|who|whose|where|when|why|how)\b",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"\S+")
 # "No dog and a cat", "no lot of dogs" would be something else.
 _NONE = re.compile(
     r"there (?:an?|any|some) (?P<what>(?!.*(?:,|\b(?:and|or|but|both|either|that|which|who)\b))"
@@ -49,7 +49,7 @@ _SUBJECT_BE = (
     ),
     re.compile(
         rf"(?P<subject>{_NOUN}.*?) (?P<predicate>(?:{_MORE}|the same |equal to )"
-        r"(?!.*[a-z]{3}(?:ed|ing|ible|able)$).+)",
+        r".++(?<![a-z]{3}ed)(?<![a-z]{3}ing)(?<![a-z]{3}ible)(?<![a-z]{3}able))",
         re.DOTALL,
     ),
 )
@@ -95,14 +95,26 @@ def negate(question: str, seed: int = 0) -> str:
     >>> negate("Are the lines the same length? Yes or No").replace("untrue", "false")
     'Is it false that the lines are the same length? Yes or No'
     """
-    found = _QUESTION.fullmatch(question.strip())
-    if not found or _ASKS.search(found["before"]):
+    asked, mark, after = question.strip().partition("?")
+    found = _ASKED.fullmatch(asked)
+    if not mark or "?" in after or not found or _asks(found["before"]):
         raise Refused("it is no single question that opens with is, are, was, were, does, do or did")
-    verb, rest = found["verb"].lower(), found["rest"]
+    verb, rest = found["verb"].lower(), found["rest"].rstrip() or found["rest"][0]
     leads, statement = _statement(verb, rest)
     lead = chooser(seed, question)(leads)
     is_ = "Is" if found["verb"][0].isupper() else "is"
-    return f"{found['before']}{is_} it {lead} that {statement}?{found['after']}"
+    return f"{found['before']}{is_} it {lead} that {statement}?{after}"
+
+
+def _asks(text: str) -> bool:
+    """Whether a sentence or a line of a text opens as a question does."""
+    end = 0
+    for word in _WORD.finditer(text):
+        opens = not end or "\n" in text[end : word.start()] or text[end - 1] in ".:;"
+        if opens and _ASKS.match(word[0]):
+            return True
+        end = word.end()
+    return False
 
 
 def opposite(answer: object) -> object:

@@ -62,4 +62,6 @@ def _place(options: Sequence[str], answer: str | int) -> int:
         place = ascii_uppercase.find(answer.upper()) if len(answer) == 1 else -1
     if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(options):
         raise Refused("its answer is none of its options")
+    if isinstance(answer, str) and len(options) > len(ascii_uppercase):
+        raise Refused("it has more options than there are letters")
     return place
