@@ -24,7 +24,7 @@ from PIL import Image as Pillow
 
 from halluscope import cli, registry
 from halluscope.benchmarks.throne import presence
-from halluscope.building import fetch, images, output, parquet
+from halluscope.building import fetch, images, mark, output, parquet
 from halluscope.building import spec as specs
 from halluscope.building.command import Order
 from halluscope.building.spec import Spec
@@ -592,7 +592,7 @@ def test_without_out_it_goes_to_datasets_under_the_working_directory(
     options = ["--source", str(upstream), "--no-images", "--subset"]
     assert cli.main(["build", "throne_coco", *options]) == 0
     assert "load_dataset(" in capsys.readouterr().out
-    assert {file.name for file in (tmp_path / "datasets" / "throne_coco").iterdir()} == output.PARTS
+    assert {file.name for file in (tmp_path / "datasets" / "throne_coco").iterdir()} == mark.PARTS
     assert cli.main(["build", "throne_coco", *options]) == 1
     assert "holds a build already; pass --force" in capsys.readouterr().err
     assert cli.main(["build", "throne_coco", *options, "--force"]) == 0
