@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from datasets import Features
 
 from halluscope.errors import BuildError
-from halluscope.foreign import one_line
+from halluscope.foreign import brief, one_line
 
 GROUP_ROWS = 100
 SHARD_BYTES = 250_000_000
@@ -110,6 +110,8 @@ def _groups(table: Table, schema: pa.Schema) -> Iterator[pa.Table]:
 def _group(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:
     if isinstance(rows[0], pa.Table):
         return rows[0].cast(schema)
+    if wrong := [row for row in rows if not isinstance(row, Mapping)]:
+        raise TypeError(f"it is {brief(wrong[0])}; expected names and values")
     return pa.Table.from_pylist(rows, schema=schema)
 
 
