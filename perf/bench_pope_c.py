@@ -40,7 +40,7 @@ def make_throne(folder: Path, pictures: Path | None = None) -> None:
         presence.counts(table),
         {},
         True,
-        output.target("", folder),
+        output.target(spec, folder),
     )
 
 

@@ -20,6 +20,7 @@ from halluscope.answering.answer import answer
 from halluscope.answering.vlm import Vlm
 from halluscope.reading.rows import read_rows
 from tests import tiny_vlm
+from tests.files.disk import content, full
 from tests.harness import data as harness_data
 
 TOKENS = 12
@@ -241,6 +242,117 @@ def test_a_file_of_another_kind_is_refused(
     assert out.read_text() == content
     with pytest.raises(ValueError, match="is a folder"):
         answer(vlm, opened(data, "throne_coco"), tmp_path, progress=False)
+
+
+@pytest.mark.parametrize(
+    "cut_off",
+    [
+        b"a note",
+        b'{"a": ',
+        b"[",
+        b"\x00\x00",
+        b'{"image_id": 10, "respo' * 2,
+        b'{"question_id": 999999, "',
+        b'"',
+    ],
+)
+def test_what_somebody_added_is_not_cut_off(cut_off: bytes, data: Path, vlm: Vlm, tmp_path: Path) -> None:
+    out, source = tmp_path / "answers.jsonl", opened(data, "pope")
+    answer(vlm, source, out, limit=2, max_new_tokens=4, progress=False)
+    out.write_bytes(out.read_bytes() + cut_off)
+    before = content(tmp_path)
+    with pytest.raises(
+        ValueError, match="line 3 is not JSON.* `halluscope answer` did not write it; choose a new"
+    ):
+        answer(vlm, source, out, max_new_tokens=4, progress=False)
+    assert content(tmp_path) == before
+
+
+def test_inputs_and_what_is_no_file_are_not_written_to(data: Path, vlm: Vlm, tmp_path: Path) -> None:
+    copy = shutil.copytree(data / "throne_coco", tmp_path / "throne_coco")
+    source = sources.open_source(str(copy))
+    (tmp_path / "link").symlink_to(next((copy / "data").iterdir()))
+    (tmp_path / "hard").hardlink_to(copy / "stats.json")
+    os.mkfifo(tmp_path / "pipe")
+    before = content(tmp_path)
+    for out in (
+        *copy.iterdir(),
+        *(copy / "data").iterdir(),
+        *(tmp_path / name for name in ("link", "hard", "pipe")),
+    ):
+        with pytest.raises(
+            ValueError, match="did not write it|was not written by|is a folder or no plain file"
+        ):
+            answer(vlm, source, out, progress=False)
+    assert content(tmp_path) == before
+
+
+def test_a_second_process_is_told(
+    data: Path,
+    model: Path,
+    vlm: Vlm,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before it loads a model; and the first goes on."""
+    out, source = tmp_path / "answers.jsonl", opened(data, "pope")
+    command = [
+        "answer",
+        "--model",
+        str(model),
+        "--dataset",
+        str(data / "pope"),
+        "--out",
+        str(tmp_path / "link"),
+    ]
+    (tmp_path / "link").symlink_to(out)
+    reply, told = Vlm.reply, []
+
+    def meanwhile(self: Vlm, *arguments: Any) -> list[str]:
+        before = content(tmp_path)
+        with monkeypatch.context() as other:
+            other.setattr(Vlm, "__init__", lambda *_: pytest.fail("a model was loaded"))
+            assert cli.main([*command, "--images", str(data / "pictures")]) == 2
+        assert content(tmp_path) == before
+        told.append(capsys.readouterr().err)
+        return reply(self, *arguments)
+
+    monkeypatch.setattr(Vlm, "reply", meanwhile)
+    assert answer(vlm, source, out, max_new_tokens=4, progress=False) == 18
+    assert len(told) == 3 and all("Another process writes to" in said for said in told)
+    assert len(lines(out)) == len({(row["sampling"], row["question_id"]) for row in lines(out)}) == 18
+
+
+@pytest.mark.long
+def test_many_processes_on_one_file(data: Path, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "answers.jsonl"
+    command = [
+        *(sys.executable, "-m", "halluscope", "answer", "--model", str(model), "--device", "cpu"),
+        *("--dataset", str(data / "pope"), "--images", str(data / "pictures"), "--out", str(out)),
+        *("--max-new-tokens", "100", "--batch-size", "1", "--quiet"),
+    ]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    started = [
+        subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    ended = [(process.communicate()[1], process.returncode) for process in started]
+    assert sorted({status for _, status in ended}) in ([0], [0, 2])  # one may have come when another was done
+    assert all("Another process writes to" in said for said, status in ended if status)
+    assert len(lines(out)) == len({(row["sampling"], row["question_id"]) for row in lines(out)}) == 18
+
+
+def test_a_full_disk_loses_no_line(data: Path, vlm: Vlm, tmp_path: Path) -> None:
+    source, whole, out = opened(data, "pope"), tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
+    options: dict[str, Any] = {"max_new_tokens": TOKENS, "batch_size": 4, "progress": False}
+    answer(vlm, source, whole, **options)
+    complete = whole.read_bytes()
+    for at in (0, 10, len(complete) // 3, len(complete) // 2, len(complete) - 1):
+        with full(at), pytest.raises(OSError):
+            answer(vlm, source, out, **options)
+        assert not at or out.read_bytes() == complete[:at]
+    assert answer(vlm, source, out, **options) == 1
+    assert out.read_bytes() == complete
 
 
 # Bad input

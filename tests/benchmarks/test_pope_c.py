@@ -214,6 +214,10 @@ def _change(source: Path, **facts: Any) -> None:
     (source / "stats.json").write_text(json.dumps(stats(source) | facts))
 
 
+def _columns(source: Path, *names: str) -> list[dict[str, Any]]:
+    return [table | {"columns": names} for table in stats(source)["tables"]]
+
+
 def _another_object(source: Path) -> None:
     counts = stats(source)["counts"]
     counts["images_per_class"].pop("dog")
@@ -229,7 +233,8 @@ BAD = {
     "cut off": (lambda f: (f / "stats.json").write_text('{"name": '), "stats.json is not JSON"),
     "a list": (lambda f: (f / "stats.json").write_text("[1]"), "expected a JSON object"),
     "another benchmark": (lambda f: _change(f, name="hqh"), "--source .* holds 'hqh'; expected throne_coco"),
-    "another kind": (lambda f: _change(f, name="pope", tables=[{"columns": ["question"]}]), "holds 'pope'"),
+    "another kind": (lambda f: _change(f, name="pope", tables=_columns(f, "question")), "holds 'pope'"),
+    "other counts": (lambda f: _change(f, counts={"images": 3}), "whose stats.json counts images_per_class"),
     "a missing file": (lambda f: _shard(f).unlink(), "is missing, which .*stats.json names"),
     "a changed file": (lambda f: _shard(f).write_bytes(b"PAR1"), "is not the file that its builder wrote"),
     "an unknown object": (_another_object, "names the object 'dog', which is none of its classes"),

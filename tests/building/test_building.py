@@ -5,7 +5,6 @@ import inspect
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -24,7 +23,7 @@ from PIL import Image as Pillow
 
 from halluscope import cli, registry
 from halluscope.benchmarks.throne import presence
-from halluscope.building import fetch, images, output, parquet
+from halluscope.building import fetch, images, mark, output, parquet
 from halluscope.building import spec as specs
 from halluscope.building.command import Order
 from halluscope.building.spec import Spec
@@ -511,15 +510,6 @@ def test_existing_build_needs_force(upstream: Path, tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.glob(".out*")] == []
 
 
-def test_foreign_files_are_never_replaced(upstream: Path, tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "thesis.tex").write_text("mine")
-    with pytest.raises(BuildError, match=r"holds 'thesis\.tex', which no build makes"):
-        build(upstream, tmp_path / "home", force=True)
-    with pytest.raises(BuildError, match="is a file"):
-        build(upstream, tmp_path / "home" / "thesis.tex", force=True)
-
-
 def test_a_checkout_s_facts_are_replaced_by_the_same(upstream: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     facts = share("datasets", "throne_coco", "spec.toml").read_bytes()
@@ -542,20 +532,6 @@ def test_failed_build_leaves_the_old_one(
         build(upstream, out, force=True)
     assert files(out) == before
     assert [entry.name for entry in tmp_path.glob(".out*")] == []
-
-
-@pytest.mark.long
-def test_killed_build_leaves_no_half_dataset(upstream: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    code = (
-        "import os, pathlib, sys; from halluscope.building import output\n"
-        "with output.new_folder(pathlib.Path(sys.argv[1])) as folder:\n"
-        "    (folder / 'README.md').write_text('half'); os.kill(os.getpid(), 9)"
-    )
-    killed = subprocess.run([sys.executable, "-c", code, str(out)], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert not out.exists()
-    assert len(load(build(upstream, out))) == 4
 
 
 # The command line, the spec, and where files are
@@ -594,7 +570,7 @@ def test_without_out_it_goes_to_datasets_under_the_working_directory(
     options = ["--source", str(upstream), "--no-images", "--subset"]
     assert cli.main(["build", "throne_coco", *options]) == 0
     assert "load_dataset(" in capsys.readouterr().out
-    assert {file.name for file in (tmp_path / "datasets" / "throne_coco").iterdir()} == output.PARTS
+    assert {file.name for file in (tmp_path / "datasets" / "throne_coco").iterdir()} == mark.PARTS
     assert cli.main(["build", "throne_coco", *options]) == 1
     assert "holds a build already; pass --force" in capsys.readouterr().err
     assert cli.main(["build", "throne_coco", *options, "--force"]) == 0

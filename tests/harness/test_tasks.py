@@ -13,7 +13,7 @@ from PIL import Image as Pillow
 
 from halluscope import cli, registry, scoring
 from halluscope.answering import sources
-from halluscope.errors import JudgeUnavailable
+from halluscope.errors import JudgeUnavailable, OutputError
 from halluscope.harness import functions as harness
 from halluscope.harness import settings, tasks
 from halluscope.reading import pictures
@@ -21,6 +21,7 @@ from halluscope.reading.rows import read_rows
 from halluscope.registry import HIGHER, SIGNATURE, Benchmark
 from halluscope.responses import files
 from halluscope.signature import data_of
+from tests.files.disk import content, full
 from tests.harness import data as harness_data
 from tests.small_datasets import needs
 
@@ -115,10 +116,30 @@ def test_the_command_prints_the_folder(
     assert (folder / "throne_coco.yaml").is_file() and folder.is_relative_to(tmp_path / "cache")
     (folder / "throne_coco.yaml").write_text("of another version")
     (folder / "mine.yaml").write_text("mine")
-    assert cli.main(["tasks", harness_name, "--out", str(folder)]) == 0
+    assert cli.main(["tasks", harness_name]) == 0
     assert Path(capsys.readouterr().out.strip()) == folder
     assert "throne_coco" in (folder / "throne_coco.yaml").read_text()
     assert (folder / "mine.yaml").read_text() == "mine"
+
+
+def test_task_files_of_somebody_else_stay(tmp_path: Path) -> None:
+    folder = tasks.write("lm-eval", tmp_path / "tasks")
+    (folder / "throne_coco.yaml").unlink()
+    (folder / "pope.yaml").write_text("mine")
+    before = content(tmp_path)
+    with pytest.raises(
+        OutputError, match=r"pope.yaml is there already, and is not this task file; remove it"
+    ):
+        tasks.write("lm-eval", folder)
+    assert content(tmp_path) == before
+    (folder / "pope.yaml").unlink()
+    with full(at=100), pytest.raises(OSError):
+        tasks.write("lm-eval", folder)
+    assert {*content(tmp_path)} == {*before} - {"tasks/pope.yaml"}
+    assert {file.name for file in tasks.write("lm-eval", folder).iterdir()} > {
+        "pope.yaml",
+        "throne_coco.yaml",
+    }
 
 
 def test_a_harness_that_there_is_not(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.cli import main
 from halluscope.hub import installed, metric
 from halluscope.paths import share
+from tests.files.disk import content, full
 
 TEXTS, OBJECTS = ["A dog.", "No cat here."], [["dog"], ["cat"]]
 REPLIES, ANSWERS = ["Yes.", "no"], ["yes", "yes"]
@@ -120,20 +121,36 @@ def test_a_module_of_somebody_else_stays(modules, capsys):
     assert (theirs / "pope.py").read_text() == "theirs"
 
 
-def test_an_install_that_fails_leaves_nothing_half(modules, monkeypatch):
+def test_an_install_that_fails_leaves_nothing_half(modules, capsys, monkeypatch):
+    monkeypatch.setattr(installed, "__version__", "0.0.9")
     main(["install-metrics"])
-    before = sorted(path for path in modules.rglob("*") if path.is_file())
-
-    def full_disk(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("halluscope.hub.installed.shutil.copyfile", full_disk)
-    assert main(["install-metrics"]) == 2
-    assert sorted(path for path in modules.rglob("*") if path.is_file()) == before
+    monkeypatch.setattr(installed, "__version__", __version__)
+    before = {name: held[2] for name, held in content(modules).items()}
+    with full(at=100):
+        assert main(["install-metrics"]) == 2
+    assert {name: held[2] for name, held in content(modules).items()} == before
 
 
 @pytest.mark.parametrize("version", ["0.0.9", __version__])
-def test_a_copy_that_cannot_be_moved_in_leaves_the_one_that_is_there(version, modules, capsys, monkeypatch):
+def test_a_copy_that_somebody_changed_stays(version, modules, capsys, monkeypatch):
+    monkeypatch.setattr(installed, "__version__", version)
+    main(["install-metrics"])
+    monkeypatch.setattr(installed, "__version__", __version__)
+    (copy,) = installed.cache().glob(f"evaluate-metric--pope/{'?' * 64}")
+    (copy / "pope.py").write_text("theirs")
+    (more,) = installed.cache().glob(f"evaluate-metric--throne/{'?' * 64}")
+    (more / "notes.txt").write_text("theirs")
+    held = content(copy)["pope.py"], content(more)["notes.txt"]
+    assert main(["install-metrics"]) == (2 if version == __version__ else 0)
+    said = capsys.readouterr().err
+    assert version != __version__ or f"{copy} is no longer what halluscope put there; remove it" in said
+    main(["install-metrics", "--remove"])
+    assert (content(copy)["pope.py"], content(more)["notes.txt"]) == held
+    assert "pope" not in capsys.readouterr().out or version != __version__
+
+
+def test_a_copy_that_cannot_be_moved_in_leaves_the_one_that_is_there(modules, capsys, monkeypatch):
+    version = "0.0.9"
     monkeypatch.setattr(installed, "__version__", version)
     main(["install-metrics"])
     monkeypatch.setattr(installed, "__version__", __version__)

@@ -551,6 +551,11 @@ def test_stale(
     assert "is stale" in said and "halluscope build throne_coco --force" in said
 
 
+def _rename(folder: Path, name: str) -> None:
+    stats = json.loads((folder / "stats.json").read_text())
+    (folder / "stats.json").write_text(json.dumps(stats | {"name": name}))
+
+
 def _truncate(folder: Path) -> None:
     (folder / DATA).write_bytes((folder / DATA).read_bytes()[:-1])
 
@@ -569,10 +574,8 @@ def _truncate(folder: Path) -> None:
             "is not the spec that it was built by",
         ),
         (lambda folder: (folder / "stats.json").write_text("{"), "is not JSON"),
-        (
-            lambda folder: (folder / "stats.json").write_text('{"name": "pope"}'),
-            "holds 'pope', expected 'throne_coco'",
-        ),
+        (lambda folder: _rename(folder, "pope"), "holds 'pope', expected 'throne_coco'"),
+        (lambda folder: _rename(folder, "<b>"), "stats.json: name is '<b>'; expected a name of letters"),
     ],
 )
 def test_not_what_the_builder_wrote(

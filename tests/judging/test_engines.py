@@ -16,6 +16,7 @@ from halluscope.judging.models.converted import ConvertedJudge
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
 from halluscope.judging.store import AnswerStore
+from tests.files.disk import full
 from tests.judging.test_language_models import COCO, HOSTILE, collect
 from tests.tiny_t5.descriptions import describe
 
@@ -67,10 +68,17 @@ def test_what_a_killed_conversion_left_is_replaced(cache, tiny_t5, texts, pairs)
     found = weights.find(str(tiny_t5))
     collect(ConvertedJudge(found, "int8", device="cpu"), texts, pairs[:5], QUESTIONS)
     (folder,) = (path for path in cache.iterdir() if path.is_dir())
-    left = folder.rename(folder.with_name(f"{folder.name}.unfinished"))
-    (left / "model.bin").write_bytes(b"half")
+    left = folder.with_name(f".{folder.name}.halluscope-unfinished")
+    left.mkdir()
+    (folder.rename(left / "new") / "model.bin").write_bytes(b"half")
     collect(ConvertedJudge(found, "int8", device="cpu"), texts, pairs[:5], QUESTIONS)
     assert [path for path in cache.iterdir() if path.is_dir()] == [folder]
+
+
+def test_a_full_disk_leaves_no_half_conversion(cache, tiny_t5):
+    with full(at=10_000), pytest.raises(JudgeUnavailable, match="File too large"):
+        ConvertedJudge(weights.find(str(tiny_t5)), "int8", device="cpu").load()
+    assert not [path for path in cache.iterdir() if path.is_dir()]
 
 
 def test_memory_that_runs_out_halves_a_batch(cache, tiny_t5, texts, pairs, expected, monkeypatch):

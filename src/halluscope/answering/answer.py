@@ -8,14 +8,17 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tqdm import tqdm
 
+from halluscope import limits
 from halluscope.answering.sources import Source
 from halluscope.answering.vlm import Vlm
 from halluscope.errors import BuildError
 from halluscope.files.opening import parse
+from halluscope.files.writing import only_writer
+from halluscope.foreign import brief
 from halluscope.reading.rows import Row
 
 RUN = "run"
@@ -38,7 +41,7 @@ def answer(
     Args:
         vlm: who answers, or what loads it when everything else is checked.
         source: what is asked.
-        out: the file; a last line that is cut off is asked again.
+        out: the file; this process alone writes to it meanwhile. A last line that is cut off is asked again.
         prompt: what to ask instead; "{question}" stands for the row's question.
         max_new_tokens: how long an answer may be (default: the benchmark's).
         batch_size: how many prompts are answered at a time.
@@ -51,6 +54,7 @@ def answer(
     Raises:
         ValueError: for a file that another model, prompt or dataset made, or is none of this kind; before a question
             is asked.
+        OutputError: if another process answers into the same file; before a model is loaded.
     """
     benchmark = source.benchmark
     benchmark.check_prompt(prompt or benchmark.prompt)
@@ -64,35 +68,38 @@ def answer(
         "prompt": prompt or benchmark.prompt,
         "max_new_tokens": length,
     }
-    _read(out, settings, source)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    vlm = vlm if isinstance(vlm, Vlm) else vlm()
-    run = {"model": vlm.key, "chat": vlm.chat, **settings}
-    done, end = _read(out, run, source)
-    if out.exists():
-        os.truncate(out, end)
-    rows = source.rows.select(range(min(limit, len(source.rows)))) if limit else source.rows
-    left = [row for row in rows if _name(row, source.dataset.key) not in done]
-    with (
-        out.open("a", encoding="utf-8") as file,
-        tqdm(
+    with only_writer(out) as file:
+        _read(file, out, settings, source)
+        vlm = vlm if isinstance(vlm, Vlm) else vlm()
+        run = {"model": vlm.key, "chat": vlm.chat, **settings}
+        done, end = _read(file, out, run, source)
+        file.truncate(end)
+        rows = source.rows.select(range(min(limit, len(source.rows)))) if limit else source.rows
+        left = [row for row in rows if _name(row, source.dataset.key) not in done]
+        with tqdm(
             total=len(rows),
             initial=len(rows) - len(left),
             desc="answering",
             unit="question",
             disable=not progress,
-        ) as bar,
-    ):
-        for some in _batches(left, source.key, batch_size):
-            images = (
-                [source.find(row[source.key]) for row in some] if some[0][source.key] is not None else None
-            )
-            said = vlm.reply([benchmark.asked(row, prompt) for row in some], images, length)
-            for row, text in zip(some, said, strict=True):
-                file.write(json.dumps({**_about(row, source.dataset.key), "response": text, RUN: run}) + "\n")
-            file.flush()
-            bar.update(len(some))
+        ) as bar:
+            for some in _batches(left, source.key, batch_size):
+                file.write(b"".join(_answered(vlm, source, some, prompt, length, run)))
+                file.flush()
+                bar.update(len(some))
     return len(left)
+
+
+def _answered(
+    vlm: Vlm, source: Source, rows: list[Row], prompt: str | None, length: int, run: Mapping[str, Any]
+) -> Iterator[bytes]:
+    """The lines of some questions and their answers."""
+    with_images = rows[0][source.key] is not None
+    images = [source.find(row[source.key]) for row in rows] if with_images else None
+    said = vlm.reply([source.benchmark.asked(row, prompt) for row in rows], images, length)
+    for row, text in zip(rows, said, strict=True):
+        line = {**_about(row, source.dataset.key), "response": text, RUN: run}
+        yield json.dumps(line).encode() + b"\n"
 
 
 def _batches(rows: list[Any], key: str, size: int) -> Iterator[list[Any]]:
@@ -102,41 +109,37 @@ def _batches(rows: list[Any], key: str, size: int) -> Iterator[list[Any]]:
             yield some
 
 
-def _read(out: Path, run: Mapping[str, Any], source: Source) -> tuple[set[str], int]:
+def _read(file: IO[bytes], out: Path, run: Mapping[str, Any], source: Source) -> tuple[set[str], int]:
     """Which questions a file answers, and where its whole lines end: a last one that was cut off does not count."""
     done: set[str] = set()
-    end = 0
-    if not out.exists():
-        return done, end
-    if not out.is_file():
-        raise ValueError(f"{out} is a folder; expected a file of answers, or a new name.")
-    with out.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            whole, where = line.endswith(b"\n"), f"{out}, line {number}"
-            try:
-                row = parse(line.decode("utf-8", "replace"), where)
-            except BuildError:
-                if not whole and (number > 1 or _begun(line, source)):
-                    break
-                raise
-            if not isinstance(row, dict) or not isinstance(row.get(RUN), dict):
-                raise ValueError(f"{where} was not written by `halluscope answer`; choose a new file.")
-            if other := [name for name in run if row[RUN].get(name) != run[name]]:
-                said = ", ".join(
-                    f"{name} {row[RUN].get(name)!r:.80}, not {run[name]!r:.80}" for name in other
-                )
-                raise ValueError(f"{where} was made with {said}. Choose a new file.")
-            if whole:
-                done.add(_name(row, source.dataset.key))
-                end += len(line)
+    limits.check("file", file.seek(0, os.SEEK_END), str(out))
+    end = file.seek(0)
+    for number, line in enumerate(file, 1):
+        whole, where = line.endswith(b"\n"), f"{out}, line {number}"
+        try:
+            row = parse(line.decode("utf-8", "replace"), where)
+        except BuildError as error:
+            if not whole and _begun(line, source):
+                break
+            raise ValueError(f"{error} `halluscope answer` did not write it; choose a new file.") from error
+        if not isinstance(row, dict) or not isinstance(row.get(RUN), dict):
+            raise ValueError(f"{where} was not written by `halluscope answer`; choose a new file.")
+        if other := [name for name in run if row[RUN].get(name) != run[name]]:
+            said = ", ".join(f"{name} {brief(row[RUN].get(name))}, not {brief(run[name])}" for name in other)
+            raise ValueError(f"{where} was made with {said}. Choose a new file.")
+        if whole:
+            done.add(_name(row, source.dataset.key))
+            end += len(line)
     return done, end
 
 
 def _begun(line: bytes, source: Source) -> bool:
-    """Whether a file's only line, cut off, is the beginning of our first."""
-    first = json.dumps({**_about(source.rows[0], source.dataset.key), "response": ""})
-    ours = first.removesuffix('"}').encode()
-    return line.startswith(ours) or ours.startswith(line)
+    """Whether a line that is cut off is the beginning of one of ours."""
+    key = source.dataset.key
+    begins = (
+        json.dumps({**_about(row, key), "response": ""}).removesuffix('"}').encode() for row in source.rows
+    )
+    return any(line.startswith(begin) or begin.startswith(line) for begin in begins)
 
 
 def _about(row: Row, id: tuple[str, ...]) -> dict[str, Any]:

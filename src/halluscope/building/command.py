@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -12,6 +11,7 @@ from halluscope.building import output
 from halluscope.building.fetch import Fetched, fetch
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
+from halluscope.terminal import say, tell
 
 
 def _nothing(parser: argparse.ArgumentParser) -> None:
@@ -49,9 +49,9 @@ class Order:
         """Where it goes.
 
         Raises:
-            BuildError: when a build is there already, unless `force` says to replace it; when something else is there.
+            BuildError: as `output.target`.
         """
-        return output.target(name or self.spec.name, self.out, self.force)
+        return output.target(self.spec, self.out, self.force, name)
 
     def fetch(self, name: str, given: Path | None = None, option: str = "--source") -> Fetched:
         """Find a source of the spec in what the user gives (by default `source`), or download it.
@@ -166,15 +166,15 @@ class Builder:
         """
         try:
             out = self.build(**vars(self.parser().parse_args(argv)))
-        except (BuildError, OSError) as error:
-            print(f"error: {error}", file=sys.stderr)
+        except (ValueError, OSError, ImportError) as error:
+            tell(f"error: {error}")
             return 1
         stats = json.loads((out / "stats.json").read_text(encoding="utf-8"))
         numbers = ", ".join(
             f"{value:,} {key}" for key, value in stats["counts"].items() if isinstance(value, int)
         )
-        print(f"{out}: {numbers.replace('_', ' ')}{' (a subset)' if stats['subset'] else ''}")
+        say(f"{out}: {numbers.replace('_', ' ')}{' (a subset)' if stats['subset'] else ''}")
         for table in stats["tables"]:
             config = "" if table["config"] == "default" else f"{table['config']!r}, "
-            print(f"load_dataset({str(out)!r}, {config}split={table['split']!r})")
+            say(f"load_dataset({str(out)!r}, {config}split={table['split']!r})")
         return 0

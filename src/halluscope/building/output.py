@@ -1,22 +1,24 @@
-"""Writes a dataset's folder: Parquet shards, stats.json, spec.toml and the card, all of it or nothing."""
+"""Writes a dataset's folder: Parquet shards, stats.json, spec.toml, the card and a mark, all of it or nothing.
+
+Only what an earlier build wrote is replaced (`halluscope.building.mark`); every other file in the folder stays.
+"""
 
 import json
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from halluscope.building import card, parquet
+from halluscope.building import built, card, mark, parquet
 from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
+from halluscope.files.opening import Readable
+from halluscope.files.writing import new_folder, real
 from halluscope.reading.rows import FOLDER
-
-PARTS = {"README.md", "data", "spec.toml", "stats.json"}
 
 
 def home(name: str) -> Path:
@@ -24,39 +26,24 @@ def home(name: str) -> Path:
     return Path(FOLDER, name)
 
 
-def target(name: str, out: Path | None = None, force: bool = False) -> Path:
-    """Where a dataset goes: `out`, or `home`.
+def target(spec: Spec, out: Path | None = None, force: bool = False, name: str | None = None) -> Path:
+    """Where a dataset goes: `out`, or `home` of its name.
 
     Raises:
-        BuildError: when a build is there already, unless `force` says to replace it; when something else is there.
+        BuildError: when a build is there already, unless `force` says to replace it; when a file is there that a
+            build would write and none of ours wrote, or that was changed since.
     """
-    path = (out or home(name)).resolve()
+    path = real(out or home(name or spec.name))
     if path.exists() and not path.is_dir():
         raise BuildError(f"--out {path} is a file; expected a folder.")
-    held = {entry.name for entry in path.iterdir()} if path.exists() else set()
-    if foreign := sorted(held - PARTS):
-        raise BuildError(
-            f"--out {path} holds {foreign[0]!r}, which no build makes; name an empty or a new folder."
-        )
-    if "data" in held and not force:
+    replaced = mark.replaceable(path, spec.file.read_bytes())
+    if mark.DATA in replaced and not force:
         raise BuildError(f"--out {path} holds a build already; pass --force to replace it.")
+    if replaced and Path.cwd().resolve().is_relative_to(path):
+        raise BuildError(
+            f"--out {path} is where you are, or above it, and is replaced as a whole. Go to another folder first."
+        )
     return path
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Give a temporary folder beside `path`, and put it in `path`'s place once it is complete.
-
-    A build that fails or is killed leaves `path` as it was.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
-        new = Path(temporary) / "new"
-        new.mkdir()
-        yield new
-        if path.exists():
-            path.rename(Path(temporary) / "old")
-        new.rename(path)
 
 
 def write(
@@ -79,9 +66,15 @@ def write(
 
     Returns:
         `out`.
+
+    Raises:
+        BuildError: when what it is built from would be replaced, or a row cannot be written.
+        OutputError: when another process builds there.
     """
+    facts = spec.file.read_bytes()
+    _check_inputs((source.path for source in sources.values()), out, mark.replaceable(out, facts))
     published = all(source.published is not False for source in sources.values())
-    with new_folder(out) as folder:
+    with new_folder(out, lambda: mark.replaceable(out, facts)) as folder:
         stats = {
             "name": spec.name,
             "version": spec.version,
@@ -96,7 +89,19 @@ def write(
             "written_by": f"pyarrow {pa.__version__}",
         }
         text = json.dumps(stats, indent=2, ensure_ascii=False) + "\n"
-        (folder / "stats.json").write_text(text, encoding="utf-8")
-        shutil.copyfile(spec.file, folder / "spec.toml")
-        card.write(spec, stats, {table.config: table.features for table in tables}, folder / "README.md")
+        (folder / built.STATS).write_text(text, encoding="utf-8")
+        shutil.copyfile(spec.file, folder / mark.SPEC)
+        card.write(spec, stats, {table.config: table.features for table in tables}, folder / mark.CARD)
+        mark.write(folder)
     return out
+
+
+def _check_inputs(inputs: Iterable[Readable], out: Path, replaced: Iterable[str]) -> None:
+    """Check that nothing that is read is replaced."""
+    gone = [out / name for name in replaced]
+    for given in inputs:
+        file = real(Path(str(given.root.filename)) if isinstance(given, zipfile.Path) else given)
+        if gone and (file == out or any(file.is_relative_to(path) for path in gone)):
+            raise BuildError(
+                f"{file} is read for this build, and --out {out} would replace it; name another folder."
+            )

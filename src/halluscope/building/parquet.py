@@ -4,7 +4,7 @@ The same rows give the same bytes (with the same pyarrow): row groups of fixed s
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,9 +15,13 @@ import pyarrow.parquet as pq
 from datasets import Features
 
 from halluscope.errors import BuildError
+from halluscope.foreign import brief, one_line
 
 GROUP_ROWS = 100
 SHARD_BYTES = 250_000_000
+
+_ODD = (pa.ArrowException, ValueError, TypeError, OverflowError, AttributeError)
+"""What Arrow raises for rows that do not fit the columns."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,11 @@ def write(table: Table, folder: Path, shard_bytes: int = SHARD_BYTES) -> dict[st
         config, split, columns, rows, bytes (in memory) and shards, a list of {file, bytes, sha256}.
 
     Raises:
-        BuildError: when there is no row.
+        BuildError: when there is no row, or one does not fit the columns.
     """
     (folder / table.stem).parent.mkdir(parents=True, exist_ok=True)
     schema = table.features.arrow_schema
-    groups = _groups(table.rows, schema)
+    groups = _groups(table, schema)
     parts: list[Path] = []
     rows = size = 0
     while (group := next(groups, None)) is not None:
@@ -87,13 +91,37 @@ def write(table: Table, folder: Path, shard_bytes: int = SHARD_BYTES) -> dict[st
     }
 
 
-def _groups(rows: Iterable[Mapping[str, Any] | pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
-    remaining = iter(rows)
+def _groups(table: Table, schema: pa.Schema) -> Iterator[pa.Table]:
+    remaining, done = iter(table.rows), 0
     for first in remaining:
-        if isinstance(first, pa.Table):
-            yield first.cast(schema)
-        else:
-            yield pa.Table.from_pylist([first, *islice(remaining, GROUP_ROWS - 1)], schema=schema)
+        rows = [first] if isinstance(first, pa.Table) else [first, *islice(remaining, GROUP_ROWS - 1)]
+        try:
+            group = _group(rows, schema)
+        except _ODD as error:
+            place, why = next(_odd(rows, schema), (0, error))
+            raise BuildError(
+                f"Row {done + place} (the first is 0) of the split {table.split!r}, config {table.config!r}, cannot be "
+                f"written: {one_line(why, 200)}. Look at it in the source."
+            ) from error
+        yield group
+        done += group.num_rows
+
+
+def _group(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:
+    if isinstance(rows[0], pa.Table):
+        return rows[0].cast(schema)
+    if wrong := [row for row in rows if not isinstance(row, Mapping)]:
+        raise TypeError(f"it is {brief(wrong[0])}; expected names and values")
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _odd(rows: Sequence[Any], schema: pa.Schema) -> Iterator[tuple[int, Exception]]:
+    """The rows that cannot be written, each with why."""
+    for place, row in enumerate(rows):
+        try:
+            _group([row], schema)
+        except _ODD as error:
+            yield place, error
 
 
 def _describe(file: Path, folder: Path) -> dict[str, Any]:

@@ -2,10 +2,16 @@
 
 import argparse
 import json
+import os
 import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+from halluscope.errors import OutputError
+from halluscope.files.writing import check_new, new_file, new_folder, real
 from halluscope.reading.rows import picture_columns, read_rows, without_pictures
 from halluscope.reliability.parallel import ParallelForm, parallel_form
 
@@ -30,9 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Make the parallel form, write it, and say what has none."""
     outs = [out for out in (options.out, options.first) if out]
-    for out in outs:
-        if out.exists():
-            raise ValueError(f"{out} is there already; name another place, or remove it.")
+    _check(outs)
     rows = read_rows(options.source)
     form = parallel_form(without_pictures(rows), options.seed)
     for reason, places in form.refused.items():
@@ -42,10 +46,11 @@ def run(options: argparse.Namespace) -> None:
         )
     if not form.rows:
         raise ValueError(f"No row of {options.source} has a parallel form: {', '.join(form.refused)}.")
-    _write(form.rows, rows, form, options.out)
-    if options.first:
-        kept = without_pictures(rows)
-        _write([kept[place] for place in form.kept], rows, form, options.first)
+    with ExitStack() as together:
+        _write(form.rows, rows, form, options.out, together)
+        if options.first:
+            kept = without_pictures(rows)
+            _write([kept[place] for place in form.kept], rows, form, options.first, together)
     done = ", ".join(f"{count:,} {how}" for how, count in form.how.items())
     refused = sum(map(len, form.refused.values()))
     print(
@@ -53,12 +58,29 @@ def run(options: argparse.Namespace) -> None:
     )
 
 
-def _write(changed: list[dict[str, Any]], rows: Any, form: ParallelForm, out: Path) -> None:
-    """Write JSON lines, or Parquet with the images of the original rows."""
+def _check(outs: Sequence[Path]) -> None:
+    """Check that nothing is there yet where is written, and that each has a place of its own.
+
+    Raises:
+        OutputError: if something is there.
+        OSError: if nothing can be written there.
+    """
+    for out in outs:
+        if os.path.lexists(out):
+            raise OutputError(f"{out} is there already; name another place, or remove it.")
+        check_new(out)
+    if any(one in (other, *other.parents) for one, other in permutations(map(real, outs), 2)):
+        raise OutputError(f"{outs[0]} and {outs[1]} are one place, or one is in the other; name two places.")
+
+
+def _write(
+    changed: list[dict[str, Any]], rows: Any, form: ParallelForm, out: Path, together: ExitStack
+) -> None:
+    """Write JSON lines, or Parquet with the images of the original rows; it is there when `together` ends."""
     if out.suffix == LINES:
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in changed)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(text, encoding="utf-8")
+        file = together.enter_context(new_file(out))
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in changed)
+        file.flush()
         return
     import datasets
 
@@ -74,5 +96,6 @@ def _write(changed: list[dict[str, Any]], rows: Any, form: ParallelForm, out: Pa
         for column in pictures:
             table = table.cast_column(column, datasets.Image())
     split = "test" if isinstance(rows, list) else str(rows.split or "test")
-    (out / "data").mkdir(parents=True)
-    table.to_parquet(out / "data" / f"{split}-00000-of-00001.parquet")
+    data = together.enter_context(new_folder(out)) / "data"
+    data.mkdir()
+    table.to_parquet(data / f"{split}-00000-of-00001.parquet")

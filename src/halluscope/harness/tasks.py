@@ -4,11 +4,14 @@ The prompt, the image before it, greedy decoding and the length are part of a ta
 """
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from halluscope import registry
+from halluscope.errors import OutputError
+from halluscope.files.writing import new_file
 from halluscope.paths import cache_folder
 from halluscope.registry import HIGHER, SIGNATURE, Benchmark, Dataset
 from halluscope.version import __version__
@@ -18,7 +21,7 @@ FUNCTIONS = "halluscope.harness.functions"
 
 
 def write(harness: str, folder: Path | None = None) -> Path:
-    """Write a harness' task files, one per dataset, where they are not there already.
+    """Write a harness' task files, one per dataset, where they are not there already; nobody else's are replaced.
 
     Args:
         harness: "lm-eval" or "lmms-eval".
@@ -29,19 +32,34 @@ def write(harness: str, folder: Path | None = None) -> Path:
 
     Raises:
         ValueError: for another harness.
+        OutputError: if a file in `folder` has the name of a task file, and says something else.
     """
     if harness not in HARNESSES:
         raise ValueError(f"There is no harness {harness!r:.80}; expected {' or '.join(HARNESSES)}.")
     short = harness.replace("-", "_")
-    folder = folder or cache_folder() / "tasks" / __version__ / short
-    folder.mkdir(parents=True, exist_ok=True)
-    for benchmark in registry.benchmarks():
-        for dataset in benchmark.datasets:
-            for name, text in files(short, benchmark, dataset).items():
-                file = folder / name
-                if not file.is_file() or file.read_text(encoding="utf-8") != text:
-                    file.write_text(text, encoding="utf-8")
+    own = cache_folder() / "tasks" / __version__ / short
+    folder = folder or own
+    texts = {
+        folder / name: text
+        for benchmark in registry.benchmarks()
+        for dataset in benchmark.datasets
+        for name, text in files(short, benchmark, dataset).items()
+    }
+    missing = [file for file, text in texts.items() if not _says(file, text)]
+    for file in missing:
+        if folder != own and os.path.lexists(file):
+            raise OutputError(
+                f"{file} is there already, and is not this task file; remove it, or name another folder."
+            )
+    for file in missing:
+        with new_file(file) as new:
+            new.write(texts[file])
     return folder
+
+
+def _says(file: Path, text: str) -> bool:
+    """Whether there is such a file with this text."""
+    return file.is_file() and file.read_bytes() == text.encode()
 
 
 def files(harness: str, benchmark: Benchmark, dataset: Dataset) -> dict[str, str]:

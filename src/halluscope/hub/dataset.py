@@ -8,18 +8,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets import Features
+from jinja2 import TemplateError
 
 from halluscope import registry
-from halluscope.building import built, output
+from halluscope.building import built, mark, output
 from halluscope.building import card as cards
 from halluscope.building import spec as specs
 from halluscope.building.fetch import sha256_of
 from halluscope.building.spec import Spec
 from halluscope.errors import HubError
+from halluscope.foreign import one_line
 from halluscope.hub import card
 from halluscope.hub.publication import CARD, Content, Publication
 
-FACTS, SPEC, DATA = "stats.json", "spec.toml", "data"
+FACTS, SPEC, DATA = built.STATS, mark.SPEC, mark.DATA
 
 UNLICENSED = "unknown"
 """The Hub's identifier where no licence is stated."""
@@ -63,11 +65,11 @@ def read(name: str, organization: str, folder: Path | None = None, subset: bool 
     if not (folder / FACTS).is_file() or not (folder / DATA).is_dir():
         raise HubError(f"{name} was not built in {folder}. Build it first: {_build(name)}.")
     stats = built.read_stats(folder / FACTS)
-    if stats.get("name") != name:
-        raise HubError(f"{folder} holds {stats.get('name')!r:.80}, expected {name!r}.")
-    if stats.get("spec_sha256") != sha256_of(spec.file) or stats.get("version") != spec.version:
+    if stats["name"] != name:
+        raise HubError(f"{folder} holds {stats['name']!r}, expected {name!r}.")
+    if stats["spec_sha256"] != sha256_of(spec.file) or stats["version"] != spec.version:
         raise HubError(
-            f"{folder} is stale: it was built of version {stats.get('version')} by another spec than that of today "
+            f"{folder} is stale: it was built of version {stats['version']} by another spec than that of today "
             f"(version {spec.version}, {spec.file}). {again}"
         )
     if not (folder / SPEC).is_file() or (folder / SPEC).read_bytes() != spec.file.read_bytes():
@@ -82,7 +84,7 @@ def read(name: str, organization: str, folder: Path | None = None, subset: bool 
             f"{folder} is a subset or a changed copy of {name}, not the dataset as published. Pass --subset to "
             "publish it all the same; its card says so."
         )
-    text = cards.render(spec, stats, features).replace(f'"datasets/{name}"', f'"{organization}/{name}"')
+    text = _card(spec, stats, features, folder).replace(f'"datasets/{name}"', f'"{organization}/{name}"')
     card.check(text, "dataset", f"the card of {name} (dataset_cards/{name}.md)")
     files: dict[str, Content] = {CARD: text.encode(), SPEC: folder / SPEC, FACTS: folder / FACTS}
     files |= {file.relative_to(folder).as_posix(): file for file in shards}
@@ -114,7 +116,21 @@ def _version(name: str, text: str) -> str | None:
 
 
 def _features(folder: Path, table: Mapping[str, Any]) -> Features:
-    return Features.from_arrow_schema(pq.read_schema(folder / table["shards"][0]["file"]))
+    file = folder / table["shards"][0]["file"]
+    try:
+        return Features.from_arrow_schema(pq.read_schema(file))
+    except Exception as error:  # pyarrow raises its own, and datasets whatever the metadata lead to
+        raise HubError(f"{file} is no Parquet file that a build writes: {one_line(error, 200)}.") from error
+
+
+def _card(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features], folder: Path) -> str:
+    try:
+        return cards.render(spec, stats, features)
+    except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError) as error:
+        raise HubError(
+            f"{folder / FACTS} lacks what the card of {spec.name} says of it: {one_line(error, 200)}. Build it again: "
+            f"{_build(spec.name)} --force."
+        ) from error
 
 
 def _check_images(spec: Spec, features: Mapping[str, Features]) -> None:

@@ -8,12 +8,14 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from halluscope.errors import OutputError
+from halluscope.files.opening import read_json
+from halluscope.files.writing import new_folder
 from halluscope.hub.metric import module, names
 from halluscope.paths import share
 from halluscope.version import __version__
@@ -55,7 +57,11 @@ def cache() -> Path:
 
 
 def install() -> list[Copy]:
-    """Put this version's metrics there, in place of another version's."""
+    """Put this version's metrics there, in place of another version's.
+
+    Raises:
+        OutputError: for a copy of this version that was changed.
+    """
     from evaluate.loading import init_dynamic_modules
 
     init_dynamic_modules()
@@ -95,22 +101,20 @@ def _home(name: str) -> str:
 def _place(root: Path, name: str) -> None:
     """Put one metric there, whole or not at all, and make it the newest."""
     source = module(share("metrics", name))
-    digest = _digest(source)
+    digest = _digest(source, __version__)
     home = root / _home(name)
     home.mkdir(parents=True, exist_ok=True)
     for package in (root, home):
         (package / "__init__.py").touch()
-    with tempfile.TemporaryDirectory(dir=home, prefix=".") as temporary:
-        new = Path(temporary) / "new"
-        new.mkdir()
-        (new / "__init__.py").touch()
-        shutil.copyfile(source, new / source.name)
-        (new / NOTE).write_text(json.dumps({"version": __version__}), encoding="utf-8")
-        if (home / digest).is_dir():  # the name says what is in it: each file is replaced by its like
-            for file in new.iterdir():
-                file.replace(home / digest / file.name)
-        else:
-            new.rename(home / digest)
+    if not (home / digest).is_dir():
+        with new_folder(home / digest) as new:
+            (new / "__init__.py").touch()
+            shutil.copyfile(source, new / source.name)
+            (new / NOTE).write_text(json.dumps({"version": __version__}), encoding="utf-8")
+    elif _version(home / digest) is None:
+        raise OutputError(
+            f"{home / digest} is no longer what halluscope put there; remove it, and try again."
+        )
     others = [_changed(folder, name) for folder in _copies(home) if folder.name != digest]
     newest = max([time.time(), *(when + 1 for when in others)])
     os.utime(home / digest / source.name, (newest, newest))
@@ -124,7 +128,7 @@ def _leads_to(name: str) -> Copy:
     if not copies:
         return Copy(name, None, None, current=False)
     version = _version(copies[-1])
-    same = copies[-1].name == _digest(module(share("metrics", name)))
+    same = copies[-1].name == _digest(module(share("metrics", name)), __version__)
     return Copy(name, copies[-1], version, current=version == __version__ and same)
 
 
@@ -134,8 +138,8 @@ def _copies(home: Path) -> Iterator[Path]:
         yield from (folder for folder in sorted(home.iterdir()) if folder.is_dir() and len(folder.name) == 64)
 
 
-def _digest(source: Path) -> str:
-    return hashlib.sha256(__version__.encode() + b"\n" + source.read_bytes()).hexdigest()
+def _digest(source: Path, version: str) -> str:
+    return hashlib.sha256(version.encode() + b"\n" + source.read_bytes()).hexdigest()
 
 
 def _changed(folder: Path, name: str) -> float:
@@ -144,8 +148,12 @@ def _changed(folder: Path, name: str) -> float:
 
 
 def _version(folder: Path) -> str | None:
-    """The version of halluscope that put a copy there; None if it is not ours."""
+    """The version of halluscope that put a copy there; None if it is not ours, or no longer as we put it."""
+    name = folder.parent.name.rpartition("--")[2]
     try:
-        return str(json.loads((folder / NOTE).read_text(encoding="utf-8"))["version"])
+        version = str(read_json(folder / NOTE)["version"])
+        same = not folder.is_symlink() and folder.name == _digest(folder / f"{name}.py", version)
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    ours = {"__init__.py", f"{name}.py", NOTE, "__pycache__"}
+    return version if same and {file.name for file in folder.iterdir()} <= ours else None

@@ -80,11 +80,11 @@ def read(folder: Path, option: str) -> Presence:
             "halluscope build throne_coco."
         )
     stats = read_stats(file)
-    tables = stats.get("tables") or [{}]
-    if not {"image_id", "file_name", "objects"} <= set(tables[0].get("columns", ())):
+    has_columns = {"image_id", "file_name", "objects"} <= set(stats["tables"][0]["columns"])
+    if not has_columns or not isinstance(stats["counts"].get("images_per_class"), dict):
         raise BuildError(
-            f"{option} {folder} holds {stats.get('name')!r:.80}; expected a presence dataset, throne_coco or "
-            "throne_objects365."
+            f"{option} {folder} holds {stats['name']!r}; expected a presence dataset, throne_coco or "
+            "throne_objects365, whose stats.json counts images_per_class."
         )
-    compare(folder, tables[:1])
+    compare(folder, stats["tables"][:1])
     return Presence(folder, stats)

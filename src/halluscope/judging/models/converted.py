@@ -4,7 +4,6 @@ int8 changes answers, so it is opted into and named in the signature; answers by
 float32. A model is converted once and kept in the user's cache.
 """
 
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from halluscope.errors import MissingExtra
+from halluscope.files.writing import new_folder
 from halluscope.judging.models.language_model import MAX_NEW_TOKENS, Ids, positions
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
 from halluscope.judging.models.weights import Weights
@@ -133,10 +133,8 @@ def _converted(weights: Weights, precision: str) -> Path:
     name = f"{weights.key.replace('/', '--').replace('@', '-')}-{precision}-{ctranslate2.__version__}"
     kept = cache_folder() / "ctranslate2" / name
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{kept}.lock"):
+    with FileLock(f"{kept}.lock"):  # another process waits for the one that converts
         if not kept.is_dir():
-            unfinished = kept.with_name(f"{name}.unfinished")
-            shutil.rmtree(unfinished, ignore_errors=True)  # of a run that was killed
-            Converter(weights.source).convert(str(unfinished), quantization=precision)
-            unfinished.rename(kept)
+            with new_folder(kept) as new:
+                Converter(weights.source).convert(str(new), quantization=precision, force=True)
     return kept

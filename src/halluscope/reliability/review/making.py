@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import os
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from halluscope.files.writing import new_folder
 from halluscope.reading.pictures import open_picture
 from halluscope.reading.rows import picture_columns, without_pictures
 from halluscope.reliability.parallel import ANSWERS, OPTIONS, QUESTIONS
@@ -23,6 +25,7 @@ IDS = ("question_id", "id", "image_id")
 LABELS = (*ANSWERS, "objects")
 FILES = ("file_name", "filename", "image")
 LARGEST_SIDE = 1280
+SHEET, PAGE = "sheet.csv", "page.html"
 
 Row = Mapping[str, Any]
 
@@ -94,15 +97,19 @@ def draw(
 
 
 def write(drawn: Sequence[Drawn], folder: Path, marks: str, title: str) -> str:
-    """Write the sheet as sheet.csv and as page.html into a folder; returns its name.
+    """Write the sheet as sheet.csv and as page.html into a folder, both or none; returns its name.
 
     Raises:
-        ValueError: for unknown marks, or a folder that holds a sheet already.
+        ValueError: for unknown marks, or a folder that holds a sheet or a page already.
+        OSError: if they cannot be written.
     """
     if marks not in MARKS:
         raise ValueError(f"marks is {marks!r:.80}; expected {' or '.join(MARKS)}.")
-    if (folder / "sheet.csv").exists():
-        raise ValueError(f"{folder} holds a sheet already; name another folder, so that no marks are lost.")
+    for what, file in (("sheet", folder / SHEET), ("page", folder / PAGE)):
+        if os.path.lexists(file):
+            raise ValueError(
+                f"{folder} holds a {what} already; name another folder, so that no marks are lost."
+            )
     name = name_of([one.entry for one in drawn], marks)
     entries = [
         {**one.entry, "sheet": name, "row": str(number), "mark": "", "note": ""}
@@ -113,10 +120,10 @@ def write(drawn: Sequence[Drawn], folder: Path, marks: str, title: str) -> str:
         for column in COLUMNS
         if column in ("mark", "note") or any(entry.get(column) for entry in entries)
     ]
-    folder.mkdir(parents=True, exist_ok=True)
     page = _page(entries, [one.image for one in drawn], columns, marks, title)
-    (folder / "sheet.csv").write_text(to_csv(entries, columns), encoding="utf-8-sig", newline="")
-    (folder / "page.html").write_text(page, encoding="utf-8", newline="")
+    with new_folder(folder) as new:
+        (new / SHEET).write_text(to_csv(entries, columns), encoding="utf-8-sig", newline="")
+        (new / PAGE).write_text(page, encoding="utf-8", newline="")
     return name
 
 

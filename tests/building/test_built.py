@@ -1,0 +1,297 @@
+"""What a stats.json may say: whatever else stands in one ends in an error that names the file and the key."""
+
+import copy
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from datasets import Features, List, Value
+
+from halluscope import cli, registry
+from halluscope.building import built, parquet
+from halluscope.errors import BuildError, HubError
+from halluscope.hub import dataset
+from tests import small_datasets
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "a](https://example.org)",
+    "a\n---\nlicense: mit",
+    "a | b",
+    "`a`",
+    "{{ 7 * 7 }}",
+    "a\x1b[31m",
+    "\u202ea",
+    "![a](https://example.org/a.png)",
+)
+
+ODD: tuple[Any, ...] = (
+    *(None, 5, -1, 0.5, True, "", "x", [], {}, [1], [None], {"a": "b"}, {"": 1}, [[]], "\ud800"),
+    *(10**400, 2**64, float("nan"), float("inf"), "0" * 63, "a" * 100_000),
+    *HOSTILE,
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small copy of every dataset."""
+    folder = tmp_path_factory.mktemp("built")
+    for name in small_datasets.BUILDS:
+        small_datasets.build(name, folder)
+    return folder
+
+
+@pytest.fixture
+def throne(made: Path, tmp_path: Path) -> Path:
+    """A throne_coco to spoil."""
+    return Path(shutil.copytree(made / "throne_coco", tmp_path / "throne_coco"))
+
+
+def stats(folder: Path) -> Any:
+    return json.loads((folder / "stats.json").read_text())
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Each place in a JSON value, as the keys that lead there."""
+    yield at
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield from places(item, (*at, key))
+
+
+def changed(value: Any, at: tuple[Any, ...], to: Any) -> Any:
+    """With something else in a place."""
+    if not at:
+        return to
+    value = copy.copy(value)
+    value[at[0]] = changed(value[at[0]], at[1:], to)
+    return value
+
+
+def without(value: Any, at: tuple[Any, ...]) -> Any:
+    *inner, last = at
+    value = place = copy.deepcopy(value)
+    for key in inner:
+        place = place[key]
+    del place[last]
+    return value
+
+
+@pytest.mark.parametrize("name", [one.name for one in registry.datasets()])
+def test_every_build_is_of_this_form(name: str, made: Path) -> None:
+    found = built.read_stats(made / name / "stats.json")
+    assert found == stats(made / name)
+    assert built.compare(made / name, found["tables"])
+
+
+def test_whatever_stands_in_a_place(throne: Path) -> None:
+    """Either it could have been written by a build, or the error says where it stands."""
+    file, whole = throne / "stats.json", stats(throne)
+    refused = 0
+    for at in places(whole):
+        for odd in ODD:
+            file.write_text(json.dumps(changed(whole, at, odd)))
+            try:
+                built.read_stats(file)
+            except BuildError as error:
+                refused += 1
+                said = str(error)
+                assert said.startswith(str(file)) and said.endswith(f"Build {throne} again."), (at, odd, said)
+                assert len(said) < 600 + 2 * len(str(throne)) and said.isprintable(), (at, odd, said)
+                assert all(isinstance(key, int) or key in said for key in at[-1:]) or "not JSON" in said, (
+                    at,
+                    said,
+                )
+            else:
+                assert odd not in HOSTILE and not isinstance(odd, list), (at, odd)
+    assert refused > 1_000
+
+
+def test_each_key_is_needed_and_no_other_is_known(throne: Path) -> None:
+    file, whole = throne / "stats.json", stats(throne)
+    for at in [at for at in places(whole) if at and at[0] != "counts" and at[0] != "sources"]:
+        if isinstance(at[-1], str):
+            file.write_text(json.dumps(without(whole, at)))
+            with pytest.raises(BuildError, match=f"stats.json.*: '{at[-1]}' is missing; expected"):
+                built.read_stats(file)
+    for key in ("more", HOSTILE[0], ""):
+        file.write_text(json.dumps(whole | {key: 1}))
+        with pytest.raises(BuildError, match="is unknown; expected name, version"):
+            built.read_stats(file)
+
+
+@pytest.mark.parametrize("key", [*HOSTILE, "", "a" * 101])
+@pytest.mark.parametrize("of", ["counts", "sources"])
+def test_hostile_names(of: str, key: str, throne: Path) -> None:
+    whole = stats(throne)
+    value = {"counts": 1, "sources": {"sha256": None, "published": None}}[of]
+    (throne / "stats.json").write_text(json.dumps(whole | {of: {key: value}}))
+    with pytest.raises(BuildError, match=rf"stats.json: {of}, a name is .*; expected a"):
+        built.read_stats(throne / "stats.json")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"{", b"5", b'"x"', b"null", b"\xff\xfe", b'{"name": "\xff"}', b'{"tables": 5}'),
+        *(b"[" * 200_000, b'{"a":' * 200_000, b'{"counts": ' + b'{"a":' * 500 + b"1" + b"}" * 501),
+        *(b"1" * 10_000, b'{"name": "a", "name": "b"}'),
+    ],
+)
+@pytest.mark.parametrize("command", ["build", "publish"])
+def test_what_is_no_stats_file(
+    content: bytes, command: str, throne: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (throne / "stats.json").write_bytes(content)
+    if command == "build":
+        status = cli.main(
+            ["build", "pope_c", "--source", str(throne), "--out", str(tmp_path / "out"), "--subset"]
+        )
+    else:
+        status = cli.main(["publish", "dataset", "throne_coco", "--org", "acme", "--folder", str(throne)])
+    said = capsys.readouterr().err
+    assert status in (1, 2) and str(throne / "stats.json") in said and "Traceback" not in said
+    assert not (tmp_path / "out").exists()
+
+
+# Where its files lie
+
+
+def point_at(folder: Path, file: str) -> None:
+    """Let stats.json name a shard, with the right sha256."""
+    whole = stats(folder)
+    (folder / "stats.json").write_text(json.dumps(changed(whole, ("tables", 0, "shards", 0, "file"), file)))
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        *(
+            "../x.parquet",
+            "data/../../x.parquet",
+            "data/../data/x-00000-of-00001.parquet",
+            "x.parquet",
+            "data",
+            "",
+        ),
+        *(
+            "data/./x-00000-of-00001.parquet",
+            "data//x-00000-of-00001.parquet",
+            "/data/x-00000-of-00001.parquet",
+        ),
+        *(
+            "data/a/b/x-00000-of-00001.parquet",
+            "data/.x-00000-of-00001.parquet",
+            "data\\x-00000-of-00001.parquet",
+        ),
+        *(
+            "data/x\n-00000-of-00001.parquet",
+            "data/x\x1b[31m-00000-of-00001.parquet",
+            "C:/x-00000-of-00001.parquet",
+        ),
+    ],
+)
+def test_a_shard_elsewhere(file: str, throne: Path) -> None:
+    point_at(throne, file)
+    with pytest.raises(
+        BuildError, match=r"stats\.json: tables\[0\]\.shards\[0\]\.file is .*expected a file in data/"
+    ):
+        built.read_stats(throne / "stats.json")
+
+
+@pytest.mark.parametrize("given", ["../{}", "{}", "data/../../{}"])
+def test_a_shard_elsewhere_is_not_compared(given: str, throne: Path) -> None:
+    (shard,) = (throne / "data").iterdir()
+    outside = shard.rename(throne.parent / shard.name)
+    tables = stats(throne)["tables"]
+    tables[0]["shards"][0]["file"] = given.format(outside if given == "{}" else outside.name)
+    with pytest.raises(BuildError, match="which lies outside of"):
+        built.compare(throne, tables)
+
+
+@pytest.mark.parametrize("what", ["the file", "the folder"])
+def test_a_link_that_leads_out(what: str, throne: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = next((throne / "data").iterdir()) if what == "the file" else throne / "data"
+    path.symlink_to(path.rename(throne.parent / "outside"))
+    with pytest.raises(BuildError, match="which lies outside of"):
+        built.compare(throne, stats(throne)["tables"])
+    with pytest.raises(BuildError, match="which lies outside of"):
+        dataset.read("throne_coco", "acme", throne, subset=True)
+
+
+def test_a_file_that_is_named_twice(throne: Path) -> None:
+    tables = stats(throne)["tables"]
+    tables[0]["shards"] *= 2
+    with pytest.raises(BuildError, match="names a file twice"):
+        built.compare(throne, tables)
+
+
+# What is published
+
+
+def test_what_a_card_needs_and_is_not_there(throne: Path) -> None:
+    whole = stats(throne)
+    for counts in ({}, whole["counts"] | {"images": {"a": 1}}, whole["counts"] | {"objects_per_image": 5}):
+        (throne / "stats.json").write_text(json.dumps(whole | {"counts": counts}))
+        with pytest.raises(
+            HubError, match=r"stats.json lacks what the card of throne_coco says of it: .* --force"
+        ):
+            dataset.read("throne_coco", "acme", throne, subset=True)
+
+
+def test_a_shard_that_is_no_parquet_file(throne: Path) -> None:
+    (shard,) = (throne / "data").iterdir()
+    shard.write_bytes(b"PAR1 and no more")
+    sha256 = built.sha256_of(shard)
+    whole = changed(stats(throne), ("tables", 0, "shards", 0, "sha256"), sha256)
+    (throne / "stats.json").write_text(json.dumps(whole))
+    with pytest.raises(HubError, match="is no Parquet file that a build writes"):
+        dataset.read("throne_coco", "acme", throne, subset=True)
+
+
+def test_the_mark_is_not_published(throne: Path) -> None:
+    files = dataset.read("throne_coco", "acme", throne, subset=True).files
+    assert {*files} == {"README.md", "spec.toml", "stats.json", "data/validation-00000-of-00001.parquet"}
+
+
+# Rows that do not fit
+
+
+FEATURES = Features({"id": Value("int64"), "text": Value("string"), "many": List(Value("string"))})
+GOOD = {"id": 1, "text": "a", "many": ["b"]}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *(5, None, "x", ["id"], GOOD | {"id": 10**400}, GOOD | {"id": 2**64}, GOOD | {"id": "x"}),
+        *(GOOD | {"text": 5}, GOOD | {"text": {"a": 1}}, GOOD | {"text": "\ud800"}),
+        *(GOOD | {"many": [1]}, GOOD | {"many": {"a": 1}}, GOOD | {"text": object()}),
+    ],
+)
+def test_a_row_that_cannot_be_written(odd: Any, tmp_path: Path) -> None:
+    rows = [*[GOOD] * 150, odd, *[GOOD] * 100]
+    table = parquet.Table(FEATURES, rows, "test", "coco")
+    with pytest.raises(
+        BuildError, match=r"Row 150 \(the first is 0\) of the split 'test', config 'coco', cannot be"
+    ):
+        parquet.write(table, tmp_path)
+
+
+def test_a_table_that_cannot_be_written(tmp_path: Path) -> None:
+    tables = [pa.table({"id": [1, 2], "text": ["a", "b"], "many": [["a"], []]}), pa.table({"id": ["x"]})]
+    with pytest.raises(BuildError, match="Row 2 "):
+        parquet.write(parquet.Table(FEATURES, tables, "test"), tmp_path)
+
+
+def test_errors_of_who_makes_the_rows_stay_as_they_are(tmp_path: Path) -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        yield GOOD
+        raise TypeError("of the reader")
+
+    with pytest.raises(TypeError, match="^of the reader$"):
+        parquet.write(parquet.Table(FEATURES, rows(), "test"), tmp_path)

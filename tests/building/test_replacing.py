@@ -1,0 +1,359 @@
+"""What a build replaces: only what an earlier build wrote, as its mark says, and only if it is still the same."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from datasets import load_dataset
+
+from halluscope import cli
+from halluscope.building import mark
+from halluscope.errors import BuildError, OutputError
+from halluscope.files import writing
+from halluscope.paths import share
+from tests import small_datasets
+from tests.files.disk import content, full
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """The official files of pope, small."""
+    small_datasets.build("pope", tmp_path / "first")
+    return tmp_path / "first" / "pope-inputs"
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A folder with files of the user's."""
+    out = tmp_path / "place" / "out"
+    (out / "deep").mkdir(parents=True)
+    (out / "notes.txt").write_text("mine")
+    (out / "deep" / "answers.jsonl").write_text("mine")
+    (out / "link").symlink_to("notes.txt")
+    return out
+
+
+def build(source: Path, out: Path, *more: str) -> int:
+    return cli.main(["build", "pope", "--source", str(source), "--subset", "--out", str(out), *more])
+
+
+def refused(source: Path, out: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
+    """What a refusal says; nothing was changed."""
+    before = content(out.parent)
+    assert build(source, out, *more) == 1
+    assert content(out.parent) == before
+    return capsys.readouterr().err
+
+
+def is_whole(out: Path) -> bool:
+    """Whether a folder holds a build, and the user's files."""
+    kept = [(out / name).read_text() for name in ("notes.txt", "deep/answers.jsonl", "link")]
+    rows = load_dataset(str(out), "coco", split="test", cache_dir=str(out.parent.parent / "hf"))
+    return kept == ["mine"] * 3 and len(rows) == 18 and (out / "link").is_symlink()
+
+
+# Never the user's
+
+
+@pytest.mark.parametrize("more", [[], ["--force"]])
+@pytest.mark.parametrize(
+    "name", ["README.md", "spec.toml", "stats.json", "data/mine.parquet", "data/coco/mine.txt"]
+)
+def test_a_file_of_the_users(
+    name: str, more: list[str], source: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (out / name).parent.mkdir(parents=True, exist_ok=True)
+    (out / name).write_text("mine")
+    said = refused(source, out, capsys, *more)
+    blamed = "data" if name.startswith("data/") else name
+    assert f"{out / blamed} is there, and no build that left its mark" in said and "Move it away" in said
+
+
+@pytest.mark.parametrize("what", ["a link", "a link to a folder", "a folder", "an empty folder"])
+@pytest.mark.parametrize("name", ["README.md", "data", mark.MARK])
+def test_what_is_no_plain_file(
+    name: str, what: str, source: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "file").write_text("mine")
+    if "link" in what:
+        (out / name).symlink_to(tmp_path / "theirs" if "folder" in what else tmp_path / "theirs" / "file")
+    else:
+        (out / name).mkdir()
+        if what == "a folder":
+            (out / name / "file").write_text("mine")
+    assert "Move it away" in refused(source, out, capsys, "--force")
+    assert (tmp_path / "theirs" / "file").read_text() == "mine"
+
+
+def _more_data(out: Path) -> None:
+    (out / "data" / "coco" / "mine.parquet").write_text("mine")
+
+
+def _more_folders(out: Path) -> None:
+    (out / "data" / "mine").mkdir()
+
+
+def _other_data(out: Path) -> None:
+    next((out / "data" / "coco").iterdir()).write_text("mine")
+
+
+def _link(out: Path) -> None:
+    (out / "README.md").rename(out / "elsewhere.md")
+    (out / "README.md").symlink_to("elsewhere.md")
+
+
+EDITED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "README.md": (lambda out: (out / "README.md").write_text("mine"), "README.md is no longer what"),
+    "stats.json": (lambda out: (out / "stats.json").write_text("{}"), "stats.json is no longer what"),
+    "spec.toml": (lambda out: (out / "spec.toml").write_text("a = 1"), "spec.toml is no longer what"),
+    "a shard": (_other_data, ".parquet is no longer what"),
+    "more data": (_more_data, "mine.parquet is there, and no build"),
+    "more folders": (_more_folders, "mine is there, and no build"),
+    "a link": (_link, "README.md is no longer what"),
+    "no mark": (lambda out: (out / mark.MARK).unlink(), "README.md is there, and no build"),
+}
+
+
+@pytest.mark.parametrize("more", [[], ["--force"]])
+@pytest.mark.parametrize("what", EDITED)
+def test_what_was_changed_since(
+    what: str, more: list[str], source: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert build(source, out) == 0
+    change, message = EDITED[what]
+    change(out)
+    said = refused(source, out, capsys, *more)
+    assert message in said and "name another folder with --out" in said
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        5,
+        {"notes.txt": "0" * 64},
+        {"../notes.txt": "0" * 64},
+        {"/etc/hosts": "0" * 64},
+        {"data/../notes.txt": "0" * 64},
+        {"README.md": "x"},
+        {"README.md": 5},
+        None,
+    ],
+)
+def test_a_mark_that_no_build_left(
+    files: object, source: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (out / mark.MARK).write_text(json.dumps({"about": "", "files": files}))
+    said = refused(source, out, capsys, "--force")
+    assert mark.MARK in said and "nobody knows what of" in said
+    (out / mark.MARK).write_text("[" * 200_000)
+    assert "is not JSON" in refused(source, out, capsys, "--force")
+
+
+def test_all_else_stays_through_each_build(source: Path, out: Path) -> None:
+    before = content(out)
+    assert build(source, out) == 0 and is_whole(out)
+    for _ in range(2):
+        assert build(source, out, "--force") == 0 and is_whole(out)
+        assert content(out).items() >= before.items()
+    assert [entry.name for entry in out.parent.iterdir()] == ["out"]
+    listed = {*json.loads((out / mark.MARK).read_text())["files"], mark.MARK}
+    assert {*content(out)} == {*before} | listed
+
+
+def test_a_build_needs_force_and_other_folders_go_with_it(
+    source: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert build(source, out) == 0
+    assert "holds a build already; pass --force" in refused(source, out, capsys)
+    assert build(source, out, "--force", "--configs", "coco") == 0
+    assert [entry.name for entry in (out / "data").iterdir()] == ["coco"]
+    assert build(source, out, "--force") == 0 and is_whole(out)
+
+
+def test_the_facts_of_a_checkout(source: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = share("datasets", "pope", "spec.toml").read_bytes()
+    (out / "spec.toml").write_bytes(facts)
+    assert build(source, out) == 0 and is_whole(out)
+    held = json.loads(
+        (out / mark.MARK).read_text()
+    )  # built of another spec, before the checkout was brought up to date
+    held["files"]["spec.toml"] = "0" * 64
+    (out / mark.MARK).write_text(json.dumps(held))
+    assert build(source, out, "--force") == 0 and is_whole(out)
+    assert (out / "spec.toml").read_bytes() == facts
+
+
+# Where
+
+
+def test_a_link_to_a_folder(source: Path, out: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(out)
+    for _ in range(2):
+        assert build(source, tmp_path / "link", "--force") == 0
+        assert (tmp_path / "link").is_symlink() and is_whole(out)
+
+
+def test_a_file_or_links_in_a_circle(source: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "notes.txt is a file; expected a folder" in refused(source, out / "notes.txt", capsys, "--force")
+    (out / "circle").symlink_to("circle")
+    refused(source, out / "circle", capsys, "--force")
+
+
+def test_the_working_directory(
+    source: Path, out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is added to, but not replaced as a whole under whoever is in it."""
+    monkeypatch.chdir(out / "deep")
+    assert build(source, Path("..")) == 0 and is_whole(out)
+    said = refused(source, out, capsys, "--force")
+    assert "is where you are, or above it" in said
+    monkeypatch.chdir(out.parent)
+    assert build(source, Path("out"), "--force") == 0 and is_whole(out)
+
+
+def test_what_is_read_is_not_replaced(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The source lies in the folder that is built: beside the build it stays, but no build is its own source."""
+    home = tmp_path / "home"
+    shutil.copytree(source, home)
+    upstream = content(home)
+    for _ in range(2):
+        assert build(home, home, "--force") == 0
+        assert content(home).items() >= upstream.items()
+    throne = small_datasets.build("throne_coco", tmp_path / "datasets")
+    (tmp_path / "link").symlink_to(throne)
+    monkeypatch.chdir(tmp_path)
+    before = content(throne)
+    for given in ([], ["--source", str(throne)], ["--source", str(tmp_path / "link")]):
+        for out in (throne, tmp_path / "link"):
+            assert cli.main(["build", "pope_c", *given, "--out", str(out), "--force", "--subset"]) == 1
+            assert "is read for this build, and --out" in capsys.readouterr().err
+            assert content(throne) == before
+
+
+# All or nothing
+
+
+@pytest.mark.parametrize("at", [0, 1_000, 3_000])
+def test_a_full_disk(at: int, source: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with full(at):
+        refused(source, out, capsys)
+    assert build(source, out) == 0
+    with full(at):
+        refused(source, out, capsys, "--force")
+    assert is_whole(out)
+
+
+def test_interrupted(
+    source: Path, out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert build(source, out) == 0
+    capsys.readouterr()
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for where in ("halluscope.building.mark.write", "halluscope.building.output.target"):
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(where, stop)
+            before = content(out.parent)
+            assert build(source, out, "--force") == 130
+            assert capsys.readouterr().err == "halluscope: interrupted; nothing was changed.\n"
+            assert content(out.parent) == before
+    monkeypatch.setattr(writing, "_keep_what_came", stop)
+    assert build(source, out, "--force") == 130
+    assert capsys.readouterr().err == f"halluscope: interrupted; {out} is complete.\n" and is_whole(out)
+    monkeypatch.undo()
+    assert build(source, out, "--force") == 0 and [entry.name for entry in out.parent.iterdir()] == ["out"]
+
+
+def test_what_changes_while_it_is_built(source: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the user writes meanwhile is no more replaced than what was there before."""
+    assert build(source, out) == 0
+    write = mark.write
+
+    def meanwhile(folder: Path) -> None:
+        write(folder)
+        (out / "README.md").write_text("mine")
+
+    monkeypatch.setattr(mark, "write", meanwhile)
+    assert build(source, out, "--force") == 1
+    assert (out / "README.md").read_text() == "mine"
+
+
+def test_a_second_build_is_told(source: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with writing.new_folder(out), pytest.raises(OutputError, match=r"Another process makes .*out"):
+        small_datasets.builder("pope").build(source, out=out, subset=True)
+    assert build(source, out) == 0 and is_whole(out)
+
+
+KILLED = """
+import os, signal, sys
+from halluscope import cli
+from halluscope.files import writing
+
+put = writing._put
+def kill(*arguments):
+    if sys.argv[1] == "after":
+        put(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+writing._put = kill
+cli.main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_build_that_is_killed(moment: str, source: Path, out: Path) -> None:
+    """The moments between are in tests/files/test_writing.py."""
+    assert build(source, out) == 0
+    before = content(out)
+    command = ["build", "pope", "--source", str(source), "--out", str(out), "--force", "--subset"]
+    ran = subprocess.run(
+        [sys.executable, "-c", KILLED, moment, *command, "--configs", "coco"], check=False, cwd=ROOT
+    )
+    assert ran.returncode == -9 and is_whole(out)
+    assert (content(out) == before) is (moment == "before")
+    assert (out / "data" / "gqa").exists() is (moment == "before")
+    assert build(source, out, "--force") == 0 and is_whole(out)
+    assert [entry.name for entry in out.parent.iterdir()] == ["out"]
+
+
+def test_a_first_build_that_is_killed_locks_nobody_out(source: Path, out: Path) -> None:
+    """Its files came one by one; without data there is no build yet."""
+    assert build(source, out) == 0
+    shutil.rmtree(out / "data")
+    (out / "README.md").unlink()
+    assert build(source, out) == 0 and is_whole(out)
+
+
+# The mark
+
+
+def test_the_mark_is_neither_read_nor_committed(source: Path, out: Path) -> None:
+    assert build(source, out) == 0
+    rows = load_dataset(str(out), "gqa", cache_dir=str(out.parent.parent / "hf"))
+    assert list(rows) == ["test"] and len(rows["test"]) == 18
+    (out / "README.md").unlink()  # then the files are found by their names
+    loose = load_dataset(str(out), cache_dir=str(out.parent.parent / "hf"), data_files="data/gqa/*")
+    assert sum(map(len, loose.values())) == 18
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
+    assert f"datasets/*/{mark.MARK}" in ignored
+
+
+def test_a_folder_that_cannot_be_read(out: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root reads everything")
+    (out / "README.md").write_text("mine")
+    out.chmod(0)
+    with pytest.raises((OSError, BuildError)):
+        small_datasets.builder("pope").build(out, out=out)

@@ -1,0 +1,126 @@
+"""What commands write beside datasets and answers: all of it or nothing, and never over anything."""
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from halluscope import cli
+from tests.files.disk import content, full
+
+ROWS = [
+    {"question_id": n, "image": "a.jpg", "text": f"Is there a {thing} in the image?", "label": "yes"}
+    for n, thing in enumerate(("dog", "cat", "cup"))
+]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Rows, in a folder of their own."""
+    (tmp_path / "in").mkdir()
+    Image.effect_noise((64, 64), 90).save(tmp_path / "in" / "a.jpg")
+    source = tmp_path / "in" / "rows.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return source
+
+
+def command(kind: str, source: Path, out: Path) -> list[str]:
+    return {
+        "review": [
+            "review",
+            "make",
+            str(source),
+            "--sample",
+            "2",
+            "--images",
+            str(source.parent),
+            "--out",
+            str(out),
+        ],
+        "lines": ["parallel", str(source), "--out", f"{out}.jsonl", "--first", f"{out}-first.jsonl"],
+        "folders": ["parallel", str(source), "--out", str(out), "--first", f"{out}-first"],
+        "both": ["parallel", str(source), "--out", str(out), "--first", f"{out}-first.jsonl"],
+    }[kind]
+
+
+KINDS = ("review", "lines", "folders", "both")
+
+
+@pytest.mark.parametrize("at", [0, 100, 600])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_full_disk_leaves_nothing(
+    kind: str, at: int, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    before = content(tmp_path)
+    with full(at):
+        status = cli.main(command(kind, source, tmp_path / "out" / "it"))
+    if kind == "lines" and at == 600:  # as much as there is to write
+        assert status == 0
+        return
+    assert status == 2 and content(tmp_path) == before, capsys.readouterr().err
+    assert not list((tmp_path / "out").iterdir())
+    assert cli.main(command(kind, source, tmp_path / "out" / "it")) == 0
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.name.startswith(".")]
+
+
+MADE = {
+    "review": ("out/sheet.csv", "out/page.html"),
+    "lines": ("out.jsonl", "out-first.jsonl"),
+    "folders": ("out", "out-first"),
+    "both": ("out", "out-first.jsonl"),
+}
+
+
+@pytest.mark.parametrize("link", [False, True])
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in MADE.items() for name in names])
+def test_what_is_there_stays(
+    kind: str, name: str, link: bool, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    if link:
+        (tmp_path / name).symlink_to("nowhere")
+    else:
+        (tmp_path / name).write_text("mine")
+    before = content(tmp_path)
+    assert cli.main(command(kind, source, tmp_path / "out")) == 2
+    assert "name another" in capsys.readouterr().err and content(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_made_stays(kind: str, source: Path, tmp_path: Path) -> None:
+    assert cli.main(command(kind, source, tmp_path / "out")) == 0
+    before = content(tmp_path)
+    assert cli.main(command(kind, source, tmp_path / "out")) == 2 and content(tmp_path) == before
+    assert all((tmp_path / name).exists() for name in MADE[kind])
+
+
+@pytest.mark.parametrize("first", ["{}", "./{}", "{}/deep/it.jsonl", "link/../{}"])
+@pytest.mark.parametrize("out", ["it.jsonl", "it"])
+def test_two_places(
+    out: str,
+    first: str,
+    source: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to("in")
+    before = content(tmp_path)
+    assert cli.main(["parallel", str(source), "--out", out, "--first", first.format(out)]) == 2
+    assert "are one place, or one is in the other; name two places" in capsys.readouterr().err
+    assert content(tmp_path) == before
+
+
+def test_the_rows_themselves(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = content(source.parent)
+    for out in (source, source.parent):
+        assert cli.main(["parallel", str(source), "--out", str(out)]) == 2
+        assert "is there already" in capsys.readouterr().err
+    assert content(source.parent) == before
+    sheet = source.rename(source.with_name("sheet.csv"))
+    before = content(source.parent)
+    assert cli.main(["review", "make", str(sheet), "--sample", "1", "--out", str(source.parent)]) == 2
+    assert content(source.parent) == before
