@@ -2,10 +2,13 @@
 terminal nor give away an access key.
 """
 
+import json
 import os
 import re
 import reprlib
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 SHORTEST_SECRET = 8
 """Characters from which on an access key is blacked out; a shorter one could be part of any word."""
@@ -15,7 +18,7 @@ PLACEHOLDERS = ("none", "empty", "x", "token-abc123")
 
 BLACKED = "[access key]"
 
-_HELD_IN = re.compile(r"(?:.+_)?(?:API_?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
+_HELD_IN = re.compile(r"(?:.+_)?(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 """Names of environment variables that hold something secret."""
 
 _held_in: set[str] = set()
@@ -55,14 +58,14 @@ def brief(value: Any, longest: int = 80) -> str:
     ('[1, 1, 1, 1, 1, 1, ...]', "'xxxxxxxxx")
     """
     try:
-        shown = _SHORT.repr(value)
+        shown = _SHORT.repr(value)  # it blacks out keys before it cuts
     except Exception:  # whatever a foreign object's repr raises
         shown = f"<{type(value).__name__}>"
     return one_line(shown)[:longest]
 
 
 def keyless(text: str) -> str:
-    """A text in which each access key that the environment holds is blacked out."""
+    """A text in which each access key that the environment holds is blacked out, however it is spelt."""
     for secret in sorted(_secrets(), key=len, reverse=True):
         text = text.replace(secret, BLACKED)
     return text
@@ -74,10 +77,18 @@ def is_secret_in(variable: str) -> None:
 
 
 def _secrets() -> set[str]:
-    """What the environment holds that is secret, each as it stands and without the white space around it."""
+    """What the environment holds that is secret, with and without the white space around it, in each spelling."""
     held = {value for name, value in os.environ.items() if name in _held_in or _HELD_IN.fullmatch(name)}
     held |= {value.strip() for value in held}
-    return {value for value in held if len(value) >= SHORTEST_SECRET and value.lower() not in PLACEHOLDERS}
+    long = (value for value in held if len(value) >= SHORTEST_SECRET and value.lower() not in PLACEHOLDERS)
+    return {spelt for value in long for spelt in _spellings(value)}
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    """A secret as it stands, in a URL, in JSON, and in what Python shows of a text."""
+    known = secret.encode("utf-8", "replace")  # of what is no UTF-8, the environment holds half characters
+    yield from (secret, quote(known), quote(known, safe=""), quote_plus(known))
+    yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1])
 
 
 def _spelt(found: re.Match[str]) -> str:
@@ -85,6 +96,11 @@ def _spelt(found: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
-_SHORT = reprlib.Repr()
+class _Short(reprlib.Repr):
+    def repr_str(self, x: str, level: int) -> str:
+        return super().repr_str(keyless(x), level)
+
+
+_SHORT = _Short()
 _SHORT.maxstring = _SHORT.maxother = 400
 _SHORT.maxlong = 60

@@ -376,7 +376,8 @@ def test_sheets_that_are_not_whole(rows, tmp_path, change, message):
     ("content", "message"),
     [
         (b"", "has no column sheet"),
-        (b"\xff\xfe\x00", "no CSV in UTF-8"),
+        (b"\xff\xfe\x00", "is in UTF-16; expected UTF-8"),
+        (b"\x80sheet", "is not in UTF-8, or is cut off"),
         (b'"sheet","row","mark"\n"open', "no CSV in UTF-8"),
         (b"sheet,row,mark\nvalid-00000000-1,1\n", "row 2 of the file has 2 cells; expected 3"),
         (b"sheet,row,mark\n", "sheet is ''"),

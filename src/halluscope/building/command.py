@@ -2,16 +2,17 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from halluscope.arguments import Parser
 from halluscope.building import output
 from halluscope.building.fetch import Fetched, fetch
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
+from halluscope.terminal import say, tell
 
 
 def _nothing(parser: argparse.ArgumentParser) -> None:
@@ -133,7 +134,7 @@ class Builder:
 
     def parser(self) -> argparse.ArgumentParser:
         """Its command line."""
-        parser = argparse.ArgumentParser(
+        parser = Parser(
             prog=f"halluscope build {self.name}",
             description=self.about,
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -167,14 +168,14 @@ class Builder:
         try:
             out = self.build(**vars(self.parser().parse_args(argv)))
         except (BuildError, OSError) as error:
-            print(f"error: {error}", file=sys.stderr)
+            tell(f"error: {error}")
             return 1
         stats = json.loads((out / "stats.json").read_text(encoding="utf-8"))
         numbers = ", ".join(
             f"{value:,} {key}" for key, value in stats["counts"].items() if isinstance(value, int)
         )
-        print(f"{out}: {numbers.replace('_', ' ')}{' (a subset)' if stats['subset'] else ''}")
+        say(f"{out}: {numbers.replace('_', ' ')}{' (a subset)' if stats['subset'] else ''}")
         for table in stats["tables"]:
             config = "" if table["config"] == "default" else f"{table['config']!r}, "
-            print(f"load_dataset({str(out)!r}, {config}split={table['split']!r})")
+            say(f"load_dataset({str(out)!r}, {config}split={table['split']!r})")
         return 0

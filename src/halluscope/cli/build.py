@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from halluscope import registry
+from halluscope.terminal import say
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -13,7 +14,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     if not arguments or arguments[0].startswith("-"):
         known = ", ".join(sorted(dataset.name for dataset in registry.datasets()))
-        print(f"usage: halluscope build NAME [options]; NAME is one of {known}")
+        say(f"usage: halluscope build NAME [options]; NAME is one of {known}")
         return 0
     dataset = registry.dataset(arguments[0])
     return int(registry.benchmark(dataset.name).builder(dataset).main(arguments[1:]))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from halluscope import registry
 from halluscope.options import defaults
 from halluscope.registry import Benchmark, Dataset
+from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +20,7 @@ def run(options: argparse.Namespace) -> None:
     """Print it."""
     benchmark = registry.benchmark(options.name)
     datasets = [one for one in benchmark.datasets if options.name in (one.name, benchmark.name)]
-    print(
+    say(
         "\n".join(
             [*_about(benchmark), *(line for one in datasets for line in _dataset(one)), *_scoring(benchmark)]
         )

@@ -5,9 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from halluscope import numbers
 from halluscope.files.opening import json_rows
+from halluscope.foreign import brief, one_line
 
 Result = Mapping[str, Any]
+
+MOST = 1e100
+"""No score is further from 0; so far its square is a number too."""
 
 
 def read_results(path: Path) -> dict[str, Result]:
@@ -21,12 +26,12 @@ def read_results(path: Path) -> dict[str, Result]:
     for where, result in json_rows(path):
         if not isinstance(result, Mapping) or not isinstance(result.get("responses"), str):
             raise ValueError(
-                f"{where} is no result: {str(result)[:80]!r}. Expected what `halluscope score NAME --responses A B C "
+                f"{where} is no result: {brief(result)}. Expected what `halluscope score NAME --responses A B C "
                 "--json` prints."
             )
         if result["responses"] in results:
             raise ValueError(
-                f"{path} holds two results of the name {result['responses']!r}; a model is matched by its name."
+                f"{path} holds two results of the name {brief(result['responses'])}; a model is matched by its name."
             )
         results[result["responses"]] = result
     return results
@@ -44,14 +49,14 @@ def score(result: Result, by: str) -> float:
     else:
         for name in by.split("/"):
             value = value.get(name, "") if isinstance(value, Mapping) else ""
-    if value is None:
+    if value is None or value != value:
         return float("nan")
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(
-            f"The result of {result['responses']} has no score {by!r}; expected one of "
-            f"{', '.join(name for name, found in result.items() if isinstance(found, float))}."
+            f"The result of {one_line(result['responses'], 80)} has no score {by!r}; expected one of "
+            f"{', '.join(name for name, found in result.items() if isinstance(found, float)):.300}."
         )
-    return float(value)
+    return numbers.finite(f"{by} of {result['responses']}", value, -MOST, MOST, "a score")
 
 
 def scores(
