@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from halluscope import limits, terminal
-from halluscope.foreign import brief
+from halluscope.foreign import brief, one_line
 from halluscope.options import nearest
 
 LARGEST = 2**63 - 1
 """A whole number beyond this is a slip of the finger, and more than a machine counts with."""
+
+LONGEST = 1000
+"""Characters of a message; it may repeat a word of any length."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,7 +31,7 @@ class Parser(argparse.ArgumentParser):
         if "invalid choice: '" in message:
             word = message.partition("invalid choice: '")[2].partition("'")[0]
             message += nearest(word, self._words())
-        super().error(message)
+        super().error(one_line(message, LONGEST))
 
     def _words(self) -> list[str]:
         return [str(word) for action in self._actions for word in action.choices or ()]

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from halluscope.arguments import whole
+from halluscope.foreign import one_line
 from halluscope.terminal import tell
 
 
@@ -46,4 +47,4 @@ def run(options: argparse.Namespace) -> None:
         limit=options.limit,
         progress=not options.quiet,
     )
-    tell(f"{options.out}: {added:,} answers added")
+    tell(f"{one_line(options.out)}: {added:,} answers added")

@@ -1,9 +1,11 @@
 """`halluscope correlate A.json B.json`: do two benchmarks rank the same models alike?"""
 
 import argparse
+import warnings
 from pathlib import Path
 
 from halluscope.arguments import whole
+from halluscope.files.writing import is_same
 from halluscope.foreign import brief, one_line
 from halluscope.reporting.results import read_results, scores
 from halluscope.reporting.tables import aligned, to_json
@@ -43,6 +45,8 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(f"--leave-out names {brief(min(unknown))}, which is not in {options.first}.")
     models = [model for model in first if model in second and model not in options.leave_out]
     x, y = (scores(file, models, name) for file, name in zip((first, second), by, strict=True))
+    if is_same(options.first, options.second) and by[0] == by[1]:
+        warnings.warn("Both files are one: scores always agree with themselves.", stacklevel=2)
     resampling = Bootstrap(options.bootstrap, options.seed)
     found = correlations(x, y, resampling)
     chance, why = by_chance(x, y), undefined(x, y)

@@ -5,12 +5,14 @@ in the parallel form that `halluscope parallel` made, and by people.
 """
 
 import argparse
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from halluscope import registry
 from halluscope.cli import common
+from halluscope.files.writing import is_same
 from halluscope.foreign import brief, one_line
 from halluscope.registry import LOWER
 from halluscope.reliability import indicators
@@ -68,6 +70,9 @@ def run(options: argparse.Namespace) -> None:
         )
         if path
     }
+    for option in ("retest", "parallel"):
+        if (path := getattr(options, option)) and is_same(path, options.first):
+            warnings.warn(f"--{option} is the first file: scores always agree with themselves.", stacklevel=2)
     if not others and not options.content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
     found = {

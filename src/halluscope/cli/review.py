@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.arguments import whole
+from halluscope.foreign import one_line
 from halluscope.reliability import indicators
 from halluscope.reliability.review.sheet import MARKS, Sheet, read_sheet
 from halluscope.reporting.tables import aligned, percent, to_json
@@ -77,10 +78,9 @@ def make(options: argparse.Namespace) -> None:
     title = f"Review of {Path(options.rows).name}"
     name = making.write(drawn, options.out, options.marks, title)
     shown = sum(one.image is not None for one in drawn)
-    say(f"{options.out}: the sheet {name}, {len(drawn):,} rows, {shown:,} with an image")
-    say(
-        f"Open {options.out / 'page.html'} in a browser, or mark {options.out / 'sheet.csv'} in a spreadsheet."
-    )
+    out = one_line(options.out)
+    say(f"{out}: the sheet {name}, {len(drawn):,} rows, {shown:,} with an image")
+    say(f"Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet.")
 
 
 def read(options: argparse.Namespace) -> None:

@@ -68,7 +68,7 @@ def is_same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
     except OSError:  # one of them is not there
-        return one.resolve() == other.resolve()
+        return os.path.realpath(one) == os.path.realpath(other)  # `resolve` fails at a link to itself
 
 
 @contextmanager

@@ -105,7 +105,7 @@ class Sheet:
         """The strata, in which the second mark is an error; empty if the sheet has none.
 
         Raises:
-            ValueError: for a stratum without its number of rows.
+            ValueError: for a stratum without its number of rows, or with more rows than that.
         """
         ones: dict[str, list[int]] = {}
         rows: dict[str, set[str]] = {}
@@ -117,8 +117,15 @@ class Sheet:
         for name, sizes in rows.items():
             if len(sizes) != 1 or not _NUMBER.fullmatch(min(sizes)):
                 raise ValueError(
-                    f"The stratum {name!r:.80} has {' and '.join(sorted(sizes)) or 'no'} as stratum_rows; expected "
+                    f"The stratum {name!r:.80} has {' and '.join(sorted(sizes)) or 'no':.80} as stratum_rows; expected "
                     "the one number of rows that it was drawn from."
+                )
+        drawn = Counter((entry["model"], entry["stratum"]) for entry in self.entries)
+        for (_, name), count in drawn.items():
+            if count > int(min(rows[name])):
+                raise ValueError(
+                    f"The stratum {name!r:.80} has {count:,} rows on the sheet, and was drawn from {min(rows[name])}; "
+                    "expected no more than that."
                 )
         return {
             name: Stratum(int(min(rows[name])), len(found), len(found) - sum(found))
