@@ -58,7 +58,7 @@ def brief(value: Any, longest: int = 80) -> str:
     ('[1, 1, 1, 1, 1, 1, ...]', "'xxxxxxxxx")
     """
     try:
-        shown = _SHORT.repr(value)  # it blacks out keys before it cuts
+        shown = _SHORT.repr(value)
     except Exception:  # whatever a foreign object's repr raises
         shown = f"<{type(value).__name__}>"
     return one_line(shown)[:longest]
@@ -66,7 +66,8 @@ def brief(value: Any, longest: int = 80) -> str:
 
 def keyless(text: str) -> str:
     """A text in which each access key that the environment holds is blacked out, however it is spelt."""
-    for secret in sorted(_secrets(), key=len, reverse=True):
+    spelt = {spelling for secret in _secrets() for spelling in _spellings(secret)}
+    for secret in sorted(spelt, key=len, reverse=True):
         text = text.replace(secret, BLACKED)
     return text
 
@@ -77,11 +78,10 @@ def is_secret_in(variable: str) -> None:
 
 
 def _secrets() -> set[str]:
-    """What the environment holds that is secret, with and without the white space around it, in each spelling."""
+    """What the environment holds that is secret, each as it stands and without the white space around it."""
     held = {value for name, value in os.environ.items() if name in _held_in or _HELD_IN.fullmatch(name)}
     held |= {value.strip() for value in held}
-    long = (value for value in held if len(value) >= SHORTEST_SECRET and value.lower() not in PLACEHOLDERS)
-    return {spelt for value in long for spelt in _spellings(value)}
+    return {value for value in held if len(value) >= SHORTEST_SECRET and value.lower() not in PLACEHOLDERS}
 
 
 def _spellings(secret: str) -> Iterator[str]:
@@ -97,6 +97,8 @@ def _spelt(found: re.Match[str]) -> str:
 
 
 class _Short(reprlib.Repr):
+    """Short, and keyless before anything is cut: half a key would not be found."""
+
     def repr_str(self, x: str, level: int) -> str:
         return super().repr_str(keyless(x), level)
 

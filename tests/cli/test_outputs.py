@@ -7,8 +7,6 @@ import os
 import pytest
 
 from halluscope import cli
-from halluscope.errors import OutputError
-from halluscope.harness import tasks
 
 TEXTS = [{"image_id": 1, "caption": "A dog \ud800 sleeps."}, {"image_id": 2, "caption": "A cat."}]
 
@@ -95,20 +93,3 @@ def test_what_appears_meanwhile_stays(folder, monkeypatch, capsys):
     assert score("--per-image", "rows.jsonl") == 2
     assert "is there already" in capsys.readouterr().err
     assert (folder / "rows.jsonl").read_text() == "of another process"
-
-
-@pytest.mark.parametrize("harness", tasks.HARNESSES)
-def test_task_files_replace_no_file_of_a_user(folder, harness, capsys):
-    (folder / "tasks").mkdir()
-    (folder / "tasks" / "pope.yaml").write_text("task: mine")
-    assert cli.main(["tasks", harness, "--out", "tasks"]) == 2
-    assert "pope.yaml is there with other content" in capsys.readouterr().err
-    assert [file.name for file in (folder / "tasks").iterdir()] == ["pope.yaml"]
-    (folder / "tasks" / "pope.yaml").unlink()
-    assert cli.main(["tasks", harness, "--out", "tasks"]) == 0
-    before = contents(folder / "tasks")
-    assert cli.main(["tasks", harness, "--out", "tasks"]) == 0 and contents(folder / "tasks") == before
-    (folder / "tasks" / "throne_coco.yaml").unlink()
-    (folder / "tasks" / "throne_coco.yaml").symlink_to("nowhere")
-    with pytest.raises(OutputError):
-        tasks.write(harness, folder / "tasks")

@@ -7,9 +7,13 @@ import re
 import subprocess
 import sys
 import warnings
+from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import quote, quote_plus
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +22,10 @@ from tabulate import tabulate_formats
 from halluscope import cli, limits, terminal
 from halluscope.arguments import without
 from halluscope.foreign import BLACKED, brief, one_line, printable
+from halluscope.judging.graders import verdicts
+from halluscope.judging.questions import Question
+from halluscope.judging.voters import asking
+from halluscope.judging.voters.replay import ReplayJudge
 from halluscope.paths import PACKAGE
 from halluscope.reporting.tables import aligned, to_json
 
@@ -231,6 +239,36 @@ def test_a_full_disk_under_the_output():
         ["bash", "-c", f"{sys.executable} -m halluscope list >/dev/full"], capture_output=True, check=False
     )
     assert done.returncode == 2 and done.stderr.count(b"\n") == 1 and b"No space left" in done.stderr
+
+
+def test_who_is_interrupted_hears_what_is_kept(monkeypatch, capsys):
+    def run(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("halluscope.cli.answer.run", run)
+    assert cli.main(["answer", "--model", "m", "--dataset", "d", "--out", "o"]) == 130
+    assert "answers given so far are kept" in capsys.readouterr().err
+
+
+def test_judges_names_in_bars_steer_nothing(monkeypatch, tmp_path):
+    """Of voters and of judges of free text."""
+    titles = []
+
+    def bar(*_, desc=None, **__):
+        titles.append(desc)
+        return nullcontext(SimpleNamespace(update=lambda *_: None, set_postfix=lambda **_: None))
+
+    monkeypatch.setattr("halluscope.judging.voters.asking.tqdm", bar)
+    monkeypatch.setattr("halluscope.judging.graders.verdicts.tqdm", bar)
+    judge = ReplayJudge({("A dog.", "A dog?"): "yes"})
+    judge.key = HOSTILE
+    question = [[Question("A dog?", "dog", "{response} {question}")]]
+    asking.ask([judge], question, ["A dog."], np.ones((1, 1), dtype=bool), 1, progress=True)
+    chat = SimpleNamespace(
+        key=HOSTILE, failures=Counter(), replies=lambda asked: enumerate(["yes"] * len(asked))
+    )
+    verdicts.collect(["?"], chat, bool, progress=True)
+    assert len(titles) == 2 and not STEERS.search("".join(titles)) and "\n" not in "".join(titles)
 
 
 # Warnings

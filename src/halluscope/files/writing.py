@@ -68,7 +68,12 @@ def is_same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
     except OSError:  # one of them is not there
-        return os.path.realpath(one) == os.path.realpath(other)  # `resolve` fails at a link to itself
+        return real(one) == real(other)
+
+
+def real(path: Path) -> Path:
+    """What a path leads to, through links, there or not."""
+    return Path(os.path.realpath(path))  # `Path.resolve` has an error of its own for links in a circle
 
 
 @contextmanager

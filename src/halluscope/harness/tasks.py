@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry
-from halluscope.errors import OutputError
-from halluscope.files.writing import is_same, new_file
 from halluscope.paths import cache_folder
 from halluscope.registry import HIGHER, SIGNATURE, Benchmark, Dataset
 from halluscope.version import __version__
@@ -31,31 +29,19 @@ def write(harness: str, folder: Path | None = None) -> Path:
 
     Raises:
         ValueError: for another harness.
-        OutputError: if a file of the user's stands in the way of one; then none is written.
     """
     if harness not in HARNESSES:
         raise ValueError(f"There is no harness {harness!r:.80}; expected {' or '.join(HARNESSES)}.")
     short = harness.replace("-", "_")
-    ours = cache_folder() / "tasks" / __version__ / short
-    where = folder or ours
-    wanted = {
-        where / name: text
-        for benchmark in registry.benchmarks()
-        for dataset in benchmark.datasets
-        for name, text in files(short, benchmark, dataset).items()
-    }
-    missing = {file: text for file, text in wanted.items() if not _holds(file, text)}
-    others = [file for file in missing if file.exists() or file.is_symlink()]
-    if others and not is_same(where, ours):
-        raise OutputError(f"{others[0]} is there with other content; name another folder, or remove it.")
-    for file, text in missing.items():
-        with new_file(file, newline="") as new:
-            new.write(text)
-    return where
-
-
-def _holds(file: Path, text: str) -> bool:
-    return file.is_file() and file.read_bytes() == text.encode()
+    folder = folder or cache_folder() / "tasks" / __version__ / short
+    folder.mkdir(parents=True, exist_ok=True)
+    for benchmark in registry.benchmarks():
+        for dataset in benchmark.datasets:
+            for name, text in files(short, benchmark, dataset).items():
+                file = folder / name
+                if not file.is_file() or file.read_text(encoding="utf-8") != text:
+                    file.write_text(text, encoding="utf-8")
+    return folder
 
 
 def files(harness: str, benchmark: Benchmark, dataset: Dataset) -> dict[str, str]:
