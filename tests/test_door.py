@@ -382,10 +382,10 @@ def test_a_typo_in_a_datasets_name(tmp_path, monkeypatch):
 def test_a_file_that_cannot_be_written_is_found_before_anything_is_scored(tmp_path, labels, capsys):
     file = write(tmp_path / "mine.jsonl", SAID_ROWS)
     words = ["score", "throne", "--dataset", labels, "--responses", str(file), "--judges", "no/such-judge"]
-    assert cli.main([*words, "--per-image", str(tmp_path / "nowhere" / "rows.jsonl")]) == 2
-    assert "nowhere" in capsys.readouterr().err
+    assert cli.main([*words, "--per-image", str(file / "rows.jsonl")]) == 2
+    assert "is a file; expected a folder" in capsys.readouterr().err
     assert cli.main([*words, "--per-image", str(file)]) == 2
-    assert "holds responses" in capsys.readouterr().err
+    assert "is read as well" in capsys.readouterr().err
     assert file.read_text().count("\n") == 2
 
 

@@ -13,7 +13,7 @@ from halluscope.paths import PACKAGE
 
 FLOORS = (
     *("version", "errors", "signature", "paths", "network", "options", "foreign", "terminal", "limits"),
-    *("numbers", "files", "vocabularies", "inputs", "stats"),
+    *("numbers", "arguments", "files", "vocabularies", "inputs", "stats"),
     *("judging", "judging.models", "judging.voters", "judging.graders", "judging.cost"),
     *("reading", "responses", "registry", "reporting", "building", "reliability", "scoring"),
     *("benchmarks", "answering", "harness", "hub", "cli"),

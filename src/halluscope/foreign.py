@@ -2,10 +2,13 @@
 terminal nor give away an access key.
 """
 
+import json
 import os
 import re
 import reprlib
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 SHORTEST_SECRET = 8
 """Characters from which on an access key is blacked out; a shorter one could be part of any word."""
@@ -15,7 +18,7 @@ PLACEHOLDERS = ("none", "empty", "x", "token-abc123")
 
 BLACKED = "[access key]"
 
-_HELD_IN = re.compile(r"(?:.+_)?(?:API_?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
+_HELD_IN = re.compile(r"(?:.+_)?(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 """Names of environment variables that hold something secret."""
 
 _held_in: set[str] = set()
@@ -62,8 +65,9 @@ def brief(value: Any, longest: int = 80) -> str:
 
 
 def keyless(text: str) -> str:
-    """A text in which each access key that the environment holds is blacked out."""
-    for secret in sorted(_secrets(), key=len, reverse=True):
+    """A text in which each access key that the environment holds is blacked out, however it is spelt."""
+    spelt = {spelling for secret in _secrets() for spelling in _spellings(secret)}
+    for secret in sorted(spelt, key=len, reverse=True):
         text = text.replace(secret, BLACKED)
     return text
 
@@ -80,11 +84,25 @@ def _secrets() -> set[str]:
     return {value for value in held if len(value) >= SHORTEST_SECRET and value.lower() not in PLACEHOLDERS}
 
 
+def _spellings(secret: str) -> Iterator[str]:
+    """A secret as it stands, in a URL, in JSON, and in what Python shows of a text."""
+    known = secret.encode("utf-8", "replace")  # of what is no UTF-8, the environment holds half characters
+    yield from (secret, quote(known), quote(known, safe=""), quote_plus(known))
+    yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1])
+
+
 def _spelt(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
-_SHORT = reprlib.Repr()
+class _Short(reprlib.Repr):
+    """Short, and keyless before anything is cut: half a key would not be found."""
+
+    def repr_str(self, x: str, level: int) -> str:
+        return super().repr_str(keyless(x), level)
+
+
+_SHORT = _Short()
 _SHORT.maxstring = _SHORT.maxother = 400
 _SHORT.maxlong = 60

@@ -14,6 +14,7 @@ from functools import lru_cache
 from halluscope.errors import LimitExceeded
 
 VARIABLE = "HALLUSCOPE_LIMITS"
+OPTION = "--limits"
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def most(name: str) -> int:
     Raises:
         ValueError: if the environment variable cannot be read.
     """
-    return _read(os.environ.get(VARIABLE, "")).get(name, LIMITS[name].default)
+    return _read(os.environ.get(VARIABLE, ""), VARIABLE).get(name, LIMITS[name].default)
 
 
 def check(name: str, amount: int, what: str) -> None:
@@ -82,7 +83,7 @@ def check(name: str, amount: int, what: str) -> None:
         unit = LIMITS[name].unit
         raise LimitExceeded(
             f"{what} is larger than the limit {name!r} of {limit:,} {unit}. If that is meant, raise the limit: "
-            f"--limits {name}={2 * limit} on the command line, or the environment variable {VARIABLE}."
+            f"{OPTION} {name}={2 * limit} on the command line, or the environment variable {VARIABLE}."
         )
 
 
@@ -95,7 +96,7 @@ def given(written: str | None) -> Iterator[None]:
     """
     before = os.environ.get(VARIABLE)
     if written is not None:
-        _read(written)
+        _read(written, OPTION)
         os.environ[VARIABLE] = ",".join(filter(None, (before, written)))
     try:
         yield
@@ -106,10 +107,10 @@ def given(written: str | None) -> Iterator[None]:
 
 
 @lru_cache(maxsize=32)
-def _read(written: str) -> dict[str, int]:
+def _read(written: str, where: str) -> dict[str, int]:
     """Limits by name, of a text such as "reply=32MB,pixels=400M"; the last one of a name counts.
 
-    >>> _read("reply=32MB, pixels=1.5K,file=2GiB")
+    >>> _read("reply=32MB, pixels=1.5K,file=2GiB", "--limits")
     {'reply': 32000000, 'pixels': 1500, 'file': 2147483648}
     """
     found: dict[str, int] = {}
@@ -118,7 +119,7 @@ def _read(written: str) -> dict[str, int]:
         number = _AMOUNT.fullmatch(amount)
         if name not in LIMITS or not number or number[2].upper() not in _UNITS:
             raise ValueError(
-                f"{part!r:.80} is no limit; expected NAME=AMOUNT such as reply=32MB, where NAME is one of "
+                f"{where} holds {part!r:.80}; expected NAME=AMOUNT such as reply=32MB, where NAME is one of "
                 f"{', '.join(LIMITS)} and the amount may end in K, M, G, KB, MB, GB, KiB, MiB or GiB."
             )
         found[name] = int(float(number[1]) * _UNITS[number[2].upper()])

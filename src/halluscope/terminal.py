@@ -1,39 +1,68 @@
 """The one way to the terminal: what is said there, and what is remarked beside it, whoever's words it holds."""
 
+import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from halluscope.foreign import printable
 
 
-def say(text: object = "", *, flush: bool = False) -> None:
+def say(text: object = "") -> None:
     """Print on standard output: what was asked for."""
-    _print(text, sys.stdout, flush)
+    _print(text, sys.stdout)
 
 
 def tell(text: object) -> None:
     """Print on standard error: what should be known beside it."""
-    _print(text, sys.stderr, True)
+    _print(text, sys.stderr)
 
 
-def tell_warnings() -> None:
-    """Let warnings be told as one plain line each."""
-    warnings.showwarning = _tell_warning
+def tell_error(text: object) -> None:
+    """Print a message of ours on standard error; lines after its first are indented, so that none passes for ours."""
+    tell(_message(text))
 
 
-def _tell_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    tell(f"halluscope: {message}" if category is UserWarning else f"{category.__name__}: {message}")
+@contextmanager
+def tell_warnings() -> Iterator[None]:
+    """Let warnings be told as one plain message each, for a while."""
+    before = warnings.formatwarning
+    warnings.formatwarning = _warning
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
-def _print(text: object, to: TextIO, flush: bool) -> None:
-    shown = printable(text)
-    known = to.encoding or "utf-8"
-    print(shown.encode(known, "backslashreplace").decode(known), file=to, flush=flush)
+def _warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    said = message if category is UserWarning else f"{category.__name__}: {message}"
+    return f"{printable(_message(said))}\n"
+
+
+def _message(text: object) -> str:
+    return f"halluscope: {text}".replace("\n", "\n  ")
+
+
+def _print(text: object, to: TextIO | None) -> None:
+    """Print; what nobody reads any more, as beyond `| head`, is let go."""
+    if to is None:  # whoever started this closed it
+        return
+    known = getattr(to, "encoding", None) or "utf-8"
+    try:
+        print(printable(text).encode(known, "backslashreplace").decode(known), file=to, flush=True)
+    except OSError as error:
+        _let_go(to)
+        if not isinstance(error, BrokenPipeError):
+            raise
+
+
+def _let_go(of: TextIO) -> None:
+    """Let what is still to be written go nowhere, Python's own last attempt too."""
+    with suppress(OSError):  # there is no file behind it
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, of.fileno())
+        os.close(nowhere)

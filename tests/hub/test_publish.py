@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.building import spec as specs
 from halluscope.cli import main
 from halluscope.hub import dataset, metric
+from halluscope.hub.plan import _ordered
 from halluscope.hub.remote import Hub
 from halluscope.paths import share
 from tests import small_datasets
@@ -672,6 +674,97 @@ def test_a_space_that_could_not_start(
     assert main(["publish", "metric", "throne", "--org", "acme", "--upload"]) == 0
     pinned = share("metrics", "throne", "requirements.txt").read_bytes()
     assert hub["space", "acme/throne"].files["requirements.txt"] == pinned
+
+
+STRANGERS: list[Any] = [
+    [],
+    [1, 2],
+    5,
+    "me",
+    None,
+    True,
+    {},
+    {"name": 5},
+    {"name": None},
+    {"name": ""},
+    {"name": ["me"]},
+    {"name": "me", "orgs": 5},
+    {"name": "me", "orgs": [5]},
+    {"name": "me", "orgs": [{}]},
+    {"name": "me", "orgs": [{"name": None}]},
+    {"name": "me", "orgs": {"name": 1}},
+    {"name": "me", "orgs": "acme"},
+]
+
+
+@pytest.mark.parametrize("said", STRANGERS, ids=repr)
+def test_a_hub_that_does_not_say_who_one_is(
+    said: Any, hub: StandInHub, built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub.gate = lambda method, path: Answer(said) if path == "/api/whoami-v2" else None
+    status, told = upload(capsys, built)
+    assert status == 2 and told.startswith("halluscope: The Hub") and told.count("\n") == 1, told
+    assert not hub.repositories
+
+
+@pytest.mark.parametrize("auth", [5, None, [], {"accessToken": 5}, {"accessToken": {"role": 5}}], ids=repr)
+def test_what_a_token_may_is_not_said(
+    auth: Any, hub: StandInHub, built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Then the Hub decides."""
+    hub.user |= {"auth": auth}
+    status, told = upload(capsys, built)
+    assert status == 0, told
+
+
+ODD: list[Any] = [
+    [],
+    5,
+    "x",
+    None,
+    {},
+    {"id": "acme/throne_coco"},
+    {"id": 5, "sha": 5, "private": 5, "siblings": 5},
+    {"id": "acme/throne_coco", "sha": None},
+    {"id": "acme/throne_coco", "sha": ["a"], "tags": 5},
+    {"id": "acme/throne_coco", "sha": "main", "lastModified": 5},
+    {"sha": "main", "siblings": [5]},
+]
+ASKED = {"info": "/api/datasets/acme/throne_coco$", "refs": "/refs$", "tree": "/tree/"}
+
+
+@pytest.mark.parametrize("what", ASKED)
+@pytest.mark.parametrize("said", ODD, ids=repr)
+def test_odd_answers_about_a_repository(
+    what: str, said: Any, hub: StandInHub, built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An error of ours, or what it is taken for is shown; nothing is changed, for nothing is uploaded."""
+    hub.make("dataset", "acme/throne_coco", {"README.md": b"x"})
+    hub.gate = lambda method, path: Answer(said) if re.search(ASKED[what], path) else None
+    status = main(["publish", *throne_coco_in(built)[:-1]])
+    told = "".join(capsys.readouterr())
+    assert status in (0, 2) and "Traceback" not in told, told
+    assert told.startswith("halluscope: ") if status else "dry run" in told
+
+
+def test_names_on_the_hub_do_not_steer_the_terminal(
+    hub: StandInHub, built: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steering = "a\x1b[31m\u202e\nb"
+    hub.user |= {"name": f"me{steering}", "orgs": [{"name": f"other{steering}"}]}
+    status, told = upload(capsys, built)
+    assert status == 2 and "who cannot publish as 'acme'" in told
+    hub.user |= {"name": "acme"}
+    hub.make("dataset", "acme/throne_coco", {f"{steering}.txt": b"x"}, private=True)
+    status, more = upload(capsys, built)
+    assert status == 2
+    assert not re.search("[\x1b\u202e]", told + more) and (told + more).count("\n") == 2
+
+
+@pytest.mark.parametrize("version", ["²", "9" * 5000, "1.²", "", "a.b"])
+def test_versions_of_any_form_are_ordered(version: str) -> None:
+    assert _ordered(version) < _ordered("10.0") or version == "9" * 5000
+    assert _ordered("1.2.0") < _ordered("1.10.0")
 
 
 def test_the_token_of_the_usual_file(

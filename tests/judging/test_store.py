@@ -338,7 +338,9 @@ def test_a_second_look_gives_up_no_lock(tmp_path):
     first.keep_reply("judge", ("a", 0), "said")
     AnswerStore(path).close()
     ReadOnlyStore(path).close()
-    other = multiprocessing.get_context("spawn").Process(target=keep_one, args=(path, "b"))  # with locks of its own
+    other = multiprocessing.get_context("spawn").Process(
+        target=keep_one, args=(path, "b")
+    )  # with locks of its own
     other.start()
     other.join()
     assert path.with_name("answers.sqlite-wal").exists()

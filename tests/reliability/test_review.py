@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import re
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import datasets
 import pytest
@@ -13,9 +15,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from halluscope import cli
+from halluscope.errors import LimitExceeded
+from halluscope.paths import PACKAGE
 from halluscope.reading.rows import read_rows
-from halluscope.reliability.review import making
-from halluscope.reliability.review.sheet import MARKS, Sheet, guarded, read_sheet
+from halluscope.reliability.review import making, sheet
+from halluscope.reliability.review.sheet import MARKS, Sheet, guarded, read_sheet, unguarded
 from halluscope.signature import data_of, keys_of
 from halluscope.stats.strata import Stratum, error_rate
 from halluscope.stats.wilson import wilson
@@ -247,10 +251,57 @@ def test_hostile_text_stays_text(tmp_path, browser):
     assert read_sheet(file).entries[2]["question"] == HOSTILE[2]
 
 
-@given(st.text(max_size=8))
-def test_no_cell_is_a_formula(text):
-    assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
-    assert guarded(text) in (text, f"'{text}")
+TRICKY = st.text(
+    st.sampled_from(["=", "+", "@", "＝", "'", '"', ",", ";", "|", "\t", "\r", "\n", " ", "1", "x"])
+)
+"""What formulas, and the ends of cells, are made of."""
+
+
+@given(st.one_of(st.text(), TRICKY))
+def test_no_part_of_a_cell_is_a_formula(text):
+    """Whatever a reader divides cells and lines by, and whether it knows quotation marks or not."""
+    for part in re.split('[,;|"\t\r\n]', guarded(text)):
+        assert not part.lstrip(" ").startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))
+    assert not guarded(text).startswith(("\t", "\r", "\n"))
+    assert unguarded(guarded(text)) == text
+
+
+@given(st.lists(st.one_of(st.text(st.characters(exclude_categories=["Cs"])), TRICKY), min_size=1, max_size=4))
+def test_no_other_reader_finds_a_formula_and_the_sheet_is_read_back(texts):
+    rows = [
+        {"id": i, "question": f"q {text}", "response": text, "answer": text} for i, text in enumerate(texts)
+    ]
+    drawn = making.draw(rows, len(rows))
+    with TemporaryDirectory() as folder:
+        making.write(drawn, Path(folder), "valid", "title")
+        text = (Path(folder) / "sheet.csv").read_bytes().decode("utf-8-sig")
+        for delimiter in ",;|\t":
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+                assert not [
+                    cell for cell in row if cell.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r"))
+                ]
+        file = Path(folder) / "marked.csv"
+        found = list(csv.DictReader(io.StringIO(text, newline="")))
+        with file.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, found[0])
+            writer.writeheader()
+            writer.writerows(row | {"mark": "valid", "note": guarded(texts[0])} for row in found)
+        for entry, one in zip(read_sheet(file).entries, drawn, strict=True):
+            assert {name: entry[name] for name in one.entry} == one.entry and entry["note"] == texts[0]
+
+
+def test_the_page_guards_as_the_sheet_does():
+    """The two expressions are one; the browser's sweep tries it."""
+    script = (PACKAGE / "reliability" / "review" / "page.js").read_text(encoding="utf-8")
+    (pattern,) = re.findall(r"cell\.replace\(/(.+)/g, \"'\"\)", script)
+    assert pattern == sheet._UNGUARDED.pattern.replace(r"\A", "^").replace(r"\"", '"')
+
+
+def test_many_cells_ends_are_guarded_at_once():
+    began = time.monotonic()
+    for text in (";" * 300_000, ";'" * 300_000, "'" * 300_000, ("; " * 300_000) + "=", "\t" * 300_000):
+        assert unguarded(guarded(text)) == text
+    assert time.monotonic() - began < 5
 
 
 # Reading back
@@ -376,7 +427,8 @@ def test_sheets_that_are_not_whole(rows, tmp_path, change, message):
     ("content", "message"),
     [
         (b"", "has no column sheet"),
-        (b"\xff\xfe\x00", "no CSV in UTF-8"),
+        (b"\xff\xfe\x00", "is in UTF-16; expected UTF-8"),
+        (b"\x80sheet", "is not in UTF-8, or is cut off"),
         (b'"sheet","row","mark"\n"open', "no CSV in UTF-8"),
         (b"sheet,row,mark\nvalid-00000000-1,1\n", "row 2 of the file has 2 cells; expected 3"),
         (b"sheet,row,mark\n", "sheet is ''"),
@@ -386,6 +438,60 @@ def test_what_is_no_sheet(tmp_path, content, message):
     (tmp_path / "sheet.csv").write_bytes(content)
     with pytest.raises(ValueError, match=message):
         read_sheet(tmp_path / "sheet.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "message"),
+    [
+        (
+            "valid-00000000-9999999999",
+            ["1"],
+            "lacks 9999999998 of the 9999999999 rows .*: 2, 3, 4, 5, 6, ...",
+        ),
+        (f"valid-00000000-{'9' * 5000}", ["1"], "sheet is 'valid-"),
+        ("valid-00000000-0", ["1"], "sheet is 'valid-"),
+        ("valid-00000000-1", ["9" * 5000], "row is '999"),
+        ("valid-00000000-1", ["²"], "row is '²'"),
+        ("valid-00000000-1", ["1", "1"], "stands there already"),
+    ],
+)
+def test_numbers_that_a_sheet_cannot_have(tmp_path, name, rows, message):
+    """At once: nothing is counted up to a number that a file merely says."""
+    lines = ["sheet,row,mark", *(f"{name},{row},valid" for row in rows)]
+    (tmp_path / "sheet.csv").write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=message):
+        read_sheet(tmp_path / "sheet.csv")
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        ("0", "has 2 rows on the sheet, and was drawn from 0"),
+        ("1", "has 2 rows on the sheet, and was drawn from 1"),
+        ("9" * 5000, "expected the one number"),
+        ("-3", "expected the one number"),
+        ("²", "expected the one number"),
+    ],
+)
+def test_strata_of_impossible_size(size, message):
+    entry = {"model": "", "stratum": "a", "stratum_rows": size, "mark": "valid"}
+    with pytest.raises(ValueError, match=message):
+        Sheet("valid-00000000-2", MARKS["valid"], [entry, entry], []).strata()
+
+
+def test_a_long_cell_of_a_sheet(rows, tmp_path, monkeypatch):
+    """Python's own reader stops at 131,072 characters."""
+    folder = make(rows, tmp_path)
+    file = mark(folder, ["valid"] * 5, lambda found: [row | {"note": "n" * 140_000} for row in found])
+    assert len(read_sheet(file).entries[0]["note"]) == 140_000
+    monkeypatch.setenv("HALLUSCOPE_LIMITS", "cell=1000")
+    with pytest.raises(ValueError, match="field larger than field limit"):
+        read_sheet(file)
+    monkeypatch.setenv("HALLUSCOPE_LIMITS", "file=1000")
+    with pytest.raises(LimitExceeded, match="the limit 'file' of 1,000 bytes"):
+        read_sheet(file)
+    monkeypatch.setenv("HALLUSCOPE_LIMITS", "cell=99999999G")
+    assert read_sheet(file).ones() == [1] * 5
 
 
 def test_no_file(tmp_path):

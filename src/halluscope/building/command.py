@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from halluscope.arguments import Parser
 from halluscope.building import output
 from halluscope.building.fetch import Fetched, fetch
 from halluscope.building.spec import Spec, load
@@ -133,7 +134,7 @@ class Builder:
 
     def parser(self) -> argparse.ArgumentParser:
         """Its command line."""
-        parser = argparse.ArgumentParser(
+        parser = Parser(
             prog=f"halluscope build {self.name}",
             description=self.about,
             formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -1,18 +1,25 @@
 """The command `halluscope`: one module per command, and nothing in it that knows a single benchmark."""
 
 import argparse
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
 
-from halluscope.options import nearest
+from halluscope import limits
+from halluscope.arguments import Parser, without
+from halluscope.foreign import one_line
+from halluscope.terminal import tell, tell_error, tell_warnings
 from halluscope.version import __version__
 
-DONE, FAILED, INTERRUPTED = 0, 2, 130
+DONE, FAILED, BROKEN, INTERRUPTED = 0, 2, 70, 130
+
+TRACEBACK = "HALLUSCOPE_TRACEBACK"
+"""The variable of the environment that lets an error show where it arose."""
 
 COMMANDS = {
-    "list": "what there is: benchmarks, datasets and where they are built, extras, kept votes",
+    "list": "what there is: benchmarks, datasets and where they are built, extras, kept votes, limits",
     "info": "a benchmark's card: options, scores and which way they are better, citation",
     "build": "build a dataset: halluscope build NAME --help",
     "answer": "ask a vision-language model a benchmark's questions",
@@ -29,40 +36,42 @@ COMMANDS = {
     "demo": "score eight embedded descriptions with the lexical judge",
 }
 
-
-class Parser(argparse.ArgumentParser):
-    """A parser that names the nearest command or benchmark for a misspelt one."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, and end with the status 2."""
-        if "invalid choice: '" in message:
-            word = message.partition("invalid choice: '")[2].partition("'")[0]
-            message += nearest(word, self._words())
-        super().error(message)
-
-    def _words(self) -> list[str]:
-        return [str(word) for action in self._actions for word in action.choices or ()]
+GO_ON = ("answer", "score", "plan")
+"""The commands that keep what they were told, and go on from there."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; bad input ends in one line on standard error and the exit status 2."""
-    arguments = [*(sys.argv[1:] if argv is None else argv)]  # `list` is a command's module here
-    if not arguments:
-        parser().print_help()
-        return DONE
-    try:
-        if arguments[0] == "build":
-            return int(import_module("halluscope.cli.build").run(arguments[1:]))
-        options = parser(arguments[0]).parse_args(arguments)
-        options.run(options)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"halluscope: {error}", file=sys.stderr)
-        return FAILED
-    except KeyboardInterrupt as stopped:
-        said = str(stopped) or "answers given so far are kept, and the same command goes on."
-        print(f"halluscope: interrupted; {said}", file=sys.stderr)
-        return INTERRUPTED
-    return DONE
+    """Run a command.
+
+    Args:
+        argv: its words; None takes those of the process.
+
+    Returns:
+        The exit status: 0; 2 for bad input, 130 when it is interrupted, 70 for an error of ours, each with one message
+        on standard error.
+
+    Raises:
+        SystemExit: as argparse does it, with the status 0 after --help and 2 for words that cannot be parsed.
+    """
+    with tell_warnings():
+        try:
+            return _run([*(sys.argv[1:] if argv is None else argv)])  # `list` is a command's module here
+        except (ValueError, OSError, ImportError) as error:
+            return _failed(FAILED, error, str(error) or type(error).__name__)
+        except KeyboardInterrupt as stopped:
+            tell_error(f"interrupted{f'; {stopped}' if str(stopped) else '.'}")
+            return INTERRUPTED
+        except MemoryError as error:
+            said = "there is not enough memory for this; give it less at a time, or take a machine with more."
+            return _failed(BROKEN, error, said)
+        except Exception as error:
+            said = f"{type(error).__name__}: {one_line(error, 500)}"
+            return _failed(
+                BROKEN,
+                error,
+                f"an error in halluscope itself ({said}). Please report this line, with the command, where you got "
+                f"halluscope from; {TRACEBACK}=1 in the environment shows where it arose.",
+            )
 
 
 def parser(command: str | None = None) -> argparse.ArgumentParser:
@@ -75,3 +84,27 @@ def parser(command: str | None = None) -> argparse.ArgumentParser:
         if name == command:
             import_module(f"halluscope.cli.{name.replace('-', '_')}").add(sub)
     return top
+
+
+def _run(words: Sequence[str]) -> int:
+    left, given = without(limits.OPTION, words)
+    with limits.given(",".join(given) if given else None):
+        if not left:
+            parser().print_help()
+            return DONE
+        if left[0] == "build":
+            return int(import_module("halluscope.cli.build").run(left[1:]))
+        options = parser(left[0]).parse_args(left)
+        try:
+            options.run(options)
+        except KeyboardInterrupt as stopped:
+            kept = "answers given so far are kept, and the same command goes on."
+            raise KeyboardInterrupt(str(stopped) or (kept if left[0] in GO_ON else "")) from None
+    return DONE
+
+
+def _failed(status: int, error: BaseException, said: str) -> int:
+    tell_error(said)
+    if os.environ.get(TRACEBACK):
+        tell("".join(traceback.format_exception(error)))
+    return status

@@ -16,6 +16,7 @@ from halluscope.registry import Benchmark
 from halluscope.reporting.tables import aligned, finite, percent
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import FEWEST_MODELS, correlations, undefined
+from halluscope.terminal import say
 
 AGREEMENT, ASK, IGNORED = "agreement", "ask", "ignored"
 Rows = list[dict[str, Any]]
@@ -57,11 +58,11 @@ def run(given: argparse.Namespace) -> None:
     scores = [name for name in benchmark.scores if all(name in row for row in rows)]
     alike = list(_alike(rows, given.agreement, scores))
     if given.format == common.JSON:
-        print(json.dumps(finite({"results": rows, "correlations": alike}), indent=2))
+        say(json.dumps(finite({"results": rows, "correlations": alike}), indent=2))
     else:
-        print(_table(rows, scores, given.format))
-        print(f"\n{_alike_table(alike, given.format) if alike else _too_few(len(ready))}\n")
-        print(
+        say(_table(rows, scores, given.format))
+        say(f"\n{_alike_table(alike, given.format) if alike else _too_few(len(ready))}\n")
+        say(
             "\n".join(
                 f"{row['responses']}, {row[AGREEMENT]}\n  signature: {row['signature']}" for row in rows
             )

@@ -1,8 +1,11 @@
 """`halluscope answer`: a vision-language model's answers to a benchmark, without a harness."""
 
 import argparse
-import sys
 from pathlib import Path
+
+from halluscope.arguments import whole
+from halluscope.foreign import one_line
+from halluscope.terminal import tell
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -19,10 +22,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     option("--images", metavar="FOLDER", help="the image files, if the dataset was built without them")
     option("--prompt", metavar="TEXT", help="what to ask instead; {question} stands for the question")
     option(
-        "--max-new-tokens", type=int, metavar="N", help="how long an answer may be (default: by benchmark)"
+        "--max-new-tokens", type=whole, metavar="N", help="how long an answer may be (default: by benchmark)"
     )
-    option("--batch-size", type=int, default=8, metavar="N", help="prompts at a time (default: 8)")
-    option("--limit", type=int, metavar="N", help="ask only the first N questions")
+    option("--batch-size", type=whole, default=8, metavar="N", help="prompts at a time (default: 8)")
+    option("--limit", type=whole, metavar="N", help="ask only the first N questions")
     option("--device", help="cuda:1, cpu, auto for all GPUs, ... (default: a GPU if there is one)")
     option("--quiet", action="store_true", help="no progress bar")
 
@@ -44,4 +47,4 @@ def run(options: argparse.Namespace) -> None:
         limit=options.limit,
         progress=not options.quiet,
     )
-    print(f"{options.out}: {added:,} answers added", file=sys.stderr)
+    tell(f"{one_line(options.out)}: {added:,} answers added")

@@ -1,19 +1,25 @@
 """What several commands share: a benchmark's options on the command line, and what they stand for in Python."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate_formats
 
 from halluscope import registry
+from halluscope.arguments import Parser, number, whole
+from halluscope.files.writing import check_new
+from halluscope.judging.store import default_path
 from halluscope.options import ALL, Door, Option
 from halluscope.registry import Benchmark
 from halluscope.responses.thoughts import THOUGHTS
 
 JSON = "json"
 FORMATS = (*sorted(tabulate_formats), JSON)
+
+_TYPES: dict[Any, Callable[[str], Any]] = {int: whole, float: number}
+"""What takes a word for a number, and says what was expected."""
 
 
 def add_benchmarks(
@@ -23,7 +29,7 @@ def add_benchmarks(
     run: Callable[[argparse.Namespace], None],
 ) -> None:
     """A subcommand for each benchmark that fits, and for each of its datasets, with its own options."""
-    names = parser.add_subparsers(required=True, metavar="NAME", parser_class=argparse.ArgumentParser)
+    names = parser.add_subparsers(required=True, metavar="NAME", parser_class=Parser)
     for benchmark in filter(fitting, registry.benchmarks()):
         aliases = [one.name for one in benchmark.datasets if one.name != benchmark.name]
         about = benchmark.about + (f" (also {', '.join(aliases)})" if aliases else "")
@@ -74,7 +80,7 @@ def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         metavar="DATASET",
         help="a built dataset's folder, a Hub id, or upstream's file; NAME:CONFIG@SPLIT picks a part",
     )
-    option("--limit", type=int, metavar="N", help="score only the first N responses of each LVLM")
+    option("--limit", type=whole, metavar="N", help="score only the first N responses of each LVLM")
     if not benchmark.chooses:
         option("--partial", action="store_true", help="score what is there, though rows have no response")
     option(
@@ -132,8 +138,10 @@ def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any
 def add_intervals(parser: argparse.ArgumentParser) -> None:
     """Options of intervals."""
     option = parser.add_argument
-    option("--bootstrap", type=int, default=1000, metavar="N", help="resamples for the interval; 0 for none")
-    option("--seed", type=int, default=0, help="of the bootstrap")
+    option(
+        "--bootstrap", type=whole, default=1000, metavar="N", help="resamples for the interval; 0 for none"
+    )
+    option("--seed", type=whole, default=0, help="of the bootstrap")
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
@@ -150,6 +158,32 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check_output(given: argparse.Namespace, output: str) -> None:
+    """Check that what an option names can be written, before anything is computed, and is nothing that is read.
+
+    Args:
+        given: all options.
+        output: the one that names a new file.
+
+    Raises:
+        OutputError: if something lies there, or it is what another option names, through links too.
+        OSError: if nothing can be written there.
+    """
+    words = [word for name, value in vars(given).items() if name != output for word in _words(value)]
+    check_new(getattr(given, output), [default_path(), *(path for word in words for path in _paths(word))])
+
+
+def _words(value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    return [str(word) for word in values if isinstance(word, str | Path)]
+
+
+def _paths(word: str) -> Iterator[Path]:
+    """The files that a word may name: FILE, NAME=A,B,C, replay:FILE, FILE:CONFIG@SPLIT."""
+    parts = {word, *word.rpartition("=")[2].split(","), word.partition(":")[2], word.partition(":")[0]}
+    yield from (Path(part.strip()) for part in parts | {word.partition("@")[0]} if part.strip())
+
+
 def _add(parser: argparse.ArgumentParser, option: Option) -> None:
     words = f"--{option.name.replace('_', '-')}"
     if option.flag:
@@ -160,4 +194,5 @@ def _add(parser: argparse.ArgumentParser, option: Option) -> None:
         more["choices"] = [*option.choices, *([ALL] if option.every else [])]
     if option.metavar:
         more["metavar"] = option.metavar
-    parser.add_argument(words, type=option.type, default=argparse.SUPPRESS, help=option.help, **more)
+    kind = _TYPES.get(option.type, option.type)
+    parser.add_argument(words, type=kind, default=argparse.SUPPRESS, help=option.help, **more)

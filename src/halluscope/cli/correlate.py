@@ -1,16 +1,18 @@
 """`halluscope correlate A.json B.json`: do two benchmarks rank the same models alike?"""
 
 import argparse
-import json
+import warnings
 from pathlib import Path
 
-from tabulate import tabulate
-
+from halluscope.arguments import whole
+from halluscope.files.writing import is_same
+from halluscope.foreign import brief, one_line
 from halluscope.reporting.results import read_results, scores
-from halluscope.reporting.tables import finite
+from halluscope.reporting.tables import aligned, to_json
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import by_chance, correlations, undefined
+from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -25,9 +27,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="MODEL", help="models to leave out")
     parser.add_argument(
-        "--bootstrap", type=int, default=1000, metavar="N", help="resamples of the models; 0 for none"
+        "--bootstrap", type=whole, default=1000, metavar="N", help="resamples of the models; 0 for none"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap")
+    parser.add_argument("--seed", type=whole, default=0, help="of the bootstrap")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -40,9 +42,11 @@ def run(options: argparse.Namespace) -> None:
     by = [options.by[0], options.by[-1]]
     first, second = read_results(options.first), read_results(options.second)
     if unknown := set(options.leave_out) - set(first):
-        raise ValueError(f"--leave-out names {min(unknown)!r}, which is not in {options.first}.")
+        raise ValueError(f"--leave-out names {brief(min(unknown))}, which is not in {options.first}.")
     models = [model for model in first if model in second and model not in options.leave_out]
     x, y = (scores(file, models, name) for file, name in zip((first, second), by, strict=True))
+    if is_same(options.first, options.second) and by[0] == by[1]:
+        warnings.warn("Both files are one: scores always agree with themselves.", stacklevel=2)
     resampling = Bootstrap(options.bootstrap, options.seed)
     found = correlations(x, y, resampling)
     chance, why = by_chance(x, y), undefined(x, y)
@@ -54,16 +58,11 @@ def run(options: argparse.Namespace) -> None:
         interval=resampling,
     )
     if options.json:
-        print(
-            json.dumps(
-                finite({"models": models, **found, "chance": chance, "undefined": why, "signature": line}),
-                indent=2,
-            )
-        )
+        say(to_json({"models": models, **found, "chance": chance, "undefined": why, "signature": line}))
         return
     rows = [[name, *(f"{value:.3f}" for value in scores.values())] for name, scores in found.items()]
-    print(f"{len(models)} models in both: {', '.join(models)}\n")
-    print(tabulate(rows, ["", "correlation", "low", "high"], disable_numparse=True))
-    print(
+    say(f"{len(models)} models in both: {', '.join(map(one_line, models))}\n")
+    say(aligned(rows, ["", "correlation", "low", "high"], "simple", left=4))
+    say(
         f"\n{why or f'a Pearson correlation as strong comes about by chance: {chance:.3f}'}\nsignature: {line}"
     )

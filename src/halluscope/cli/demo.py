@@ -3,6 +3,7 @@
 import argparse
 
 from halluscope import registry
+from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -16,4 +17,4 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Show it."""
-    print(registry.benchmark(options.name).module("demo").show())
+    say(registry.benchmark(options.name).module("demo").show())

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from halluscope import registry
 from halluscope.options import defaults
 from halluscope.registry import Benchmark, Dataset
+from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +23,7 @@ def run(options: argparse.Namespace) -> None:
     lines = [*_about(benchmark), *(line for one in datasets for line in _dataset(one))]
     if benchmark.has_metric:
         lines += _scoring(benchmark)
-    print("\n".join([*lines, f"\n{inspect.cleandoc(benchmark.citation)}"]))
+    say("\n".join([*lines, f"\n{inspect.cleandoc(benchmark.citation)}"]))
 
 
 def _about(benchmark: Benchmark) -> Iterator[str]:

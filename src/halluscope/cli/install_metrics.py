@@ -2,6 +2,8 @@
 
 import argparse
 
+from halluscope.terminal import say
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
@@ -16,7 +18,7 @@ def run(options: argparse.Namespace) -> None:
     from halluscope.hub import installed
 
     if options.remove:
-        print(f"removed: {', '.join(installed.remove()) or 'nothing was there'}")
+        say(f"removed: {', '.join(installed.remove()) or 'nothing was there'}")
         return
-    print("\n".join(map(str, installed.listed() if options.list else installed.install())))
-    print(f"in {installed.cache()}")
+    say("\n".join(map(str, installed.listed() if options.list else installed.install())))
+    say(f"in {installed.cache()}")

@@ -1,14 +1,16 @@
-"""`halluscope list`: what there is, what is built and where, which extras are missing, and how many votes are kept."""
+"""`halluscope list`: what there is, what is built and where, missing extras, how many votes are kept, the limits."""
 
 import argparse
 from collections.abc import Iterator
 from importlib import metadata
 
-from halluscope import registry
+from halluscope import limits, registry
 from halluscope.building.output import home
+from halluscope.foreign import one_line
 from halluscope.judging.store import ReadOnlyStore
 from halluscope.registry import Benchmark
 from halluscope.reporting.tables import aligned
+from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -19,14 +21,25 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(_: argparse.Namespace) -> None:
     """Print it."""
     rows = [row for benchmark in registry.rooms() for row in _rows(benchmark)]
-    print(aligned(rows, ["benchmark", "measures", "dataset", "built"], "simple", left=4))
-    print("\nextras of this installation")
+    say(aligned(rows, ["benchmark", "measures", "dataset", "built"], "simple", left=4))
+    say("\nextras of this installation")
     for extra, missing in extras().items():
-        print(f"  {extra}: {_state(extra, missing)}")
+        say(f"  {extra}: {_state(extra, missing)}")
     store = ReadOnlyStore()
     votes, replies = store.count()
     store.close()
-    print(f"\nkept in {store.path}: {votes:,} votes, {replies:,} replies")
+    say(f"\nkept in {one_line(store.path)}: {votes:,} votes, {replies:,} replies")
+    say(
+        f"\nlimits; {limits.OPTION} NAME=AMOUNT,... or the environment variable {limits.VARIABLE} sets others"
+    )
+    say(aligned(list(_limits()), ["limit", "of", "at most", ""], "simple", left=2))
+
+
+def _limits() -> Iterator[list[str]]:
+    for name, limit in limits.LIMITS.items():
+        most = limits.most(name)
+        usual = "" if most == limit.default else f" (usually {limit.default:,})"
+        yield [name, limit.about, f"{most:,}", f"{limit.unit}{usual}"]
 
 
 def _rows(benchmark: Benchmark) -> Iterator[list[str]]:

@@ -3,17 +3,18 @@
 import argparse
 import json
 import os
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+from halluscope.arguments import whole
 from halluscope.errors import OutputError
 from halluscope.files.writing import check_new, new_file, new_folder, real
 from halluscope.reading.rows import picture_columns, read_rows, without_pictures
 from halluscope.reliability.parallel import ParallelForm, parallel_form
+from halluscope.terminal import say, tell
 
 LINES = ".jsonl"
 
@@ -30,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="a .jsonl file (without images), or else a folder for load_dataset",
     )
     option("--first", type=Path, metavar="OUT", help="also write the original rows that have a parallel form")
-    option("--seed", type=int, default=0, help="chooses wordings and orders")
+    option("--seed", type=whole, default=0, help="chooses wordings and orders")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -40,10 +41,7 @@ def run(options: argparse.Namespace) -> None:
     rows = read_rows(options.source)
     form = parallel_form(without_pictures(rows), options.seed)
     for reason, places in form.refused.items():
-        print(
-            f"no parallel form: {len(places):,} rows, since {reason}; such as row {places[0]}",
-            file=sys.stderr,
-        )
+        tell(f"no parallel form: {len(places):,} rows, since {reason}; such as row {places[0]}")
     if not form.rows:
         raise ValueError(f"No row of {options.source} has a parallel form: {', '.join(form.refused)}.")
     with ExitStack() as together:
@@ -53,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
             _write([kept[place] for place in form.kept], rows, form, options.first, together)
     done = ", ".join(f"{count:,} {how}" for how, count in form.how.items())
     refused = sum(map(len, form.refused.values()))
-    print(
+    say(
         f"{options.out}: {len(form.rows):,} of {len(rows):,} rows: {done}; {refused:,} without a parallel form"
     )
 

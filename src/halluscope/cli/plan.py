@@ -1,18 +1,19 @@
 """`halluscope plan NAME`: what scoring with the same options will take, before it is done."""
 
 import argparse
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 
-from tabulate import tabulate
-
 from halluscope import registry, scoring
+from halluscope.arguments import number
 from halluscope.cli import common
+from halluscope.foreign import one_line
 from halluscope.judging.cost.planning import Load, Plan
 from halluscope.judging.voters.poll import Voting
 from halluscope.options import taken
 from halluscope.registry import Benchmark
+from halluscope.reporting.tables import aligned, to_json
+from halluscope.terminal import say
 
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 """Of time, in seconds."""
@@ -31,7 +32,7 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     common.add_scoring(parser, benchmark)
     parser.add_argument(
         "--calibrate",
-        type=float,
+        type=number,
         nargs="?",
         const=10.0,
         default=0.0,
@@ -51,7 +52,7 @@ def run(given: argparse.Namespace) -> None:
         name: value for name, value in options.items() if name in {field.name for field in fields(Voting)}
     }
     plan = function(sets, **taken(function, options), **judging, calibrate=given.calibrate)
-    print(_json(plan) if given.format == common.JSON else _text(plan, given.format))
+    say(_json(plan) if given.format == common.JSON else _text(plan, given.format))
 
 
 def duration(seconds: float) -> str:
@@ -78,7 +79,7 @@ def _json(plan: Plan) -> str:
         amount: plan.total(amount) for amount in ("questions", "kept", "left", "tokens", "flop", "seconds")
     }
     plain = {name: value for name, value in asdict(plan).items() if name != "loads"}
-    return json.dumps(plain | {"exact": plan.exact, "judges": judges, "total": totals}, indent=2)
+    return to_json(plain | {"exact": plan.exact, "judges": judges, "total": totals})
 
 
 def _text(plan: Plan, style: str) -> str:
@@ -87,8 +88,7 @@ def _text(plan: Plan, style: str) -> str:
         sums = [plan.total(amount) for amount in ("questions", "kept", "left", "tokens", "flop", "seconds")]
         rows.append(["language models", *map(_count, sums[:4]), _flop(sums[4]), _time(sums[5])])
     header = ["judge", "questions", "kept", "to ask", "tokens", "FLOP", "time"]
-    table = tabulate(rows, header, tablefmt=style, disable_numparse=True, colalign=("left", *["right"] * 6))
-    return "\n".join([table, "", *_remarks(plan)])
+    return "\n".join([aligned(rows, header, style), "", *_remarks(plan)])
 
 
 def _row(load: Load) -> list[str]:
@@ -110,7 +110,7 @@ def _remarks(plan: Plan) -> list[str]:
     for load in plan.loads:
         for note in _notes(load):
             notes.setdefault(note, []).append(load.judge)
-    lines += [f"{', '.join(judges)}: {note}." for note, judges in notes.items()]
+    lines += [f"{', '.join(map(one_line, judges))}: {note}." for note, judges in notes.items()]
     if plan.workers > 1:
         lines.append(f"The time is that of one process, divided among {plan.workers} workers.")
     return lines

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from halluscope.errors import BuildError, HubError
 from halluscope.hub.publication import Publication
+from halluscope.terminal import say
 
 EVERY = "all"
 
@@ -48,7 +49,7 @@ def _run_dataset(options: argparse.Namespace) -> None:
     _check_names(options.names)
     unlicensed = dataset.unlicensed() if EVERY in options.names else {}
     for name, why in unlicensed.items():
-        print(f"left out: {name} has no licence ({why})")
+        say(f"left out: {name} has no licence ({why})")
     known = [name for name in dataset.names() if name not in unlicensed]
     _run(options, known, lambda name: dataset.read(name, options.org, _place(options, name), options.subset))
 
@@ -86,15 +87,15 @@ def _run(options: argparse.Namespace, known: Sequence[str], read: Callable[[str]
         plans = _each(list(looked), lambda name: plan(*looked[name], public=options.public))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("nothing was published.") from None
-    print("\n".join(map(str, plans)))
+    say("\n".join(map(str, plans)))
     if hub is None:
-        print("\nThere is no token for the Hub, so nothing was compared with what it holds.")
+        say("\nThere is no token for the Hub, so nothing was compared with what it holds.")
     if hub is None or not options.upload:
-        print("\nThis was a dry run, nothing was changed. Pass --upload to publish.")
+        say("\nThis was a dry run, nothing was changed. Pass --upload to publish.")
         return
     for number, decided in enumerate(plans):
         try:
-            print(publish(hub, decided), flush=True)
+            say(publish(hub, decided))
         except (HubError, KeyboardInterrupt) as error:
             left = ", ".join(str(one.wanted) for one in plans[number + 1 :])
             raise type(error)(f"{error}{f' Not begun: {left}.' if left else ''}") from None
@@ -109,5 +110,5 @@ def _each(items: Sequence[Of], check: Callable[[Of], To]) -> list[To]:
         except (HubError, BuildError) as error:
             problems.append(str(error))
     if problems:
-        raise HubError("\n  ".join(["nothing was published.", *problems] if len(problems) > 1 else problems))
+        raise HubError("\n".join(["nothing was published.", *problems] if len(problems) > 1 else problems))
     return found

@@ -5,21 +5,22 @@ in the parallel form that `halluscope parallel` made, and by people.
 """
 
 import argparse
-import json
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tabulate import tabulate
-
 from halluscope import registry
 from halluscope.cli import common
+from halluscope.files.writing import is_same
+from halluscope.foreign import brief, one_line
 from halluscope.registry import LOWER
 from halluscope.reliability import indicators
 from halluscope.reliability.review.sheet import read_sheet
 from halluscope.reporting import published
 from halluscope.reporting.results import Result, read_results, score, scores
-from halluscope.reporting.tables import finite
+from halluscope.reporting.tables import aligned, to_json
+from halluscope.terminal import say
 
 COLUMNS = {
     "test_retest": "test-retest",
@@ -69,6 +70,9 @@ def run(options: argparse.Namespace) -> None:
         )
         if path
     }
+    for option in ("retest", "parallel"):
+        if (path := getattr(options, option)) and is_same(path, options.first):
+            warnings.warn(f"--{option} is the first file: scores always agree with themselves.", stacklevel=2)
     if not others and not options.content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
     found = {
@@ -78,7 +82,7 @@ def run(options: argparse.Namespace) -> None:
         sheet = read_sheet(options.content)
         found["content"] = indicators.content(sheet.valid(), sheet.strata())
     if options.format == common.JSON:
-        print(json.dumps(finite({"benchmark": benchmark, "by": by, **found}), indent=2))
+        say(to_json({"benchmark": benchmark, "by": by, **found}))
         return
     parallel = others.get("parallel_forms", ({}, by))[0]
     parts = [
@@ -87,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
         _forms(first, parallel, by, options.format),
         "\n".join(_remarks(found)),
     ]
-    print("\n\n".join(filter(None, parts)))
+    say("\n\n".join(filter(None, parts)))
 
 
 def _principal(name: str) -> str:
@@ -109,7 +113,7 @@ def _benchmark(results: Mapping[str, Result]) -> str:
     names = {str(result.get("signature", "")).partition("|")[0] for result in results.values()}
     if len(names) != 1:
         raise ValueError(
-            f"The first file holds results of {', '.join(sorted(names)) or 'nothing'}; expected one."
+            f"The first file holds results of {', '.join(map(brief, sorted(names))) or 'nothing':.300}; expected one."
         )
     return names.pop()
 
@@ -125,8 +129,8 @@ def _indicator(
     """One of HQM's correlations, and what is not the same in the two tests."""
     if missing := [model for model in first if model not in second]:
         raise ValueError(
-            f"{OPTIONS[name]} has no result of {missing[0]!r}; expected the same "
-            f"{len(first)} models in both: {', '.join(first)}."
+            f"{OPTIONS[name]} has no result of {brief(missing[0])}; expected the same "
+            f"{len(first)} models in both: {', '.join(first):.300}."
         )
     result = indicators.compute(
         scores(first, list(first), by),
@@ -162,7 +166,7 @@ def _overview(benchmark: str, by: str, found: Mapping[str, Any], options: argpar
     rows = [[f"{benchmark} [{by}]", *(_number(values.get(name)) for name in COLUMNS)]]
     for name, printed in published.load("hqm").results if options.published else ():
         rows.append([name, *(_number(printed.get(column), 4) for column in COLUMNS)])
-    return _table(rows, ["benchmark", *COLUMNS.values()], options.format)
+    return aligned(rows, ["benchmark", *COLUMNS.values()], options.format)
 
 
 def _coefficients(found: Mapping[str, Any], style: str) -> str:
@@ -181,7 +185,7 @@ def _coefficients(found: Mapping[str, Any], style: str) -> str:
                     *(_number(found[name][key]) for key in ("content", "low", "high")),
                 ]
             )
-    return _table(rows, ["", "", "value", "low", "high"], style, left=2)
+    return aligned(rows, ["", "", "value", "low", "high"], style, left=2)
 
 
 def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str, style: str) -> str:
@@ -200,7 +204,7 @@ def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str,
         [model, *(_number(score(file[model], name)) for file in (first, parallel) for name in names)]
         for model in first
     ]
-    return _table(rows, ["model", *names, *(f"{name}, parallel" for name in names)], style)
+    return aligned(rows, ["model", *names, *(f"{name}, parallel" for name in names)], style)
 
 
 def _remarks(found: Mapping[str, Any]) -> list[str]:
@@ -215,7 +219,7 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
                 )
             )
             lines += [f"  compared with people's {result['score']}"] if "score" in result else []
-            lines += [f"  not the same in both: {change}" for change in result["changed"]]
+            lines += [f"  not the same in both: {one_line(change)}" for change in result["changed"]]
         else:
             lines.append(f"{COLUMNS[name]}: {result['valid']} of {result['rows']} rows are valid")
         lines.append(f"  signature: {result['signature']}")
@@ -224,8 +228,3 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
 
 def _number(value: float | None, digits: int = 3) -> str:
     return "-" if value is None or value != value else f"{value:.{digits}f}"
-
-
-def _table(rows: Sequence[Sequence[Any]], header: Sequence[str], style: str, left: int = 1) -> str:
-    align = ["left"] * left + ["right"] * (len(header) - left)
-    return tabulate(rows, header, tablefmt=style, disable_numparse=True, colalign=align) if rows else ""

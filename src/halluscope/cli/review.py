@@ -1,18 +1,18 @@
 """`halluscope review make ROWS` and `review read SHEET.csv`: what people say of a sample of rows."""
 
 import argparse
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tabulate import tabulate
-
+from halluscope.arguments import whole
+from halluscope.foreign import one_line
 from halluscope.reliability import indicators
 from halluscope.reliability.review.sheet import MARKS, Sheet, read_sheet
-from halluscope.reporting.tables import finite, percent
+from halluscope.reporting.tables import aligned, percent, to_json
 from halluscope.signature import signature
 from halluscope.stats.strata import Stratum, error_rate, share
+from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -30,11 +30,11 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
     option(
         "--sample",
         required=True,
-        type=int,
+        type=whole,
         metavar="N",
         help="how many rows; with --stratum, of each stratum",
     )
-    option("--seed", type=int, default=0, help="of the draw")
+    option("--seed", type=whole, default=0, help="of the draw")
     option(
         "--marks",
         choices=list(MARKS),
@@ -78,10 +78,9 @@ def make(options: argparse.Namespace) -> None:
     title = f"Review of {Path(options.rows).name}"
     name = making.write(drawn, options.out, options.marks, title)
     shown = sum(one.image is not None for one in drawn)
-    print(f"{options.out}: the sheet {name}, {len(drawn):,} rows, {shown:,} with an image")
-    print(
-        f"Open {options.out / 'page.html'} in a browser, or mark {options.out / 'sheet.csv'} in a spreadsheet."
-    )
+    out = one_line(options.out)
+    say(f"{out}: the sheet {name}, {len(drawn):,} rows, {shown:,} with an image")
+    say(f"Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet.")
 
 
 def read(options: argparse.Namespace) -> None:
@@ -94,26 +93,23 @@ def read(options: argparse.Namespace) -> None:
         rate = error_rate(list(strata.values()))
         result |= {"error_rate": rate["value"], "error_low": rate["low"], "error_high": rate["high"]}
     if options.json:
-        print(json.dumps(finite(models or result), indent=2))
+        say(to_json(models or result))
         return
-    print(
+    say(
         f"{result['marked']:,} rows: {result[sheet.marks[0]]:,} {sheet.marks[0]}, {result['other']:,} {sheet.marks[1]}"
     )
     if sheet.unmarked:
-        print(f"{len(sheet.unmarked):,} rows without a mark are left out")
-    print(f"{result['name']}: {_interval(result['value'], result['low'], result['high'])}")
+        say(f"{len(sheet.unmarked):,} rows without a mark are left out")
+    say(f"{result['name']}: {_interval(result['value'], result['low'], result['high'])}")
     if models:
         rows = [
             [one["responses"], one["rows"], percent(one["agree"]), percent(one["disagree"])] for one in models
         ]
-        print(
-            "\n"
-            + tabulate(rows, ["model", "rows", *(f"{mark} %" for mark in sheet.marks)], disable_numparse=True)
-        )
+        say(_plain(rows, ["model", "rows", *(f"{mark} %" for mark in sheet.marks)]))
     if strata:
         _print_strata(strata)
-        print(f"error rate over all rows: {_interval(rate['value'], rate['low'], rate['high'])}")
-    print(f"signature: {result['signature']}")
+        say(f"error rate over all rows: {_interval(rate['value'], rate['low'], rate['high'])}")
+    say(f"signature: {result['signature']}")
 
 
 def _overall(sheet: Sheet, strata: Mapping[str, Stratum]) -> dict[str, Any]:
@@ -181,12 +177,12 @@ def _print_strata(strata: dict[str, Any]) -> None:
         ]
         for name, one in strata.items()
     ]
-    print(
-        "\n"
-        + tabulate(
-            rows, ["stratum", "rows", "share %", "marked", "errors", "error rate %"], disable_numparse=True
-        )
-    )
+    say(_plain(rows, ["stratum", "rows", "share %", "marked", "errors", "error rate %"]))
+
+
+def _plain(rows: Sequence[Sequence[Any]], header: Sequence[str]) -> str:
+    """A table of text after an empty line."""
+    return "\n" + aligned(rows, header, "simple", left=len(header))
 
 
 def _interval(value: float, low: float, high: float) -> str:

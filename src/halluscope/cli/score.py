@@ -2,20 +2,22 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.cli import common
+from halluscope.files.writing import check_new, new_file
+from halluscope.foreign import one_line
 from halluscope.options import defaults
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.tables import Named, to_json
+from halluscope.reporting.tables import Named, listed, to_json
 from halluscope.responses.match import ORDER
 from halluscope.scoring import Ready
 from halluscope.signature import keys_of
+from halluscope.terminal import say, tell
 
 Results = list[tuple[str, dict[str, Any]]]
 """The name of what was scored, and its result."""
@@ -32,7 +34,7 @@ def run(given: argparse.Namespace) -> None:
     options = common.options_of(given, benchmark)
     items = getattr(given, "items", None)
     if items:
-        _check_writable(items, given.responses)
+        common.check_output(given, "items")
     ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
     for one in ready:
         _remark(benchmark, one, given)
@@ -44,10 +46,7 @@ def run(given: argparse.Namespace) -> None:
         for chosen in scoring.variants(benchmark, options):
             result = scoring.compute(benchmark, one, chosen | shared)
             if result["thoughts"]:
-                print(
-                    f"{one.matched.name}: {result['thoughts']:,} responses held thoughts, now removed.",
-                    file=sys.stderr,
-                )
+                tell(f"{_shown(one)}: {result['thoughts']:,} responses held thoughts, now removed.")
             named = {name: chosen.get(name, unless[name]) for name in every}
             results.append((one.matched.name, named | result))
     if items:
@@ -55,21 +54,9 @@ def run(given: argparse.Namespace) -> None:
     _print(benchmark, results, ready, options, given)
 
 
-def _check_writable(file: Path, responses: Sequence[str]) -> None:
-    """Check before anything is scored that the rows can be written, and not over the responses.
-
-    Raises:
-        ValueError: for a file of responses.
-        OSError: for a file that cannot be written.
-    """
-    given = {Path(part).resolve() for one in responses for part in one.rpartition("=")[2].split(",")}
-    if file.resolve() in given:
-        raise ValueError(f"{file} holds responses; name another file for what was found in each row.")
-    there = file.exists()
-    with file.open("a"):
-        pass
-    if not there:
-        file.unlink()
+def _shown(ready: Ready) -> str:
+    """The name of what is scored, in a message."""
+    return one_line(ready.matched.name)
 
 
 def _remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> None:
@@ -101,7 +88,7 @@ def _remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> No
     if matched.other_prompts:
         said.append(f"{matched.other_prompts:,} answer another prompt than {benchmark.prompt!r}")
     if said:
-        print(f"{matched.name}: {'; '.join(said)}.", file=sys.stderr)
+        tell(f"{_shown(ready)}: {'; '.join(said)}.")
 
 
 def _judged(name: str, result: Mapping[str, Any]) -> str:
@@ -115,20 +102,22 @@ def _warn_of_other_rows(results: Results) -> None:
     """Say which results in one table are about other rows than the first."""
     data = {name: keys_of(result["signature"])["data"] for name, result in results}
     if len(set(data.values())) > 1:
-        print(
-            f"Not about the same rows: {', '.join(f'{name} {of}' for name, of in data.items())}.",
-            file=sys.stderr,
+        tell(
+            f"Not about the same rows: {', '.join(f'{one_line(name)} {one_line(of)}' for name, of in data.items())}."
         )
 
 
 def _write(file: Path, ready: Sequence[Ready], results: Results, benchmark: Benchmark) -> None:
-    """Move the tables of rows out of the results into a file of JSON lines."""
+    """Move the tables of rows out of the results into a new file of JSON lines."""
     key = registry.identity(benchmark)
-    with file.open("w", encoding="utf-8") as lines:
+    check_new(file)
+    with new_file(file) as lines:
         for one, (name, result) in zip(ready, results, strict=True):
             for row, found in zip(one.matched.rows, result.pop(benchmark.items), strict=True):
                 known = {part: getattr(row, part) for part in key.id if part not in found}
-                lines.write(json.dumps({"responses": name, **known, **found}, ensure_ascii=False) + "\n")
+                line = json.dumps({"responses": name, **known, **found}, ensure_ascii=False)
+                # half a character, which no file can hold, as JSON spells it
+                lines.write(line.encode("utf-8", "backslashreplace").decode() + "\n")
 
 
 def _print(
@@ -140,15 +129,16 @@ def _print(
 ) -> None:
     paper = published.of(benchmark, options) if given.published else None
     if given.published and paper is None:
-        print(f"No paper's results are known for {benchmark.title} in this form.", file=sys.stderr)
+        tell(f"No paper's results are known for {benchmark.title} in this form.")
     _warn_of_other_rows(results)
     others = paper.results if paper else ()
     if given.format == common.JSON:
-        print(to_json([*results, *others]))
+        say(to_json(listed([*results, *others])))
         return
+    results = [(one_line(name), result) for name, result in results]
     shown: Named = [*((_judged(*one), one[1]) for one in results), *others] if paper else results
     report = benchmark.module("report").report
-    print(
+    say(
         report(
             results,
             shown,

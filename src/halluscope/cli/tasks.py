@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from halluscope.harness import tasks
+from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -19,4 +20,4 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the task files, and print their folder."""
-    print(tasks.write(options.harness, options.out))
+    say(tasks.write(options.harness, options.out))

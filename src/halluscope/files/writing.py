@@ -57,6 +57,8 @@ def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
         raise OutputError(f"{path} is a folder; expected the name of a new file.")
     if path.exists() or path.is_symlink():
         raise OutputError(f"{path} is there already; name a new file, or remove it.")
+    if path.parent.is_file():
+        raise OutputError(f"{path} cannot be written, for {path.parent} is a file; expected a folder.")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=path.parent):
         pass

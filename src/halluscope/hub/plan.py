@@ -1,10 +1,12 @@
 """Decides what publishing would change, from what is wanted and what the Hub holds; nothing is asked or sent."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from halluscope.errors import HubError
+from halluscope.foreign import one_line
 from halluscope.hub.publication import CARD, Content, Publication, Stored, size
 from halluscope.hub.remote import Held
 
@@ -51,7 +53,9 @@ class Plan:
         ]
         for path, state in sorted(self.states.items()):
             content = self.wanted.files.get(path)
-            lines.append(f"  {state:8} {_bytes(size(content)) if content is not None else '':>9}  {path}")
+            lines.append(
+                f"  {state:8} {_bytes(size(content)) if content is not None else '':>9}  {one_line(path)}"
+            )
         return "\n".join([*lines, *(f"  note: {note}" for note in self.wanted.notes)])
 
     def _summary(self) -> str:
@@ -126,8 +130,8 @@ def _check_replaceable(wanted: Publication, held: Held) -> None:
         )
     if _ordered(held.version) > _ordered(wanted.version):
         raise HubError(
-            f"{wanted.repository} holds version {held.version}, later than {wanted.version}. Publish from a newer "
-            "checkout."
+            f"{wanted.repository} holds version {one_line(held.version, 40)}, later than {wanted.version}. Publish "
+            "from a newer checkout."
         )
 
 
@@ -163,7 +167,11 @@ def _data(states: Mapping[str, State]) -> list[str]:
 
 def _ordered(version: str) -> list[tuple[bool, int, str]]:
     """A key by which versions are ordered, number by number."""
-    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in version.split(".")]
+    numbers = [int(part) if re.fullmatch("[0-9]{1,18}", part) else None for part in version.split(".")]
+    return [
+        (number is not None, number or 0, part)
+        for number, part in zip(numbers, version.split("."), strict=True)
+    ]
 
 
 def _bytes(count: int) -> str:

@@ -12,6 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from halluscope.errors import HubError
+from halluscope.files.opening import read_bytes
+from halluscope.foreign import brief, one_line
 from halluscope.hub.publication import Content, Publication, Stored
 
 OWN = ".gitattributes"
@@ -67,16 +69,17 @@ class Hub:
             )
         self._api = HfApi(token=self._token)
         with self._asking("asking who you are"):
-            me: dict[str, Any] = self._api.whoami()
-        mine = [me["name"], *(group["name"] for group in me.get("orgs", []))]
-        if organization not in mine:
+            me: Any = self._api.whoami()
+        user, *organizations = _names(me)
+        if organization not in (user, *organizations):
             raise HubError(
-                f"The token belongs to {me['name']}, who cannot publish as {organization!r:.80}; expected one of "
-                f"{', '.join(mine)}. Join the organization, or let the token write there."
+                f"The token belongs to {one_line(user)}, who cannot publish as {organization!r:.80}; expected one of "
+                f"{', '.join(map(one_line, (user, *organizations)))}. Join the organization, or let the token write "
+                "there."
             )
-        if me.get("auth", {}).get("accessToken", {}).get("role") == "read":
+        if _inside(me, "auth", "accessToken", "role") == "read":
             raise HubError(
-                f"The token of {me['name']} may only read. Make one that may write "
+                f"The token of {one_line(user)} may only read. Make one that may write "
                 "(https://huggingface.co/settings/tokens)."
             )
 
@@ -99,10 +102,12 @@ class Hub:
                 info: Any = self._api.repo_info(**where)
             except RepositoryNotFoundError:
                 return None
+            if not isinstance(info.sha, str):
+                raise HubError(f"The Hub says no commit of {wanted.repository}: {brief(info.sha)}. {_AGAIN}")
             if wanted.kind == "space" and info.sdk not in (None, "gradio"):
                 raise HubError(
-                    f"{wanted.repository} is a Space of another kind ({info.sdk}), no metric; expected gradio or a new "
-                    "name."
+                    f"{wanted.repository} is a Space of another kind ({one_line(info.sdk, 40)}), no metric; expected "
+                    "gradio or a new name."
                 )
             main = self._files(wanted, info.sha)
             tagged = any(tag.name == wanted.tag for tag in self._api.list_repo_refs(**where).tags)
@@ -175,7 +180,7 @@ class Hub:
             file = self._api.hf_hub_download(
                 wanted.repository, wanted.facts, repo_type=wanted.kind, revision=revision, local_dir=folder
             )
-            return wanted.version_in(Path(file).read_text(encoding="utf-8", errors="replace"))
+            return wanted.version_in(read_bytes(Path(file), "reply").decode("utf-8", "replace"))
 
     @contextmanager
     def _asking(self, doing: str) -> Iterator[None]:
@@ -187,10 +192,33 @@ class Hub:
         except Exception as error:
             answers = (getattr(one, "response", None) for one in (error, error.__cause__))
             status = next((answer.status_code for answer in answers if answer is not None), None)
-            said = " ".join(str(error).split()).replace(self._token, "[the token]")
+            said = one_line(" ".join(str(error).split()).replace(self._token, "[the token]"))
             raise HubError(
                 f"The Hub: {doing} failed. {_ADVICE.get(status or 0, _AGAIN)} It said: {said:.500}"
             ) from None
+
+
+def _names(me: Any) -> list[str]:
+    """The names that a user may publish under, the user's own first.
+
+    Raises:
+        HubError: for an answer that does not tell them.
+    """
+    groups = _inside(me, "orgs") or []
+    found = [_inside(one, "name") for one in (me, *(groups if isinstance(groups, list) else [groups]))]
+    if not all(isinstance(name, str) and name for name in found):
+        raise HubError(
+            f"The Hub does not say who you are, but {brief(me, 200)}; expected an object with name and orgs. Is "
+            "HF_ENDPOINT the Hub?"
+        )
+    return found
+
+
+def _inside(value: Any, *keys: str) -> Any:
+    """What stands in objects inside objects; None where one of them is missing."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 _AGAIN = "Repeat the same command when that is mended; what is there already is not sent again."

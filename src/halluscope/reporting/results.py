@@ -5,11 +5,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from halluscope import numbers
 from halluscope.files.opening import json_rows
 from halluscope.foreign import brief, one_line
 from halluscope.numbers import is_id
 
 Result = Mapping[str, Any]
+
+MOST = 1e100
+"""No score is further from 0; so far its square is a number too."""
 
 
 def read_results(path: Path) -> dict[str, Result]:
@@ -47,14 +51,14 @@ def score(result: Result, by: str) -> float:
     else:
         for name in by.split("/"):
             value = value.get(name, "") if isinstance(value, Mapping) else ""
-    if value is None:
+    if value is None or value != value:
         return float("nan")
     if not (isinstance(value, float) or is_id(value)):
         raise ValueError(
-            f"The result of {one_line(result['responses'])} has no score {by!r}; expected one of "
-            f"{', '.join(name for name, found in result.items() if isinstance(found, float))}."
+            f"The result of {one_line(result['responses'], 80)} has no score {by!r}; expected one of "
+            f"{', '.join(name for name, found in result.items() if isinstance(found, float)):.300}."
         )
-    return float(value)
+    return numbers.finite(f"{by} of {result['responses']}", value, -MOST, MOST, "a score")
 
 
 def scores(

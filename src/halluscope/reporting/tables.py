@@ -3,9 +3,12 @@
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from tabulate import tabulate
+
+from halluscope.foreign import one_line
 
 Named = Sequence[tuple[str, Mapping[str, Any]]]
 """Results, each with the name of what was scored."""
@@ -50,9 +53,29 @@ def group_table(results: Named, score: str, style: str = "simple") -> str:
 
 
 def aligned(rows: Sequence[Sequence[Any]], header: Sequence[str], style: str, left: int = 1) -> str:
-    """A table of text whose first columns are aligned to the left, the others to the right."""
+    """A table of text whose first columns are aligned to the left, the others to the right; nothing without rows.
+
+    No cell can break it, whoever's words stand there.
+    """
+    if not rows:
+        return ""
     align = ["left"] * left + ["right"] * (len(header) - left)
-    return tabulate(rows, header, tablefmt=style, disable_numparse=True, colalign=align)
+    piped = _is_piped(style)
+    shown = [[_cell(cell, piped) for cell in row] for row in (header, *rows)]
+    return tabulate(shown[1:], shown[0], tablefmt=style, disable_numparse=True, colalign=align)
+
+
+def _cell(cell: Any, piped: bool) -> str:
+    """A cell on one line, without a sign that ends it."""
+    text = "" if cell is None else str(cell)
+    line = text if text.isprintable() else one_line(text)
+    return line.replace("|", "\\|") if piped else line
+
+
+@cache
+def _is_piped(style: str) -> bool:
+    """Whether a style of tables divides cells by the sign |."""
+    return "|" in tabulate([["", ""]], tablefmt=style)
 
 
 def class_table(result: Mapping[str, Any], style: str = "simple") -> str:
@@ -62,7 +85,7 @@ def class_table(result: Mapping[str, Any], style: str = "simple") -> str:
         [name, *(value if isinstance(value, int) else percent(value) for value in row.values())]
         for name, row in result["classes"].items()
     ]
-    return tabulate(rows, ["class", *columns], tablefmt=style, disable_numparse=True)
+    return aligned(rows, ["class", *columns], style, left=1 + len(columns))
 
 
 def below(remarks: Mapping[str, Sequence[str]]) -> str:
@@ -71,13 +94,19 @@ def below(remarks: Mapping[str, Sequence[str]]) -> str:
     for name, lines in remarks.items():
         names.setdefault(tuple(lines), []).append(name)
     return "\n".join(
-        "\n".join([f"\n{', '.join(of)}", *(f"  {line}" for line in lines)]) for lines, of in names.items()
+        "\n".join([f"\n{', '.join(map(one_line, of))}", *(f"  {line}" for line in lines)])
+        for lines, of in names.items()
     )
 
 
-def to_json(results: Named) -> str:
-    """A JSON list of results; what is undefined is null."""
-    return json.dumps([{"responses": name} | finite(dict(result)) for name, result in results], indent=2)
+def listed(results: Named) -> list[dict[str, Any]]:
+    """Results with their names in them, as they stand in JSON."""
+    return [{"responses": name, **result} for name, result in results]
+
+
+def to_json(value: Any) -> str:
+    """A value as JSON, in which any text is told as it is by signs of ASCII; what is undefined is null."""
+    return json.dumps(finite(value), indent=2).replace("\x7f", "\\u007f")
 
 
 def percent(fraction: float | None) -> str:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from tqdm import tqdm
 
 from halluscope.errors import JudgingFailed
+from halluscope.foreign import one_line
 from halluscope.judging.graders.chat import ChatJudge
 from halluscope.judging.store import AnswerStore
 
@@ -90,7 +91,7 @@ def _replies(
         missing = [one for one in asked if one not in replies]
         arriving = judge.replies([prompt for prompt, _ in missing]) if missing else iter(())
     failed = 0
-    with tqdm(total=len(missing), desc=key, unit="prompt", disable=not progress, delay=1) as bar:
+    with tqdm(total=len(missing), desc=one_line(key), unit="prompt", disable=not progress, delay=1) as bar:
         for place, reply in arriving:
             bar.update()
             if reply is None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from halluscope.foreign import brief
+from halluscope.foreign import brief, one_line
 from halluscope.judging.questions import Question
 from halluscope.judging.store import AnswerStore, KeptAnswers
 from halluscope.judging.voter import Judge
@@ -53,7 +53,7 @@ def ask(
                 wanted = _wanted(answers, present, k, which)
                 of_text = np.zeros((len(unique), len(about)), dtype=bool)
                 np.logical_or.at(of_text, row, wanted)
-                title = f"{judge.key.split('@')[0]}, question {j + 1} of {len(questions)}"
+                title = f"{one_line(judge.key.split('@')[0])}, question {j + 1} of {len(questions)}"
                 given = _put(judge, about, unique, of_text, kept, title if progress else None)
                 answers[:, :, i * len(questions) + j] = np.where(wanted, given[row], UNASKED)
     return answers

@@ -51,8 +51,8 @@ function mark(article, button) {
   keep(article, { mark: again ? "" : button.dataset.mark });
 }
 
-// What a spreadsheet would take for a formula gets an apostrophe in front.
-const guarded = (cell) => (/^[=+\-@\t\r\n＝＋－＠]/.test(cell) ? `'${cell}` : cell);
+// What a spreadsheet would take for a formula gets an apostrophe in front; sheet.py says where, and takes it away.
+const guarded = (cell) => cell.replace(/(?:^|(?<=[,;|"\t\r\n]))(?=[' ]*[=+\-@\t\r\n＝＋－＠])/g, "'");
 const quoted = (cell) => `"${cell.replaceAll('"', '""')}"`;
 
 function csv() {

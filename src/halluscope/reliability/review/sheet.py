@@ -9,11 +9,16 @@ import hashlib
 import io
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
+from halluscope import limits
+from halluscope.files.opening import read_text
+from halluscope.foreign import brief
 from halluscope.stats.strata import Stratum
 
 MARKS = {"valid": ("valid", "not valid"), "agree": ("agree", "disagree")}
@@ -34,14 +39,24 @@ COLUMNS = (
     "note",
 )
 NEEDED = ("sheet", "row", "mark")
+SOME = 5
+"""So many rows are named in a message."""
+
 SIGNED = ("id", "model", "stratum", "stratum_rows", "question")
 """What the name of a sheet holds a digest of: letters and digits only, since spreadsheets change spaces, quotes and
 leading zeros. Of the other columns they change more, such as an answer that they take for a date."""
 
-LONGEST_CELL = 10_000_000
+_NAME = re.compile(rf"(?P<marks>{'|'.join(MARKS)})-[0-9a-f]{{8}}-(?P<rows>[1-9][0-9]{{0,9}})")
+_NUMBER = re.compile(r"[0-9]{1,10}")
 
-_NAME = re.compile(rf"(?P<marks>{'|'.join(MARKS)})-[0-9a-f]{{8}}-(?P<rows>[1-9]\d*)")
-_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+_BEGINS = r"(?:\A|(?<=[,;|\"\t\r\n]))"
+"""Where a cell begins for some reader: at its beginning, and after what another reader takes for a cell's end."""
+
+_FORMULA = r"(?=[' ]*[=+\-@\t\r\n＝＋－＠])"
+"""What a spreadsheet computes. Apostrophes may stand before it, so that what is put there can be told from the text."""
+
+_UNGUARDED = re.compile(_BEGINS + _FORMULA)
+_GUARDED = re.compile(f"{_BEGINS}'{_FORMULA}")
 
 Entry = Mapping[str, str]
 """What stands in a row of a sheet, by column."""
@@ -90,7 +105,7 @@ class Sheet:
         """The strata, in which the second mark is an error; empty if the sheet has none.
 
         Raises:
-            ValueError: for a stratum without its number of rows.
+            ValueError: for a stratum without its number of rows, or with more rows than that.
         """
         ones: dict[str, list[int]] = {}
         rows: dict[str, set[str]] = {}
@@ -100,10 +115,17 @@ class Sheet:
         if set(ones) == {""}:
             return {}
         for name, sizes in rows.items():
-            if len(sizes) != 1 or not min(sizes).isdecimal():
+            if len(sizes) != 1 or not _NUMBER.fullmatch(min(sizes)):
                 raise ValueError(
-                    f"The stratum {name!r:.80} has {' and '.join(sorted(sizes)) or 'no'} as stratum_rows; expected "
+                    f"The stratum {name!r:.80} has {' and '.join(sorted(sizes)) or 'no':.80} as stratum_rows; expected "
                     "the one number of rows that it was drawn from."
+                )
+        drawn = Counter((entry["model"], entry["stratum"]) for entry in self.entries)
+        for (_, name), count in drawn.items():
+            if count > int(min(rows[name])):
+                raise ValueError(
+                    f"The stratum {name!r:.80} has {count:,} rows on the sheet, and was drawn from {min(rows[name])}; "
+                    "expected no more than that."
                 )
         return {
             name: Stratum(int(min(rows[name])), len(found), len(found) - sum(found))
@@ -128,12 +150,21 @@ def cells(entry: Entry, columns: Sequence[str]) -> list[str]:
 
 
 def guarded(cell: str) -> str:
-    """A cell that no spreadsheet computes.
+    """A cell that no spreadsheet computes, whatever it divides cells by; page.js does the same.
 
-    >>> guarded("=1+1"), guarded("1+1")
-    ("'=1+1", '1+1')
+    >>> guarded("=1+1"), guarded("1;=1"), guarded("1+1")
+    ("'=1+1", "1;'=1", '1+1')
     """
-    return f"'{cell}" if _FORMULA.match(cell) else cell
+    return _UNGUARDED.sub("'", cell)
+
+
+def unguarded(cell: str) -> str:
+    """The text of a guarded cell.
+
+    >>> unguarded("1;'=1"), unguarded(guarded("'=1"))
+    ('1;=1', "'=1")
+    """
+    return _GUARDED.sub("", cell)
 
 
 def to_csv(entries: Sequence[Entry], columns: Sequence[str]) -> str:
@@ -164,9 +195,9 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     for where, line in lines:
         if line["sheet"] != name:
             raise ValueError(
-                f"{where} is of the sheet {line['sheet']!r:.80}, the others of {name!r}. Remove it."
+                f"{where} is of the sheet {brief(line['sheet'])}, the others of {name!r}. Remove it."
             )
-        row = int(line["row"]) if line["row"].isdecimal() else 0
+        row = int(line["row"]) if _NUMBER.fullmatch(line["row"]) else 0
         if not 1 <= row <= size:
             raise ValueError(
                 f"{where}: row is {line['row']!r:.80}; the sheet {name} has the rows 1 to {size}."
@@ -179,9 +210,10 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
                 f"{where}: the mark is {line['mark']!r:.80}; expected {' or '.join(map(repr, marks))}."
             )
         found[row] = {**line, "mark": mark}
-    if missing := [row for row in range(1, size + 1) if row not in found]:
+    if lacks := size - len(found):
+        missing = list(islice((row for row in range(1, size + 1) if row not in found), SOME + 1))
         raise ValueError(
-            f"{path} lacks {len(missing)} of the {size} rows of the sheet {name}: {_some(missing)}. A part of a sample "
+            f"{path} lacks {lacks} of the {size} rows of the sheet {name}: {_some(missing)}. A part of a sample "
             "is no random sample; put them back."
         )
     entries = [found[row] for row in range(1, size + 1)]
@@ -211,15 +243,13 @@ def _part(entry: Entry) -> str:
 
 
 def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
-    csv.field_size_limit(LONGEST_CELL)
+    text = read_text(path)
+    header = text.partition("\n")[0]
+    delimiter = ";" if header.count(";") > header.count(",") else ","
+    csv.field_size_limit(min(limits.most("cell"), sys.maxsize))
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-        header = text.partition("\n")[0]
-        delimiter = ";" if header.count(";") > header.count(",") else ","
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
-    except (UnicodeDecodeError, csv.Error) as error:
+    except csv.Error as error:
         raise ValueError(f"{path} is no CSV in UTF-8: {error}. Save it as such again.") from error
     columns = rows[0] if rows else []
     if missing := [column for column in NEEDED if column not in columns]:
@@ -234,7 +264,7 @@ def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
             raise ValueError(
                 f"{path}, row {number} of the file has {len(row)} cells; expected {len(columns)}."
             )
-        given = dict(zip(columns, map(_unguarded, row), strict=True))
+        given = dict(zip(columns, map(unguarded, row), strict=True))
         lines.append(
             (f"{path}, row {number} of the file", {column: given.get(column, "") for column in COLUMNS})
         )
@@ -253,9 +283,5 @@ def _name(path: Path, lines: Sequence[tuple[str, Entry]]) -> tuple[str, str, int
     return name, parts["marks"], int(parts["rows"])
 
 
-def _unguarded(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
-
-
 def _some(rows: Sequence[int]) -> str:
-    return ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+    return ", ".join(map(str, rows[:SOME])) + (", ..." if len(rows) > SOME else "")

@@ -1,0 +1,85 @@
+"""The arguments of the command line: their parser, and what makes numbers of them."""
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from halluscope import limits, terminal
+from halluscope.foreign import brief, one_line
+from halluscope.options import nearest
+
+LARGEST = 2**63 - 1
+"""A whole number beyond this is a slip of the finger, and more than a machine counts with."""
+
+LONGEST = 1000
+"""Characters of a message; it may repeat a word of any length."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that speaks by the one way to the terminal, and names the nearest word for a misspelt one."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        about = (
+            f"{limits.OPTION} NAME=AMOUNT,... goes with every command; `halluscope list` shows the limits."
+        )
+        super().__init__(*arguments, **({"epilog": about} | options))
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message, and end with the status 2."""
+        if "invalid choice: '" in message:
+            word = message.partition("invalid choice: '")[2].partition("'")[0]
+            message += nearest(word, self._words())
+        super().error(one_line(message, LONGEST))
+
+    def _words(self) -> list[str]:
+        return [str(word) for action in self._actions for word in action.choices or ()]
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        (terminal.tell if file is sys.stderr else terminal.say)(message.removesuffix("\n"))
+
+
+def whole(word: str) -> int:
+    """A whole number, as argparse takes it for a type; its range is checked where it is used."""
+    try:
+        number = int(word)
+    except ValueError:
+        number = LARGEST + 1
+    if abs(number) > LARGEST:
+        raise argparse.ArgumentTypeError(f"got {brief(word)}; expected a whole number, such as 100")
+    return number
+
+
+def number(word: str) -> float:
+    """A finite number, as argparse takes it for a type; its range is checked where it is used."""
+    try:
+        found = float(word)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise argparse.ArgumentTypeError(f"got {brief(word)}; expected a number, such as 0.5")
+    return found
+
+
+def without(option: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words of a command line without an option, wherever it stands, and the option's values.
+
+    Raises:
+        ValueError: if the option has no value.
+
+    >>> without("--a", ["x", "--a", "1", "y", "--a=2"])
+    (['x', 'y'], ['1', '2'])
+    """
+    left, values = [], []
+    coming = iter(words)
+    for word in coming:
+        if word == option:
+            values.append(next(coming, ""))
+        elif word.startswith(f"{option}="):
+            values.append(word.removeprefix(f"{option}="))
+        else:
+            left.append(word)
+    if not all(values):
+        raise ValueError(f"{option} has no value; expected NAME=AMOUNT,... such as reply=32MB.")
+    return left, values

@@ -1,0 +1,95 @@
+"""What a command writes is new: never what it reads, never what is there already, and whole or not at all."""
+
+import hashlib
+import json
+import os
+
+import pytest
+
+from halluscope import cli
+
+TEXTS = [{"image_id": 1, "caption": "A dog \ud800 sleeps."}, {"image_id": 2, "caption": "A cat."}]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Everything that a command line may name, and the store."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HALLUSCOPE_STORE", str(tmp_path / "usual.sqlite"))
+    (tmp_path / "mine.jsonl").write_text(json.dumps(TEXTS[0]))
+    (tmp_path / "rest.jsonl").write_text(json.dumps(TEXTS[1]))
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["cat"]}))
+    (tmp_path / "votes.jsonl").write_text('{"text": "A cat.", "question": "A cat?", "answer": "yes"}')
+    (tmp_path / "store.sqlite").write_text("not looked at yet")
+    (tmp_path / "notes.txt").write_text("mine alone")
+    (tmp_path / "soft").symlink_to("mine.jsonl")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "round").symlink_to("round")
+    os.link(tmp_path / "rest.jsonl", tmp_path / "hard")
+    return tmp_path
+
+
+def score(*more):
+    fixed = ["--responses", "model=mine.jsonl,rest.jsonl", "--dataset", "labels.json", "--bootstrap", "0"]
+    return cli.main(["score", "throne", *fixed, "--judges", "lexical", *more])
+
+
+def contents(folder):
+    return {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in folder.iterdir()
+        if file.is_file()
+    }
+
+
+TAKEN = ["mine.jsonl", "./rest.jsonl", "labels.json", "votes.jsonl", "store.sqlite", "soft", "hard", "round"]
+
+
+@pytest.mark.parametrize("name", [*TAKEN, "dangling", "notes.txt", ".", "notes.txt/rows"])
+def test_what_is_there_stays(folder, name, capsys, monkeypatch):
+    """Refused before anything is scored."""
+    monkeypatch.setattr("halluscope.scoring.prepare", lambda *_: pytest.fail("it was scored"))
+    before = contents(folder)
+    more = ["--judges", "replay:votes.jsonl", "--store", "store.sqlite"]
+    assert score(*more, "--per-image", name) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and contents(folder) == before
+    assert ("is read as well" in said) is (name in TAKEN and name != "round")
+
+
+@pytest.mark.parametrize("name", ["new.sqlite", "./new.sqlite", "linked/new.sqlite"])
+def test_the_store_that_is_not_there_yet(folder, name, capsys):
+    (folder / "linked").symlink_to(folder)
+    assert score("--store", "new.sqlite", "--per-image", name) == 2
+    assert "is read as well" in capsys.readouterr().err
+    assert score("--per-image", "usual.sqlite") == 2
+    assert "is read as well" in capsys.readouterr().err
+
+
+def test_rows_are_written_whole_with_half_characters_too(folder):
+    assert score("--per-image", "new/rows.jsonl") == 0
+    rows = [json.loads(line) for line in (folder / "new" / "rows.jsonl").read_text().splitlines()]
+    assert [row["found"] for row in rows] == [["dog"], ["cat"]]
+    assert [file.name for file in (folder / "new").iterdir()] == ["rows.jsonl"]
+
+
+def test_a_name_that_is_no_utf_8_stands_in_the_rows(folder):
+    name = os.fsdecode(b"m\xff")
+    named = ["--responses", f"{name}=mine.jsonl,rest.jsonl", "--per-image", "rows.jsonl"]
+    assert score(*named) == 0
+    assert json.loads((folder / "rows.jsonl").read_text().splitlines()[0])["responses"] == name
+
+
+def test_what_appears_meanwhile_stays(folder, monkeypatch, capsys):
+    from halluscope import scoring
+
+    compute = scoring.compute
+
+    def slow(*given):
+        (folder / "rows.jsonl").write_text("of another process")
+        return compute(*given)
+
+    monkeypatch.setattr("halluscope.scoring.compute", slow)
+    assert score("--per-image", "rows.jsonl") == 2
+    assert "is there already" in capsys.readouterr().err
+    assert (folder / "rows.jsonl").read_text() == "of another process"

@@ -1,0 +1,365 @@
+"""The one way to the terminal: nothing steers it, no key is shown, and no error ends in a traceback."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import quote, quote_plus
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tabulate import tabulate_formats
+
+from halluscope import cli, limits, terminal
+from halluscope.arguments import without
+from halluscope.foreign import BLACKED, brief, one_line, printable
+from halluscope.judging.graders import verdicts
+from halluscope.judging.questions import Question
+from halluscope.judging.voters import asking
+from halluscope.judging.voters.replay import ReplayJudge
+from halluscope.paths import PACKAGE
+from halluscope.reporting.tables import aligned, to_json
+
+HOSTILE = "m\x1b[31mo\x07d\re\u202el\n|halluscope: all is well \x9b\x7f"
+"""Colour, a bell, the line's beginning, right to left, another line, a cell's end, C1's escape, delete."""
+
+HALVES = os.fsdecode(b"s\xff\xfe\x1b]0;title\x07")
+"""A file name that is no UTF-8; in Python it holds half characters."""
+
+STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff\ud800-\udfff]")
+
+TEXTS = [{"image_id": 1, "caption": "A dog sleeps on a couch."}, {"image_id": 2, "caption": "A cat."}]
+
+
+def halluscope(*words, folder=None, **environment):
+    """The command in a process of its own: its status, and the bytes that it said."""
+    done = subprocess.run(
+        [sys.executable, "-m", "halluscope", *words],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def steering(said: bytes) -> list[str]:
+    return STEERS.findall(said.decode("utf-8", "surrogateescape"))
+
+
+@pytest.fixture
+def responses(tmp_path):
+    """A file of hostile name, one whose name is no UTF-8, and labels."""
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog", "couch"], 2: ["cat"]}))
+    files = [tmp_path / f"{name}.jsonl" for name in (HOSTILE, HALVES)]
+    for file in files:
+        file.write_text("\n".join(map(json.dumps, TEXTS)))
+    return [file.name for file in files]
+
+
+def throne(*words):
+    fixed = ["--dataset", "labels.json", "--judges", "lexical", "--bootstrap", "0"]
+    return ["score", "throne", *fixed, "--responses", *words]
+
+
+# The outlet
+
+
+def test_nothing_in_the_package_prints_by_another_way():
+    """Calls of print, and of write on the standard streams."""
+    found = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if called == "print" or re.fullmatch(
+                r"sys\.(__)?std(out|err)(__)?(\.buffer)?\.write(lines)?", called
+            ):
+                found.append(f"{file.relative_to(PACKAGE)}:{node.lineno}")
+    assert {place.partition(":")[0] for place in found} == {"terminal.py"}
+
+
+@given(st.text())
+def test_what_is_printable_neither_steers_nor_breaks_an_encoding(text):
+    assert not STEERS.search(printable(text))
+    assert printable(text).encode().decode() == printable(text)
+    assert "\n" not in one_line(text) and "\t" not in one_line(text)
+    assert "\n" not in brief([text]) and not STEERS.search(brief(text))
+
+
+@pytest.mark.parametrize("words", [[], ["--format", "github"], ["--per-class"], ["--published"]])
+def test_hostile_file_names_in_tables(responses, tmp_path, words):
+    status, out, err = halluscope(*throne(*responses), *words, folder=tmp_path)
+    assert status == 0 and steering(out + err) == [], err
+    assert b"halluscope: all is well" not in [line[:23] for line in out.splitlines()]
+    shown = out.decode()
+    assert "m\\x1b[31mo\\x07d\\x0de\\u202el\\n" in shown and "\\udcff\\udcfe\\x1b]0;title\\x07" in shown
+
+
+def test_hostile_file_names_in_json_are_true(responses, tmp_path):
+    status, out, err = halluscope(*throne(*responses), "--json", folder=tmp_path)
+    assert status == 0 and steering(out + err) == [], err
+    assert {result["responses"] for result in json.loads(out)} == {HOSTILE, HALVES}
+
+
+def test_hostile_words_in_errors(tmp_path):
+    (tmp_path / "labels.json").write_text(json.dumps({1: [HOSTILE]}))
+    (tmp_path / "mine.jsonl").write_text(json.dumps(TEXTS[0]))
+    for words in (
+        [HOSTILE],
+        ["score", HALVES],
+        ["info", HOSTILE],
+        ["build", HOSTILE],
+        ["build", "pope", f"--{HOSTILE}"],
+        throne(HOSTILE),
+        throne("mine.jsonl"),
+        ["correlate", HALVES, HOSTILE],
+        ["list", "--limits", HOSTILE],
+    ):
+        status, out, err = halluscope(*words, folder=tmp_path)
+        assert status == 2 and not out and steering(err) == [], (words, err)
+        assert not re.search(rb"^\|?halluscope: all is well", err, re.MULTILINE)
+
+
+@pytest.mark.parametrize("style", tabulate_formats)
+def test_a_cell_breaks_no_table(style):
+    def lines(cell):
+        return aligned([[cell, "1"], ["b", "2"]], [cell, "n"], style).count("\n")
+
+    assert lines(HOSTILE) == lines("a")
+    if style in ("github", "pipe"):
+        rows = aligned([[HOSTILE, "1"]], ["name|", "n"], style).splitlines()
+        assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {3}
+
+
+@given(st.text())
+def test_json_is_told_in_ascii_and_read_back(text):
+    said = to_json({text: [text, float("nan")]})
+    assert said.isascii() and printable(said) == said
+    assert json.loads(said) == json.loads(json.dumps({text: [text, None]}))
+
+
+# Keys
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "HF_TOKEN", "MY_SECRET", "SOME_KEY", "DB_PASSWORD"])
+@pytest.mark.parametrize(
+    "key", ["sk-abc.def*(ghi", 'k"ey\\with/quotes+more=', "schlüssel-ключ", "hf_plainToken\n"]
+)
+def test_no_key_is_shown_however_it_is_spelt(monkeypatch, variable, key):
+    monkeypatch.setenv(variable, key)
+    bare = key.strip()
+    for spelt in (bare, quote(bare), quote(bare, safe=""), quote_plus(bare), json.dumps(bare), repr(bare)):
+        said = printable(f"before {spelt} after")
+        assert BLACKED in said and spelt.strip("\"'") not in said and said.endswith(" after")
+    assert bare not in brief("x" * 195 + bare + "y" * 1000, 1000)  # a cut within it shows no part
+    assert bare[:4] not in brief("x" * 195 + bare + "y" * 1000, 1000)
+
+
+def test_no_command_shows_a_key(tmp_path):
+    key = "sk-0123+456/789=abc"
+    for words in (["info", key], ["score", key], ["build", key], ["list", "--limits", key]):
+        status, out, err = halluscope(*words, folder=tmp_path, OPENAI_API_KEY=key, HALLUSCOPE_TRACEBACK="1")
+        assert status == 2 and key.encode() not in out + err and BLACKED.encode() in err
+
+
+# The net
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Let `halluscope list` end in an error."""
+
+    def let(error):
+        def run(_):
+            raise error
+
+        monkeypatch.setattr("halluscope.cli.list.run", run)
+
+    return let
+
+
+@pytest.mark.parametrize(
+    "error",
+    [RuntimeError("a\x1b[31m\nb"), RecursionError(), OverflowError(34, "x"), KeyError("k"), AssertionError()],
+)
+def test_an_error_of_ours_is_one_line_and_70(broken, capsys, error):
+    broken(error)
+    assert cli.main(["list"]) == 70
+    said = capsys.readouterr().err
+    assert said.startswith(f"halluscope: an error in halluscope itself ({type(error).__name__}")
+    assert said.count("\n") == 1 and "Traceback" not in said and "\x1b" not in said
+    assert "report" in said and cli.TRACEBACK in said
+
+
+def test_where_an_error_arose_is_shown_to_who_asks(broken, capsys, monkeypatch):
+    monkeypatch.setenv(cli.TRACEBACK, "1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    broken(RuntimeError("at sk-very-secret"))
+    assert cli.main(["list"]) == 70
+    said = capsys.readouterr().err
+    assert "Traceback" in said and "test_terminal.py" in said and "sk-very-secret" not in said
+
+
+def test_no_memory_has_words_of_its_own(broken, capsys):
+    broken(MemoryError())
+    assert cli.main(["list"]) == 70
+    assert "not enough memory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(KeyboardInterrupt(), "interrupted."), (ValueError(), "ValueError")]
+)
+def test_nothing_is_promised_and_nothing_is_empty(broken, capsys, error, said):
+    broken(error)
+    assert cli.main(["list"]) == (130 if isinstance(error, KeyboardInterrupt) else 2)
+    assert capsys.readouterr().err == f"halluscope: {said}\n"
+
+
+@pytest.mark.parametrize("words", ["list", "--help", "score throne --help", "info pope"])
+@pytest.mark.parametrize("end", ["| head -c 1 >/dev/null", ">&-"])
+def test_nobody_reads(words, end):
+    """Nothing is said of it, and the status is that of the command."""
+    command = f"{sys.executable} -m halluscope {words} {end}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
+def test_a_full_disk_under_the_output():
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m halluscope list >/dev/full"], capture_output=True, check=False
+    )
+    assert done.returncode == 2 and done.stderr.count(b"\n") == 1 and b"No space left" in done.stderr
+
+
+def test_who_is_interrupted_hears_what_is_kept(monkeypatch, capsys):
+    def run(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("halluscope.cli.answer.run", run)
+    assert cli.main(["answer", "--model", "m", "--dataset", "d", "--out", "o"]) == 130
+    assert "answers given so far are kept" in capsys.readouterr().err
+
+
+def test_judges_names_in_bars_steer_nothing(monkeypatch, tmp_path):
+    """Of voters and of judges of free text."""
+    titles = []
+
+    def bar(*_, desc=None, **__):
+        titles.append(desc)
+        return nullcontext(SimpleNamespace(update=lambda *_: None, set_postfix=lambda **_: None))
+
+    monkeypatch.setattr("halluscope.judging.voters.asking.tqdm", bar)
+    monkeypatch.setattr("halluscope.judging.graders.verdicts.tqdm", bar)
+    judge = ReplayJudge({("A dog.", "A dog?"): "yes"})
+    judge.key = HOSTILE
+    question = [[Question("A dog?", "dog", "{response} {question}")]]
+    asking.ask([judge], question, ["A dog."], np.ones((1, 1), dtype=bool), 1, progress=True)
+    chat = SimpleNamespace(
+        key=HOSTILE, failures=Counter(), replies=lambda asked: enumerate(["yes"] * len(asked))
+    )
+    verdicts.collect(["?"], chat, bool, progress=True)
+    assert len(titles) == 2 and not STEERS.search("".join(titles)) and "\n" not in "".join(titles)
+
+
+# Warnings
+
+
+def test_warnings_are_told_as_one_message_and_the_process_stays_as_it_was(capsys):
+    shown, before = warnings.showwarning, warnings.formatwarning
+    with warnings.catch_warnings():  # pytest records warnings; here they are shown
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda *one: terminal.tell(warnings.formatwarning(*one[:4]).removesuffix("\n"))
+        with terminal.tell_warnings():
+            warnings.warn("a\x1b[31m\nb", stacklevel=1)
+            warnings.warn("c", RuntimeWarning, stacklevel=1)
+    assert capsys.readouterr().err == "halluscope: a\\x1b[31m\n  b\nhalluscope: RuntimeWarning: c\n"
+    assert cli.main(["info", "pope"]) == 0
+    assert (warnings.showwarning, warnings.formatwarning) == (shown, before)
+
+
+# Numbers of options
+
+NUMBERS = {
+    "--beta": ["1e400", "nan", "inf", "x", ""],
+    "--limit": ["1" + "0" * 30, "1e3", "9" * 5000, ""],
+    "--seed": ["1" + "0" * 400, "-1" + "0" * 400, "0x1", "1.0"],
+    "--bootstrap": ["9" * 30, "nan", "many"],
+    "--recheck": ["nan", "1e999"],
+    "--workers": ["9" * 20],
+}
+
+
+@pytest.mark.parametrize(("option", "word"), [(name, word) for name in NUMBERS for word in NUMBERS[name]])
+def test_a_number_that_is_none(option, word, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([*throne("mine.jsonl"), option, word])
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert stopped.value.code == 2 and f"argument {option}: got" in last and "; expected a" in last
+    assert len(last) < 300
+
+
+@pytest.mark.parametrize("word", ["inf", "nan", "1e400"])
+def test_a_time_that_is_none(word, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["plan", *throne("mine.jsonl")[1:], "--calibrate", word])
+    assert "argument --calibrate: got" in capsys.readouterr().err
+
+
+# Limits
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 4, None])
+@pytest.mark.parametrize("words", [["--limits", "file=5"], ["--limits=cell=7", "--limits=file=5"]])
+def test_limits_stand_anywhere(responses, tmp_path, monkeypatch, capsys, place, words):
+    monkeypatch.chdir(tmp_path)
+    command = throne(responses[0])
+    at = len(command) if place is None else place
+    assert cli.main([*command[:at], *words, *command[at:]]) == 2
+    assert "the limit 'file' of 5 bytes" in capsys.readouterr().err
+    assert limits.most("file") == limits.LIMITS["file"].default
+
+
+def test_limits_reach_builds_and_are_listed(capsys):
+    assert cli.main(["build", "--limits", "pixels=3MB"]) == 0
+    assert cli.main(["list", "--limits", "pixels=3MB,reply=1GiB"]) == 0
+    out = capsys.readouterr().out
+    assert "3,000,000" in out and "1,073,741,824" in out
+    for name, limit in limits.LIMITS.items():
+        assert re.search(rf"^{name} +{re.escape(limit.about)} ", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "words", [["--limits"], ["--limits", ""], ["--limits=x"], ["--limits=file"], ["--limits=nope=1"]]
+)
+def test_limits_that_are_none(words, capsys):
+    assert cli.main(["list", *words]) == 2
+    said = capsys.readouterr().err
+    assert "--limits" in said and "NAME=AMOUNT" in said
+    assert limits.VARIABLE not in os.environ
+
+
+def test_limits_of_the_environment_that_are_none(monkeypatch, capsys):
+    monkeypatch.setenv(limits.VARIABLE, "file=-1")
+    assert cli.main(["list"]) == 2
+    assert f"{limits.VARIABLE} holds 'file=-1'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["score", "throne"], ["build", "pope"], ["review", "make"], ["list"]])
+def test_every_help_names_the_limits(words, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([*words, "--help"])
+    assert stopped.value.code == 0 and "--limits NAME=AMOUNT" in capsys.readouterr().out
+
+
+def test_an_option_is_taken_out_wherever_it_stands():
+    assert without("--a", ["--a", "1", "x", "--ab", "--a=2"]) == (["x", "--ab"], ["1", "2"])
