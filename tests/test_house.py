@@ -12,8 +12,8 @@ from halluscope import registry
 from halluscope.paths import PACKAGE
 
 FLOORS = (
-    *("version", "errors", "signature", "paths", "network", "options", "foreign", "terminal", "limits"),
-    *("numbers", "arguments", "files", "vocabularies", "inputs", "stats"),
+    *("version", "errors", "signature", "paths", "network", "foreign", "terminal", "limits", "numbers"),
+    *("inputs", "options", "arguments", "files", "vocabularies", "stats"),
     *("judging", "judging.models", "judging.voters", "judging.graders", "judging.cost"),
     *("reading", "responses", "registry", "reporting", "building", "reliability", "scoring"),
     *("benchmarks", "answering", "harness", "hub", "cli"),

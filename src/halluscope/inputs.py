@@ -1,43 +1,210 @@
-"""Checks of what every metric gets: texts, references, image ids."""
+"""Checks of what a metric is given: texts, references, ids, arrays, words and flags.
+
+What is like a list is taken by position: a list, a tuple, an array with one axis, or a column of a table (numpy,
+pandas, Arrow, torch). A mapping, a set, a text, a table or a generator is refused where a list is expected: a loop over
+it would give names, letters, another order, or nothing a second time.
+"""
 
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 
-def check_texts(
-    predictions: Sequence[str], references: Sequence[Any], image_ids: Sequence[Any] | None = None
-) -> None:
-    """Check that there is one text and one reference a row.
+from halluscope.foreign import brief
+from halluscope.numbers import finite
+
+Id = str | int
+"""What tells an image or a question from others."""
+
+LARGEST = 1e100
+"""No score is larger: squares of what is would overflow."""
+
+_MOST_BITS = 64
+"""A whole number beyond is no id that a table could hold."""
+
+
+def listed(name: str, values: Any, what: str, rows: int | None = None) -> list[Any]:
+    """What is like a list, as a list, by position.
+
+    Args:
+        name: of the option, for the message.
+        values: what was given.
+        what: is expected, such as "a list, one text per row".
+        rows: how many predictions there are, if there must be as many values.
 
     Raises:
-        ValueError: for no or unequal numbers of rows, a text that is none, or an image id that comes twice.
+        ValueError: for what is not like a list, or another number of values.
     """
-    for name, rows in (("predictions", predictions), ("references", references)):
-        if isinstance(rows, str | bytes | Mapping | Set) or not hasattr(rows, "__len__"):
-            raise ValueError(
-                f"{name} is {rows!r:.80}; predictions and references are lists, one text and one reference a row."
-            )
-    if len(predictions) != len(references):
+    if not is_like_a_list(values):
+        raise ValueError(_unlike(name, values, what))
+    plain = getattr(values, "tolist", None) or getattr(values, "to_pylist", None)
+    found = list(plain() if plain else values)
+    if rows is not None and len(found) != rows:
         raise ValueError(
-            f"There are {len(predictions)} predictions and {len(references)} references; expected one of each a "
-            "row, in the same order. Nothing is cut to the shorter of the two."
+            f"There are {len(found)} values of {name} and {rows} predictions; expected one of each per row."
         )
-    if not len(predictions):
+    return found
+
+
+def is_like_a_list(values: Any) -> bool:
+    """Whether it has its values in an order of their own, and nothing else; what is masked is not known."""
+    if isinstance(values, str | bytes | bytearray | memoryview | Mapping | Set) or _is_table(values):
+        return False
+    ordered = isinstance(values, Sized) and isinstance(values, Iterable)
+    return ordered and getattr(values, "ndim", 1) == 1 and not np.ma.is_masked(values)
+
+
+def paired(predictions: Any, references: Any) -> tuple[list[str], list[Any]]:
+    """Texts and what they are compared with, one of each per row.
+
+    Raises:
+        ValueError: for no or unequal numbers of rows, or a text that is none.
+    """
+    expected = "a list; predictions and references are lists with one text and one reference per row"
+    given, known = (
+        listed(name, values, expected)
+        for name, values in (("predictions", predictions), ("references", references))
+    )
+    if len(given) != len(known):
+        raise ValueError(
+            f"There are {len(given)} predictions and {len(known)} references; expected one of each per row, in the "
+            "same order. Nothing is cut to the shorter of the two."
+        )
+    if not given:
         raise ValueError("predictions is empty; expected at least one text.")
-    for row, text in enumerate(predictions):
+    return texts("predictions", given, hint=" If the LVLM said nothing, pass the empty text."), known
+
+
+def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> list[str]:
+    """A list of texts.
+
+    Raises:
+        ValueError: for what is none, or another number of texts than rows.
+    """
+    found = listed(name, values, "a list, one text per row", rows)
+    for row, text in enumerate(found):
         if not isinstance(text, str):
+            raise ValueError(f"{name}[{row}] is {brief(text)}; expected a text.{hint}")
+    return found
+
+
+def words(name: str, values: Any, known: Sequence[str], rows: int | None = None) -> list[str]:
+    """A list of texts, each of which is one of a few.
+
+    Raises:
+        ValueError: for another text, what is none, or another number of texts than rows.
+    """
+    found = listed(name, values, f"a list, {_any_of(known)} per row", rows)
+    for row, value in enumerate(found):
+        if not isinstance(value, str) or value not in known:
+            word(f"{name}[{row}]", value, known)
+    return found
+
+
+def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
+    """A list of ids, each a whole number or a name.
+
+    Args:
+        name: of the option, for the message.
+        values: what was given.
+        rows: how many there must be.
+        unique: whether each may come once only; 7 and "7" are the same.
+
+    Raises:
+        ValueError: for what is no list of so many ids, or an id that comes twice.
+    """
+    found = listed(name, values, "a list, one id per row", rows)
+    for row, value in enumerate(found):
+        if not _is_id(value):
+            raise ValueError(f"{name}[{row}] is {brief(value)}; expected a whole number or a name.")
+    first: dict[str, int] = {}
+    for row, value in enumerate(found if unique else ()):
+        if first.setdefault(str(value), row) != row:
             raise ValueError(
-                f"predictions[{row}] is {text!r:.80}; expected a text. If the LVLM said nothing, pass the empty text."
+                f"{name}[{row}] is {brief(value)}, as is {name}[{first[str(value)]}]; expected one row per image."
             )
-    if image_ids is not None:
-        _check_unique(image_ids, len(predictions))
+    return found
+
+
+def class_names(references: Any) -> list[list[str]]:
+    """The classes in each image, as lists; a set is taken too, for their order does not count.
+
+    Raises:
+        ValueError: for what is no list of lists of names.
+    """
+    rows = listed("references", references, "a list, the class names in each image")
+    return [_names(names, f"references[{row}]") for row, names in enumerate(rows)]
+
+
+def scores(name: str, values: Any, what: str) -> list[float]:
+    """A list of finite numbers, one per model.
+
+    Args:
+        name: of the option, for the message.
+        values: what was given.
+        what: is expected.
+
+    Raises:
+        ValueError: for an empty list, or what is no list of numbers.
+    """
+    found = listed(name, values, what)
+    if not found:
+        raise ValueError(f"{name} is empty; expected {what}.")
+    return [finite(f"{name}[{row}]", value, -LARGEST, LARGEST) for row, value in enumerate(found)]
 
 
 def labelled(references: Sequence[Iterable[str]], image_ids: Sequence[Any] | None) -> Iterator[list[Any]]:
     """Images with the objects in them, as a signature's digest takes them."""
-    ids = image_ids if image_ids is not None else [""] * len(references)
-    return ([image_id, *sorted(set(objects))] for image_id, objects in zip(ids, references, strict=True))
+    known = image_ids if image_ids is not None else [""] * len(references)
+    return ([image_id, *sorted(set(objects))] for image_id, objects in zip(known, references, strict=True))
+
+
+def array(name: str, values: Any, what: str) -> NDArray[Any]:
+    """What is given as nested lists or an array, as an array.
+
+    Raises:
+        ValueError: for what is no array, such as a list of lists of unequal lengths, a table whose columns have names,
+            or an array some of whose values are masked.
+    """
+    if _is_table(values) or isinstance(values, Mapping | Set) or _is_masked(values):
+        raise ValueError(_unlike(name, values, what))
+    try:
+        return np.asarray(values)
+    except Exception as error:  # whatever a foreign array raises, on another device for one
+        raise ValueError(f"{name} is no array ({error}); expected {what}.") from error
+
+
+def word(name: str, value: Any, known: Sequence[str]) -> str:
+    """One of a few words.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} is {brief(value)}; expected {_any_of(known)}.")
+    return value
+
+
+def flags(**given: Any) -> None:
+    """Check options that are True or False; a word such as "no" would count as true.
+
+    Raises:
+        ValueError: for one that is neither.
+    """
+    for name, value in given.items():
+        kind(name, value, bool | np.bool_, "True or False")
+
+
+def kind(name: str, value: Any, kinds: Any, what: str) -> None:
+    """Check that a value is of one of some types.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    if not isinstance(value, kinds):
+        raise ValueError(f"{name} is {brief(value)}; expected {what}.")
 
 
 def warn_of_a_part(found: int, expected: int) -> None:
@@ -50,18 +217,36 @@ def warn_of_a_part(found: int, expected: int) -> None:
         )
 
 
-def _check_unique(image_ids: Sequence[Hashable], rows: int) -> None:
-    if isinstance(image_ids, str) or not hasattr(image_ids, "__len__"):
-        raise ValueError(f"image_ids is {image_ids!r:.80}; expected a list, one id a row.")
-    if len(image_ids) != rows:
+def _names(names: Any, where: str) -> list[str]:
+    """The class names in one image."""
+    if not (is_like_a_list(names) or isinstance(names, Set)):
         raise ValueError(
-            f"There are {len(image_ids)} image_ids and {rows} predictions; expected one of each a row."
+            f"{where} is {brief(names)}; expected a list of class names, such as ['dog', 'cup'] (an image without any "
+            "object has the empty list)."
         )
-    first: dict[Hashable, int] = {}
-    for row, image_id in enumerate(image_ids):
-        if image_id is None or not isinstance(image_id, Hashable):
-            raise ValueError(f"image_ids[{row}] is {image_id!r:.80}; expected a number or a name.")
-        if first.setdefault(image_id, row) != row:
-            raise ValueError(
-                f"image_ids[{row}] is {image_id!r}, as is image_ids[{first[image_id]}]; expected one row an image."
-            )
+    return list(names) if isinstance(names, Set) else listed(where, names, "a list of class names")
+
+
+def _is_id(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(value)
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return is_whole and int(value).bit_length() <= _MOST_BITS
+
+
+def _is_table(values: Any) -> bool:
+    """Whether it has columns with names, over which a loop would run instead of the rows."""
+    return hasattr(values, "columns")
+
+
+def _is_masked(values: Any) -> bool:
+    """Whether some values of an array, or of the arrays in a list of such, are masked."""
+    return np.ma.is_masked(values) or (isinstance(values, list | tuple) and any(map(np.ma.is_masked, values)))
+
+
+def _unlike(name: str, values: Any, what: str) -> str:
+    return f"{name} is {brief(values)}; expected {what}; it is of the type {type(values).__name__}."
+
+
+def _any_of(known: Sequence[str]) -> str:
+    return (" or " if len(known) < 4 else ", ").join(map(repr, known))

@@ -43,6 +43,7 @@ LIMITS: Mapping[str, Limit] = {
     "pixels": Limit(100_000_000, "pixels", "an image"),
     "reply": Limit(8 * 2**20, "bytes", "what a server replies to one request"),
     "resamples": Limit(1_000_000, "resamples", "a bootstrap"),
+    "classes": Limit(100_000, "classes", "a vocabulary"),
     "cells": Limit(2 * 10**9, "cells", "a table of texts by classes"),
     "page": Limit(5_000_000, "characters", "a text that is pasted into a metric's page"),
     "page_rows": Limit(20_000, "rows", "what is pasted into a metric's page"),

@@ -1,11 +1,13 @@
 """Checks of the numbers that users give: whole or not, finite, and in range."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from halluscope.foreign import brief
+
+LEAST_SHARE = 1e-9
+"""What `share` takes lies at least so far from 0 and from 1: nearer to them, formulas round to the ends."""
 
 
 def whole(name: str, value: Any, least: int = 0, most: int | None = None, what: str = "") -> int:
@@ -34,12 +36,27 @@ def finite(name: str, value: Any, least: float, most: float, what: str = "") -> 
     Raises:
         ValueError: if it is not a finite number in range.
     """
-    good = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not good or not least <= value <= most or not math.isfinite(value):
+    if not is_number(value) or not least <= value <= most:
         raise ValueError(
             f"{name} is {brief(value)}; expected {what or 'a number'} from {least:g} to {most:g}."
         )
     return float(value)
+
+
+def share(name: str, value: Any, what: str = "a fraction between 0 and 1, such as 0.95") -> float:
+    """Check a fraction between 0 and 1, neither of them among it.
+
+    Raises:
+        ValueError: if it is no such fraction.
+    """
+    if not is_number(value) or not LEAST_SHARE <= value <= 1 - LEAST_SHARE:
+        raise ValueError(f"{name} is {brief(value)}; expected {what}.")
+    return float(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number of Python or numpy, finite or not; a truth value is none."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def is_id(value: Any) -> bool:

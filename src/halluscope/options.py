@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
+from halluscope.inputs import flags, kind
+
 T = TypeVar("T")
 
 
@@ -45,12 +47,21 @@ class Door:
         partial: rows of the dataset may be without a response; the result says how many have one.
         id_column: the column of the responses that holds the id; None looks for it.
         text_column: the column of the responses that holds the text; None looks for it.
+
+    Raises:
+        ValueError: for an option of another kind.
     """
 
     limit: int | None = None
     partial: bool = False
     id_column: str | None = None
     text_column: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options; whoever reads checks the limit."""
+        flags(partial=self.partial)
+        for name in ("id_column", "text_column"):
+            kind(name, getattr(self, name), str | None, "the name of a column, or None to look for it")
 
 
 ALL = "all"

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from halluscope.errors import RegistryError
+from halluscope.inputs import kind
 from halluscope.options import Option, check, keywords, nearest
 from halluscope.paths import PACKAGE, share
 
@@ -307,6 +308,7 @@ def benchmark(name: str) -> Benchmark:
     Raises:
         ValueError: if there is none; the message names the nearest.
     """
+    kind("the benchmark's name", name, str, "a text such as 'throne'")
     found = _all().get(name) or next((one for one, dataset in _datasets() if dataset.name == name), None)
     if found is None:
         known = names()
@@ -322,6 +324,7 @@ def dataset(name: str) -> Dataset:
     Raises:
         ValueError: if there is none; the message names the nearest.
     """
+    kind("the dataset's name", name, str, "a text such as 'throne_coco'")
     known = {dataset.name: dataset for _, dataset in _datasets()}
     if name not in known:
         raise ValueError(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry
+from halluscope.foreign import brief
 from halluscope.options import ALL, Door, check, keywords, taken
 from halluscope.reading.rows import check_distinct
 from halluscope.registry import Benchmark
@@ -56,10 +57,11 @@ def score(
     of_door = {field.name for field in fields(Door)} & options.keys()
     door = Door(**{key: options.pop(key) for key in of_door})
     options = {**benchmark.options_of(name), **_of_one(benchmark, options)}
-    sources = [dataset] if isinstance(dataset, str | Path) else list(dataset)
-    if not sources or not all(isinstance(source, str | Path) for source in sources):
+    sources = [dataset] if isinstance(dataset, str | Path) else dataset
+    is_list = isinstance(sources, list | tuple) and len(sources) > 0
+    if not is_list or not all(isinstance(source, str | Path) for source in sources):
         raise ValueError(
-            f"dataset is {dataset!r:.80}; expected a folder, a Hub id or an upstream file, or a list of these."
+            f"dataset is {brief(dataset)}; expected a folder, a Hub id or an upstream file, or a list of these."
         )
     (ready,) = prepare(benchmark, [responses], list(map(str, sources)), options, door)
     return compute(benchmark, ready, options)

@@ -203,7 +203,7 @@ def test_no_option_is_missing_from_the_signature(own, tmp_path):
         ({"predictions": [], "references": []}, "predictions is empty"),
         ({"references": [["dgo"]]}, "'dgo', which is not one of the 80 classes .* mean 'dog'"),
         ({"references": [None]}, r"references\[0\] is None"),
-        ({"image_ids": [1, 2]}, "2 image_ids and 1 predictions"),
+        ({"image_ids": [1, 2]}, "2 values of image_ids and 1 predictions"),
         ({"bootstrap": -5}, "bootstrap is -5"),
         ({"level": 95}, "level is 95"),
         ({"allow_other_synonyms": False}, "not CHAIR's synonym list: its sha256 is .*, expected b685537b"),

@@ -606,7 +606,7 @@ def changed(number, **values):
         (changed(2, ground_truth=None), r"references\[2\]: ground_truth is None"),
         (changed(2, caption=3), r"references\[2\]: caption is 3"),
         (changed(2, id=1), r"references\[2\] has the id 1, as references\[0\] has"),
-        ({"judgements": [judged(True)] * 7}, "7 judgements and 8 questions"),
+        ({"judgements": [judged(True)] * 7}, "7 values of judgements and 8 predictions"),
         ({"judgements": {"correct": True}}, "judgements is .* expected a list"),
         ({"judgements": [judged(1)] * 8}, r"judgements\[0\]: correct is 1; expected true or false"),
         ({"judgements": [judged(True, -1)] * 8}, r"judgements\[0\]: extra_claims is -1"),

@@ -110,16 +110,21 @@ def test_constant_scores_are_undefined_and_said_so(metric):
     ("first", "second", "options", "message"),
     [
         ([1, 2], [1, 2], {}, "There are 2 models; a correlation needs at least 3"),
-        ([1, 2, 3], [1, 2, 3, 4], {}, "3 and 4 scores"),
-        ([1, 2, math.inf], [1, 2, 3], {}, "The first score of model 2 is undefined"),
-        ([1, 2, None], [1, 2, 3], {}, "The first score of model 2 is undefined"),
-        (["a", "b", "c"], [1, 2, 3], {}, "The first scores are .* expected a list of numbers"),
+        ([1, 2, 3], [1, 2, 3, 4], {}, "3 predictions and 4 references"),
+        ([1, 2, math.inf], [1, 2, 3], {}, r"predictions\[2\] is inf; expected a number"),
+        ([1, 2, None], [1, 2, 3], {}, r"predictions\[2\] is None; expected a number"),
+        (["a", "b", "c"], [1, 2, 3], {}, r"predictions\[0\] is 'a'; expected a number"),
         ([1, 2, 3], None, {}, "references is None; test_retest needs the models' scores in the second test"),
-        ([1, 2, 3], [1, 2, 3], {"indicator": "split_half"}, "expected one of test_retest, parallel_forms"),
-        ([1, 2, 3], [1, 2, 3], {"bootstrap": -1}, "expected the number of resamples"),
+        (
+            [1, 2, 3],
+            [1, 2, 3],
+            {"indicator": "split_half"},
+            "indicator is 'split_half'; expected 'test_retest'",
+        ),
+        ([1, 2, 3], [1, 2, 3], {"bootstrap": -1}, "bootstrap is -1; expected a number of resamples"),
         ([1, 0, 2], None, {"indicator": "content"}, r"predictions\[2\] is 2; expected 1 for valid"),
         ([1, 0], [1, 0], {"indicator": "content"}, "references are given"),
-        ([], None, {"indicator": "content"}, "expected a mark, 1 or 0"),
+        ([], None, {"indicator": "content"}, "predictions is empty; expected a list with a mark, 1 or 0"),
     ],
 )
 def test_bad_input(first, second, options, message):

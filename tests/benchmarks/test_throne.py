@@ -255,7 +255,7 @@ GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-
         ({"references": [None]}, r"references\[0\] is None"),
         ({"vocabulary": []}, "vocabulary is empty"),
         ({"vocabulary": "lvis"}, "no vocabulary 'lvis'"),
-        ({"image_ids": [1, 2]}, "2 image_ids and 1 predictions"),
+        ({"image_ids": [1, 2]}, "2 values of image_ids and 1 predictions"),
         ({"questions": "mine"}, "no question set 'mine'"),
         ({"agreement": 10, "judges": "lexical"}, "agreement is 10, but there are 3 votes"),
         ({"agreement": 10}, "agreement is 10, but there are 3 votes"),

@@ -118,7 +118,7 @@ def test_an_absent_object_may_be_ignored_or_denied_alike(table):
 @given(tables, st.integers(0, 3))
 def test_weights_are_the_same_as_repeating_images(table, seed):
     labels, present = table
-    weights = Bootstrap(3, seed).weights(len(labels))
+    (weights,) = Bootstrap(3, seed).weights(len(labels))
     assert (weights.sum(axis=1) == len(labels)).all()
     for all_average in ("pooled", "image"):
         conventions = Conventions(all_average=all_average)
@@ -138,7 +138,8 @@ def test_the_bootstrap_interval_of_a_proportion(rng):
     present = rng.random((n, 1)) < p
     hits = Hits.of(np.ones((n, 1), np.int8), present)
     resampling = Bootstrap(2000, seed=1)
-    low, high = resampling.intervals(n, lambda w: scoring.score(hits, Conventions(), w))["precision_all"]
+    scores = (scoring.score(hits, Conventions(), weights) for weights in resampling.weights(n))
+    low, high = resampling.intervals(scores)["precision_all"]
     error = 1.96 * np.sqrt(p * (1 - p) / n)
     assert low == pytest.approx(present.mean() - error, abs=0.004)
     assert high == pytest.approx(present.mean() + error, abs=0.004)

@@ -8,6 +8,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from halluscope.inputs import listed, scores, word
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import by_chance, correlations, undefined
@@ -20,6 +23,9 @@ CONTENT = "content"
 """Equation 3: a share."""
 
 INDICATORS = (*CORRELATED, CONTENT)
+
+SCORES = "a list of numbers, the score of each model"
+MARKS = "a list with a mark, 1 or 0, for each reviewed row"
 
 
 def compute(
@@ -54,28 +60,33 @@ def compute(
             and 1, or an unknown indicator.
         MissingExtra: without scipy (pip install 'halluscope[stats]'); "content" needs none.
     """
-    if indicator not in INDICATORS:
-        raise ValueError(f"indicator is {indicator!r:.80}; expected one of {', '.join(INDICATORS)}.")
+    word("indicator", indicator, INDICATORS)
     resampling = Bootstrap(bootstrap, seed, level)
     if indicator == CONTENT:
         return _content(predictions, references, level)
     if references is None:
         raise ValueError(f"references is None; {indicator} needs the models' scores in the second test.")
-    found = correlations(predictions, references, resampling)
-    why = undefined(predictions, references)
+    first, second = scores("predictions", predictions, SCORES), scores("references", references, SCORES)
+    if len(first) != len(second):
+        raise ValueError(
+            f"There are {len(first)} predictions and {len(second)} references; expected the scores of the same models "
+            "in both tests, in the same order."
+        )
+    found = correlations(first, second, resampling)
+    why = undefined(first, second)
     if why:
         warnings.warn(why, stacklevel=2)
     return {
-        **{name: scores["value"] for name, scores in found.items()},
+        **{name: of["value"] for name, of in found.items()},
         "low": found["pearson"]["low"],
         "high": found["pearson"]["high"],
-        "interval": {name: (scores["low"], scores["high"]) for name, scores in found.items()},
-        "chance": by_chance(predictions, references),
-        "models": len(predictions),
+        "interval": {name: (of["low"], of["high"]) for name, of in found.items()},
+        "chance": by_chance(first, second),
+        "models": len(first),
         "undefined": why,
         "signature": signature(
             "hqm",
-            data=data_of("models", zip(map(float, predictions), map(float, references), strict=True)),
+            data=data_of("models", zip(first, second, strict=True)),
             indicator=indicator,
             interval=resampling,
         ),
@@ -87,12 +98,15 @@ def _content(marks: Sequence[float], references: object, level: float) -> dict[s
         raise ValueError(
             "references are given; content validity takes only predictions, a mark a reviewed row."
         )
-    if isinstance(marks, str) or not hasattr(marks, "__len__") or not len(marks):
-        raise ValueError(f"predictions is {marks!r:.80}; expected a mark, 1 or 0, for each reviewed row.")
-    for row, mark in enumerate(marks):
+    found = [
+        int(mark) if isinstance(mark, bool | np.bool_) else mark
+        for mark in listed("predictions", marks, MARKS)
+    ]
+    found = scores("predictions", found, MARKS)
+    for row, mark in enumerate(found):
         if mark not in (0, 1):
-            raise ValueError(f"predictions[{row}] is {mark!r:.80}; expected 1 for valid, 0 for not valid.")
-    return content(marks, level=level)
+            raise ValueError(f"predictions[{row}] is {mark:g}; expected 1 for valid, 0 for not valid.")
+    return content(found, level=level)
 
 
 def content(

@@ -7,6 +7,8 @@ text. A thought that never ends leaves no response.
 import re
 from collections.abc import Sequence
 
+from halluscope.inputs import word
+
 REMOVED, KEPT = "removed", "kept"
 THOUGHTS = (REMOVED, KEPT)
 
@@ -65,8 +67,7 @@ def take_out(texts: Sequence[str], thoughts: str) -> tuple[Sequence[str], int]:
     Raises:
         ValueError: for another word than "removed" and "kept".
     """
-    if thoughts not in THOUGHTS:
-        raise ValueError(f"thoughts is {thoughts!r:.80}; expected {' or '.join(map(repr, THOUGHTS))}.")
+    word("thoughts", thoughts, THOUGHTS)
     if thoughts == KEPT:
         return texts, 0
     said = [without(text) for text in texts]

@@ -1,11 +1,35 @@
-"""Percentile intervals by resampling rows (images, captions, sets) from counts: nothing is judged again."""
+"""Percentile intervals by resampling rows (images, captions, sets) from counts: nothing is judged again.
 
-from collections.abc import Callable, Mapping
+Resamples are drawn and scored some at a time, so that memory does not grow with their number times the rows; the draws
+are the same as all at once.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from halluscope import limits
+from halluscope.foreign import brief
+from halluscope.numbers import share, whole
 from halluscope.stats.ratios import Floats
+
+AT_ONCE = 2**24
+"""How many numbers are held of the resamples at one time, 128 MiB of them."""
+
+LARGEST_SEED = 2**64 - 1
+
+
+def parts(resamples: int, numbers: int) -> Iterator[int]:
+    """How many resamples to take at a time, so that no more than `AT_ONCE` numbers are held.
+
+    Args:
+        resamples: how many there are in all.
+        numbers: how many numbers are held of each.
+    """
+    most = max(1, AT_ONCE // max(1, numbers))
+    return (min(most, resamples - first) for first in range(0, resamples, most))
 
 
 @dataclass(frozen=True)
@@ -13,9 +37,12 @@ class Bootstrap:
     """How an interval is made.
 
     Attributes:
-        resamples: how many; 0 makes no interval.
-        seed: of the draws.
+        resamples: how many, up to the limit "resamples" (`halluscope.limits`); 0 makes no interval.
+        seed: of the draws, from 0 to `LARGEST_SEED`.
         level: the share of the resamples inside the interval, in (0, 1).
+
+    Raises:
+        ValueError: for an option out of range.
     """
 
     resamples: int = 0
@@ -24,31 +51,36 @@ class Bootstrap:
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if not _whole(self.resamples):
-            raise ValueError(
-                f"bootstrap is {self.resamples!r:.80}; expected the number of resamples, or 0 for no interval."
-            )
-        if not _whole(self.seed):
-            raise ValueError(f"seed is {self.seed!r:.80}; expected a whole number of at least 0.")
-        if not isinstance(self.level, float) or not 0 < self.level < 1:
-            raise ValueError(
-                f"level is {self.level!r:.80}; expected a fraction between 0 and 1, such as 0.95."
-            )
+        whole("bootstrap", self.resamples, what="a number of resamples (0 for no interval)")
+        limits.check("resamples", self.resamples, f"bootstrap={brief(self.resamples)}")
+        whole("seed", self.seed, most=LARGEST_SEED)
+        share("level", self.level)
 
     def __str__(self) -> str:
         """As it stands in a signature."""
         return f"{self.level:g},percentile,{self.resamples},seed{self.seed}" if self.resamples else "no"
 
-    def weights(self, rows: int) -> Floats:
-        """How often each row is drawn in each resample: [resamples, rows], each summing to `rows`."""
-        draws = np.random.default_rng(self.seed).integers(rows, size=(self.resamples, rows))
-        return np.array([np.bincount(draw, minlength=rows) for draw in draws], dtype=float)
+    def weights(self, rows: int, numbers: int = 0) -> Iterator[Floats]:
+        """How often each row is drawn in each resample, in parts [resamples, rows]; each resample sums to `rows`.
 
-    def intervals(
-        self, rows: int, score: Callable[[Floats], Mapping[str, Floats]]
-    ) -> dict[str, tuple[float, float]]:
-        """The interval of each score; `score` gives it [resamples] for weights [resamples, rows]."""
-        return {name: self.interval(values) for name, values in score(self.weights(rows)).items()}
+        Args:
+            rows: that are resampled.
+            numbers: how many numbers are made of each resample, if these are more.
+        """
+        draws = np.random.default_rng(self.seed)
+        for part in parts(self.resamples, max(rows, numbers)):
+            weights = np.empty((part, rows))
+            for row in weights:
+                row[:] = np.bincount(draws.integers(rows, size=rows), minlength=rows)
+            yield weights
+
+    def intervals(self, parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """The interval of each score.
+
+        Args:
+            parts: scores [resamples] by name, of some resamples at a time; they may be nested, and so is the result.
+        """
+        return self._each(list(parts))
 
     def interval(self, values: Floats) -> tuple[float, float]:
         """The percentile interval of values [resamples]; resamples where the value is undefined are left out."""
@@ -58,7 +90,9 @@ class Bootstrap:
         low, high = np.quantile(defined, [(1 - self.level) / 2, (1 + self.level) / 2])
         return float(low), float(high)
 
+    def _each(self, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return {name: self._joined([part[name] for part in parts]) for name in parts[0]}
 
-def _whole(value: object) -> bool:
-    """Whether it is a whole number of at least 0."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
+    def _joined(self, values: Sequence[Any]) -> Any:
+        nested = isinstance(values[0], Mapping)
+        return self._each(values) if nested else self.interval(np.concatenate(values))

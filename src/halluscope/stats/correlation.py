@@ -5,7 +5,7 @@ coefficients (Kendall's is tau-b). An interval resamples the models. Of a few mo
 a line lie on it in every resample. So `by_chance` stands beside it, which no few models can make small.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import permutations
 from typing import Any
@@ -14,21 +14,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import MissingExtra
-from halluscope.stats.bootstrap import Bootstrap
+from halluscope.foreign import brief
+from halluscope.inputs import is_like_a_list
+from halluscope.numbers import is_number
+from halluscope.stats.bootstrap import Bootstrap, parts
 
 FEWEST_MODELS = 3
 EVERY_ORDER = 8
 """Up to so many models all orders are tried, 40,320; of more models as many are drawn."""
 
+DRAWN_ORDERS = 40_320
+
 ROUNDING = 1e-12
 """Scores that differ by less, relative to the greatest, are equal: 0.1 + 0.2 is 0.3."""
+
+LARGEST_SCORE = 1e100
+"""Of larger ones, squares overflow."""
+
+Scores = Sequence[float] | NDArray[np.float64]
+"""A score per model."""
 
 Coefficient = Callable[[NDArray[np.float64], NDArray[np.float64]], float]
 
 
-def correlations(
-    first: Sequence[float], second: Sequence[float], resampling: Bootstrap
-) -> dict[str, dict[str, float]]:
+def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[str, dict[str, float]]:
     """Correlate the scores of n models in two benchmarks.
 
     Args:
@@ -46,28 +55,32 @@ def correlations(
         MissingExtra: without scipy.
     """
     x, y = _both(first, second)
-    if undefined(first, second):
+    if undefined(x, y):
         return {name: dict.fromkeys(("value", "low", "high"), np.nan) for name in _coefficients()}
-    draws = np.random.default_rng(resampling.seed).integers(len(x), size=(resampling.resamples, len(x)))
+    coefficients = _coefficients()
+    resampled: dict[str, list[float]] = {name: [] for name in coefficients}
+    draws = np.random.default_rng(resampling.seed)
+    for _ in range(resampling.resamples):
+        draw = draws.integers(len(x), size=len(x))
+        if not (_constant(x[draw]) or _constant(y[draw])):
+            for name, coefficient in coefficients.items():
+                resampled[name].append(coefficient(x[draw], y[draw]))
     result = {}
-    for name, coefficient in _coefficients().items():
-        values = [
-            coefficient(x[draw], y[draw]) for draw in draws if not (_constant(x[draw]) or _constant(y[draw]))
-        ]
-        low, high = resampling.interval(np.array(values, dtype=float))
+    for name, coefficient in coefficients.items():
+        low, high = resampling.interval(np.array(resampled[name], dtype=float))
         result[name] = {"value": coefficient(x, y), "low": low, "high": high}
     return result
 
 
-def undefined(first: Sequence[float], second: Sequence[float]) -> str | None:
+def undefined(first: Scores, second: Scores) -> str | None:
     """Why there is no correlation: one benchmark gives all models the same score; None if there is one."""
-    for which, scores in (("first", first), ("second", second)):
-        if _constant(np.asarray(scores, dtype=float)):
+    for which, scores in (("first", np.asarray(first)), ("second", np.asarray(second))):
+        if _constant(scores):
             return f"All {which} scores are {float(scores[0]):g}: a correlation with a constant is undefined."
     return None
 
 
-def by_chance(first: Sequence[float], second: Sequence[float]) -> float:
+def by_chance(first: Scores, second: Scores) -> float:
     """How often a Pearson correlation at least as far from 0 comes about if models are put to scores at random.
 
     With n models it is at least 1 / n!: from three models nothing can be concluded, however high the coefficient.
@@ -84,23 +97,29 @@ def by_chance(first: Sequence[float], second: Sequence[float]) -> float:
         ValueError: as `correlations`.
     """
     x, y = _both(first, second)
-    if undefined(first, second):
+    if undefined(x, y):
         return float("nan")
-    if len(x) <= EVERY_ORDER:
-        orders = np.array(list(permutations(range(len(x)))))
-    else:
-        drawn = np.random.default_rng(0).permuted(np.tile(np.arange(len(x)), (40_319, 1)), axis=1)
-        orders = np.vstack([np.arange(len(x)), drawn])
-    centred = (x - x.mean()) / np.abs(x - x.mean()).max()
-    products = np.abs(((y - y.mean()) / np.abs(y - y.mean()).max())[orders] @ centred)
+    x, y = ((scores - scores.mean()) / np.abs(scores - scores.mean()).max() for scores in (x, y))
+    products = np.abs(np.concatenate([y[orders] @ x for orders in _orders(len(x))]))
     return float((products >= products[0] - ROUNDING).mean())
+
+
+def _orders(models: int) -> Iterator[NDArray[np.int64]]:
+    """Orders of the models, in parts [orders, models]: all of them, or as many as were drawn; the given one first."""
+    if models <= EVERY_ORDER:
+        yield np.array(list(permutations(range(models))))
+        return
+    yield np.arange(models)[np.newaxis]
+    draws = np.random.default_rng(0)
+    for part in parts(DRAWN_ORDERS - 1, 4 * models):  # the orders and their copies
+        yield draws.permuted(np.tile(np.arange(models), (part, 1)), axis=1)
 
 
 def _constant(scores: NDArray[np.float64]) -> bool:
     return bool(np.ptp(scores) <= ROUNDING * np.abs(scores).max())
 
 
-def _both(first: Sequence[float], second: Sequence[float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _both(first: Scores, second: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     x, y = _checked(first, "first"), _checked(second, "second")
     if len(x) != len(y):
         raise ValueError(
@@ -122,16 +141,14 @@ def _statistic(function: Any, x: NDArray[np.float64], y: NDArray[np.float64]) ->
     return float(function(x, y).statistic)
 
 
-def _checked(scores: Sequence[float], which: str) -> NDArray[np.float64]:
-    try:
-        array = np.asarray(scores, dtype=float)
-    except (TypeError, ValueError):
-        array = np.array(np.nan)
-    if array.ndim != 1:
-        raise ValueError(f"The {which} scores are {scores!r:.80}; expected a list of numbers, one a model.")
-    if len(array) < FEWEST_MODELS:
-        raise ValueError(f"There are {len(array)} models; a correlation needs at least {FEWEST_MODELS}.")
-    if not np.isfinite(array).all():
-        model = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise ValueError(f"The {which} score of model {model} is undefined; leave it out.")
-    return array
+def _checked(scores: Scores, which: str) -> NDArray[np.float64]:
+    if not is_like_a_list(scores) or not all(score is None or is_number(score) for score in scores):
+        raise ValueError(
+            f"The {which} scores are {brief(scores)}; expected a list of numbers, one per model."
+        )
+    if len(scores) < FEWEST_MODELS:
+        raise ValueError(f"There are {len(scores)} models; a correlation needs at least {FEWEST_MODELS}.")
+    for model, score in enumerate(scores):
+        if score is None or not -LARGEST_SCORE <= score <= LARGEST_SCORE:
+            raise ValueError(f"The {which} score of model {model} is undefined; leave it out.")
+    return np.array([float(score) for score in scores])

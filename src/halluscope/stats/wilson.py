@@ -7,6 +7,8 @@ none are valid.
 import math
 from statistics import NormalDist
 
+from halluscope.numbers import share
+
 
 def content_validity(valid: int, total: int, level: float = 0.95) -> dict[str, float]:
     """Content validity (equation 3): how many of the reviewed samples are valid.
@@ -37,11 +39,9 @@ def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
     """
     if total < 1 or not 0 <= count <= total:
         raise ValueError(f"There are {count} of {total}; expected a count of a total that is at least 1.")
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level!r:.80}; expected a fraction between 0 and 1, such as 0.95.")
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    share, spread = count / total, z * z / total
-    middle = (share + spread / 2) / (1 + spread)
-    half = math.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
+    z = NormalDist().inv_cdf((1 + share("level", level)) / 2)
+    part, spread = count / total, z * z / total
+    middle = (part + spread / 2) / (1 + spread)
+    half = math.sqrt(part * (1 - part) * spread + spread * spread / 4) / (1 + spread)
     # At the ends the formula is exact, its rounding is not.
     return (0.0 if count == 0 else middle - half), (1.0 if count == total else middle + half)

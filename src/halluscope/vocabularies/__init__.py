@@ -8,7 +8,8 @@ import difflib
 import hashlib
 import json
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
@@ -16,10 +17,15 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope import limits
 from halluscope.errors import BuildError
 from halluscope.foreign import brief
+from halluscope.inputs import class_names, listed
 
 CUSTOM = "custom"
+
+MOST_COMPARED = 10_000
+"""Among so many classes a misspelt name's neighbour is looked for."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +73,12 @@ class Vocabulary:
         Raises:
             ValueError: for a name outside the vocabulary, with its row and the nearest known name.
         """
+        listed = class_names(objects)
+        what = f"A table of {len(listed):,} texts by {len(self.classes):,} classes"
+        limits.check("cells", len(listed) * len(self.classes), what)
         column = {name: i for i, name in enumerate(self.classes)}
-        table = np.zeros((len(objects), len(self.classes)), dtype=bool)
-        for row, names in enumerate(objects):
-            if isinstance(names, str) or not hasattr(names, "__len__"):
-                raise ValueError(
-                    f"references[{row}] is {names!r:.80}; expected a list of class names, such as ['dog', 'cup'] "
-                    "(an image without any object has the empty list)."
-                )
+        table = np.zeros((len(listed), len(self.classes)), dtype=bool)
+        for row, names in enumerate(listed):
             for name in names:
                 if not isinstance(name, str) or name not in column:
                     raise ValueError(f"references[{row}] names {self._unknown(name)}")
@@ -102,10 +106,12 @@ class Vocabulary:
             )
 
     def _unknown(self, name: object) -> str:
-        near = difflib.get_close_matches(str(name).lower(), self.classes, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(
+            str(name)[:80].lower(), self.classes[:MOST_COMPARED], n=1, cutoff=0.5
+        )
         hint = f" Did you mean {near[0]!r}?" if near else ""
         return (
-            f"{name!r:.80}, which is not one of the {len(self.classes)} classes of the vocabulary {self.name!r}."
+            f"{brief(name)}, which is not one of the {len(self.classes)} classes of the vocabulary {self.name!r}."
             f"{hint} Pass vocabulary=[...] to score another list of classes."
         )
 
@@ -114,27 +120,24 @@ def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
     """Find a built-in vocabulary by name, or make one of a list of class names.
 
     Raises:
-        ValueError: for an unknown name, an empty list, names that are not text, or names that come twice.
+        ValueError: for an unknown name, what is no list, an empty one, names that are not text, or that come twice.
+        LimitExceeded: for a list with more names than the limit "classes".
     """
     if isinstance(vocabulary, Vocabulary):
         return vocabulary
     if isinstance(vocabulary, str):
         return _builtin(vocabulary)
-    if not isinstance(vocabulary, Iterable):
-        raise ValueError(
-            f"vocabulary is {vocabulary!r:.80}; expected class names, or one of {', '.join(names())}."
-        )
-    classes = tuple(vocabulary)
+    expected = f"a list of class names, or one of {', '.join(names())}"
+    classes = tuple(listed("vocabulary", vocabulary, expected))
     if not classes:
-        raise ValueError(f"The vocabulary is empty; expected class names, or one of {', '.join(names())}.")
+        raise ValueError(f"vocabulary is empty; expected {expected}.")
+    limits.check("classes", len(classes), f"vocabulary, with {len(classes):,} names,")
     for i, name in enumerate(classes):
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"vocabulary[{i}] is {name!r:.80}; expected a class name as text.")
-    twice = sorted({name for name in classes if classes.count(name) > 1})
+            raise ValueError(f"vocabulary[{i}] is {brief(name)}; expected a class name as text.")
+    twice = sorted(name for name, times in Counter(classes).items() if times > 1)
     if twice:
-        raise ValueError(
-            f"The vocabulary names {', '.join(map(repr, twice[:5]))} twice; name each class once."
-        )
+        raise ValueError(f"vocabulary names {', '.join(map(brief, twice[:5]))} twice; name each class once.")
     for known in map(_builtin, names()):
         if known.classes == classes:
             return known
@@ -170,7 +173,7 @@ def names() -> list[str]:
 def _builtin(name: str) -> Vocabulary:
     if name not in names():
         raise ValueError(
-            f"There is no vocabulary {name!r}; known are {', '.join(names())}. "
+            f"There is no vocabulary {brief(name)}; known are {', '.join(names())}. "
             "A list of class names serves as well: vocabulary=['dog', 'cup', ...]."
         )
     table = tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))

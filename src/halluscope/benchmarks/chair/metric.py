@@ -13,7 +13,7 @@ from halluscope.benchmarks.chair import lemmas, mentions, scoring
 from halluscope.benchmarks.chair import synonyms as synonym_lists
 from halluscope.benchmarks.chair.mentions import Caption
 from halluscope.benchmarks.chair.scoring import Counts, Row
-from halluscope.inputs import check_texts, labelled
+from halluscope.inputs import class_names, flags, ids, labelled, paired
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -59,8 +59,11 @@ def compute(
         FileNotFoundError: if `synonyms` does not exist.
         MissingExtra: without lemminflect (pip install 'halluscope[chair]').
     """
-    check_texts(predictions, references, image_ids)
+    flags(per_image=per_image, allow_other_synonyms=allow_other_synonyms)
+    predictions, references = paired(predictions, references)
+    image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
     predictions, thought = take_out(predictions, thoughts)
+    references = class_names(references)
     vocabularies.load("coco").presence(references)
     resampling = Bootstrap(bootstrap, seed, level)
     listed = synonym_lists.load(synonyms, allow_other_synonyms)
@@ -81,9 +84,8 @@ def compute(
         ),
     }
     if bootstrap:
-        result["interval"] = resampling.intervals(
-            len(captions), lambda weights: scoring.score(counts, weights)
-        )
+        drawn = resampling.weights(len(captions))
+        result["interval"] = resampling.intervals(scoring.score(counts, weights) for weights in drawn)
     if per_image:
         result["per_image"] = [_details(*row) for row in zip(captions, present, strict=True)]
     return result

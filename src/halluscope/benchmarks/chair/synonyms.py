@@ -11,6 +11,7 @@ from pathlib import Path
 from halluscope import vocabularies
 from halluscope.files.opening import check_file, read_text
 from halluscope.foreign import brief
+from halluscope.inputs import kind
 
 URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
 SHA256 = "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2"
@@ -45,6 +46,7 @@ def load(path: str | Path | None = None, allow_other: bool = False) -> Synonyms:
     """
     from halluscope.building.fetch import sha256_of
 
+    kind("synonyms", path, str | Path | None, "the path of a synonym list, or None")
     file = _fetch() if path is None else Path(path)
     if not file.exists():
         raise FileNotFoundError(

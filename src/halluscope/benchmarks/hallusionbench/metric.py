@@ -25,7 +25,8 @@ from halluscope.benchmarks.hallusionbench.rows import (
     wanted,
 )
 from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, INCORRECT, UNCERTAIN, Layout
-from halluscope.inputs import check_texts, warn_of_a_part
+from halluscope.foreign import brief
+from halluscope.inputs import flags, listed, paired, warn_of_a_part, word
 from halluscope.judging.graders import rules
 from halluscope.judging.graders.grading import GIVEN, Grading
 from halluscope.judging.votes import NO, YES
@@ -98,7 +99,8 @@ def compute(
     Raises:
         ValueError: for any bad input, before a model is asked.
     """
-    check_texts(predictions, references)
+    flags(per_question=per_question)
+    predictions, references = paired(predictions, references)
     predictions, thought = take_out(predictions, thoughts)
     questions = read_all(references)
     resampling = Bootstrap(bootstrap, seed, level)
@@ -113,9 +115,9 @@ def compute(
     if not counting.visual_only:
         _check_controls(questions, layout)
     warn_of_a_part(len(questions), counting.questions)
-    bias = bias or ("answers" if given is None and grading.named(READERS) else "official")
-    if bias not in BIAS:
-        raise ValueError(f"bias is {bias!r:.80}; expected {' or '.join(map(repr, BIAS))}.")
+    if bias is None:
+        bias = "answers" if given is None and grading.named(READERS) else "official"
+    word("bias", bias, BIAS)
     needs_judge = given is None or (agreed is None and not counting.visual_only)
     if needs_judge and not grading.named(READERS):
         _check_worded(questions)
@@ -153,7 +155,8 @@ def compute(
         ),
     }
     if bootstrap:
-        result["interval"] = resampling.intervals(layout.sets, partial(tallying.resampled, tallies))
+        drawn = resampling.weights(layout.sets)
+        result["interval"] = resampling.intervals(map(partial(tallying.resampled, tallies), drawn))
     if len(tallies) > 1:
         result["spread"] = tallying.spread(tallies)
     if per_question:
@@ -396,22 +399,14 @@ def _codes(values: Any, name: str, allowed: tuple[int, ...], rows: int) -> Ints 
     """Given verdicts as numbers; digits may be text, in a list or in one string."""
     if values is None:
         return None
-    try:
-        listed = list(values)
-    except TypeError as error:
-        raise ValueError(
-            f"{name} is {values!r:.80}; expected a list, one of {', '.join(map(str, allowed))} a row."
-        ) from error
-    if len(listed) != rows:
-        raise ValueError(
-            f"There are {len(listed)} values of {name} and {rows} questions; expected one of each a row."
-        )
+    digits = list(values) if isinstance(values, str) else values
+    given = listed(name, digits, f"a list, one of {', '.join(map(str, allowed))} per row", rows)
     known: dict[Any, int] = {key: code for code in allowed for key in (code, str(code))}
     codes = []
-    for row, value in enumerate(listed):
+    for row, value in enumerate(given):
         plain = _number(value)
         if not isinstance(plain, int | float | str) or plain not in known:
-            raise ValueError(f"{name}[{row}] is {value!r:.80}; expected {', '.join(map(str, allowed))}.")
+            raise ValueError(f"{name}[{row}] is {brief(value)}; expected {', '.join(map(str, allowed))}.")
         codes.append(known[plain])
     return np.array(codes, dtype=np.int64)
 

@@ -16,7 +16,7 @@ from halluscope.benchmarks.hqh import contains, prompts, scoring
 from halluscope.benchmarks.hqh.prompts import Verdict
 from halluscope.benchmarks.hqh.rows import LEVELS, FreeQuestion, read_all
 from halluscope.benchmarks.hqh.scoring import UNJUDGED
-from halluscope.inputs import check_texts, warn_of_a_part
+from halluscope.inputs import flags, listed, paired, warn_of_a_part
 from halluscope.judging.graders.grading import GIVEN, Grading
 from halluscope.judging.graders.verdicts import json_object
 from halluscope.responses.thoughts import REMOVED, choice, take_out
@@ -97,7 +97,8 @@ def compute(
         ValueError: for any bad input, before a model is asked.
         JudgingFailed: if more than `max_failed` of the replies cannot be read.
     """
-    check_texts(predictions, references)
+    flags(per_question=per_question)
+    predictions, references = paired(predictions, references)
     predictions, thought = take_out(predictions, thoughts)
     questions = read_all(references)
     resampling = Bootstrap(bootstrap, seed, level)
@@ -134,7 +135,8 @@ def compute(
         ),
     }
     if bootstrap:
-        result["interval"] = resampling.intervals(int(image.max()) + 1, partial(tallying.resampled, tallies))
+        drawn = resampling.weights(int(image.max()) + 1)
+        result["interval"] = resampling.intervals(map(partial(tallying.resampled, tallies), drawn))
     if len(tallies) > 1:
         result["spread"] = tallying.spread(tallies)
     if per_question:
@@ -201,11 +203,8 @@ def _read(reply: str) -> Verdict | None:
 
 
 def _given(judgements: Any, rows: int) -> _Judged:
-    if isinstance(judgements, str | bytes | Mapping) or not hasattr(judgements, "__len__"):
-        raise ValueError(f"judgements is {judgements!r:.80}; expected a list, one a row.")
-    if len(judgements) != rows:
-        raise ValueError(f"There are {len(judgements)} judgements and {rows} questions; expected one a row.")
-    pairs = [_pair(judgement, row) for row, judgement in enumerate(judgements)]
+    given = listed("judgements", judgements, "a list, one per row", rows)
+    pairs = [_pair(judgement, row) for row, judgement in enumerate(given)]
     correct, extra = np.array(pairs, dtype=np.int64).T
     return _Judged(correct[np.newaxis], extra[np.newaxis], GIVEN)
 

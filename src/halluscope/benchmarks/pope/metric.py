@@ -15,18 +15,18 @@ from halluscope.benchmarks.pope import scoring
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
 from halluscope.benchmarks.pope.scoring import Conventions, Counts
-from halluscope.inputs import check_texts
+from halluscope.inputs import Id, flags, ids, paired, texts, words
 from halluscope.responses import parsers as replies
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
+from halluscope.stats.tallies import numbers
 
 CONVENTIONS = {"lmms-eval": Conventions(unread_missed=False, yes_of_labels=True)}
 """How those count who use a parser, where it is not the default way."""
 
-
-_NAMES = (str, int, np.integer)
+LABELS = ("yes", "no")
 
 
 def compute(
@@ -34,7 +34,7 @@ def compute(
     references: Sequence[str],
     *,
     parser: str = "pope",
-    objects: Sequence[str] | None = None,
+    objects: Sequence[Id] | None = None,
     sampling: Sequence[str] | None = None,
     image_ids: Sequence[Hashable] | None = None,
     bootstrap: int = 0,
@@ -77,21 +77,25 @@ def compute(
     Raises:
         ValueError: for any bad input.
     """
-    check_texts(predictions, references)
+    flags(per_class=per_class)
+    predictions, references = paired(predictions, references)
+    rows, references = len(predictions), words("references", references, LABELS)
+    sampling = None if sampling is None else words("sampling", sampling, SAMPLINGS, rows)
+    objects = None if objects is None else ids("objects", objects, rows)
+    image_ids = None if image_ids is None else ids("image_ids", image_ids, rows)
+    questions = None if questions is None else texts("questions", questions, rows)
     predictions, thought = take_out(predictions, thoughts)
     resampling = Bootstrap(bootstrap, seed, level)
     if per_class and objects is None:
         raise ValueError("per_class needs objects: the class that each question asks about.")
-    rows = len(predictions)
     replies.check(parser)
     conventions = CONVENTIONS.get(parser, Conventions())
-    sampled, samplings = _groups("sampling", sampling, rows, SAMPLINGS)
-    asked, classes = _groups("objects", objects, rows)
-    image, images = _groups("image_ids", image_ids, rows)
-    cell = sampled * len(classes) + asked
+    sampled, samplings = _groups(sampling, rows, SAMPLINGS)
+    asked, classes = _groups(objects, rows)
     shape = (len(samplings), len(classes), 2, 3)
-    present, answers = _labels(references), replies.read(predictions, parser)
-    counts = scoring.count(present, answers, cell, shape[0] * shape[1]).reshape(shape)
+    present = np.fromiter(map("yes".__eq__, references), bool, rows)
+    place = scoring.places(present, replies.read(predictions, parser), sampled * len(classes) + asked)
+    counts = scoring.count(place, shape)
     score = partial(_score, conventions=conventions, by_class=objects is not None, samplings=samplings)
     result: dict[str, Any] = _each(score(counts[None]), lambda values: float(values[0]))
     for table, of in [
@@ -121,38 +125,21 @@ def compute(
         if image_ids is None:
             drawn = scoring.resample_rows(counts, resampling)
         else:
-            cells = image * shape[0] * shape[1] + cell
-            of_image = scoring.count(present, answers, cells, len(images) * shape[0] * shape[1])
-            drawn = scoring.resample_images(of_image.reshape(len(images), *shape), resampling)
-        result["interval"] = _each(score(drawn), resampling.interval)
+            drawn = scoring.resample_images(place, numbers(image_ids), shape, resampling)
+        result["interval"] = resampling.intervals(map(score, drawn))
     if per_class:
         result["classes"] = _of_each_class(counts.sum(axis=0), classes, conventions)
     return result
 
 
-def _labels(references: Sequence[str]) -> NDArray[np.bool_]:
-    """Which labels are yes."""
-    for row, label in enumerate(references):
-        if label not in ("yes", "no"):
-            raise ValueError(f"references[{row}] is {label!r:.80}; expected 'yes' or 'no'.")
-    return np.fromiter(map("yes".__eq__, references), bool, len(references))
-
-
 def _groups(
-    option: str, values: Sequence[Hashable] | None, rows: int, known: Sequence[str] | None = None
+    values: Sequence[Id] | None, rows: int, order: Sequence[Id] = ()
 ) -> tuple[NDArray[np.int64], list[Any]]:
     """A number for each row, and what the numbers stand for; one group of all rows if there are no values."""
     if values is None:
         return np.zeros(rows, dtype=np.int64), [None]
-    if isinstance(values, str) or len(values) != rows:
-        got = f"the text {values!r:.80}" if isinstance(values, str) else f"{len(values)} values"
-        raise ValueError(f"{option} is {got} for {rows} predictions; expected a list, one value a row.")
-    for row, value in enumerate(values):
-        if not isinstance(value, _NAMES) or value == "" or (known and value not in known):
-            expected = " or ".join(map(repr, known)) if known else "a name or an id"
-            raise ValueError(f"{option}[{row}] is {value!r:.80}; expected {expected}.")
     found = dict.fromkeys(values)
-    names = [name for name in known if name in found] if known else list(found)
+    names = [name for name in order if name in found] or list(found)
     number = {name: i for i, name in enumerate(names)}
     return np.fromiter(map(number.__getitem__, values), np.int64, rows), names
 

@@ -4,13 +4,15 @@ Everything here is a pure function of one table, counts[..., label, answer], wit
 answer `NO`, `YES` or `OTHER`. Sources: POPE, section 5.1; THRONE, section 5.4.
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.judging.votes import NO, OTHER, YES
-from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
 
 Counts = Floats
@@ -18,6 +20,9 @@ Counts = Floats
 
 ABSENT, PRESENT = 0, 1
 BETAS = (1.0, 0.5)
+
+COPIES = 4
+"""About how many tables are held of each resample when it is scored."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +38,17 @@ class Conventions:
     yes_of_labels: bool = False
 
 
-def count(
-    present: NDArray[np.bool_], answers: NDArray[np.int8], group: NDArray[np.int64], groups: int
-) -> Counts:
-    """Count rows [groups, 2, 3] by the group that each belongs to, its label and its answer."""
-    cell = (group * 2 + present) * 3 + answers
-    return np.bincount(cell, minlength=groups * 6).reshape(groups, 2, 3).astype(float)
+def places(
+    present: NDArray[np.bool_], answers: NDArray[np.int8], group: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The place of each row in a table [groups, 2, 3]: the group that it belongs to, its label and its answer."""
+    place: NDArray[np.int64] = (group * 2 + present) * 3 + answers
+    return place
+
+
+def count(place: NDArray[np.int64], shape: tuple[int, ...]) -> Counts:
+    """Count rows by their place in a table of this shape."""
+    return np.bincount(place, minlength=math.prod(shape)).reshape(shape).astype(float)
 
 
 def scores(counts: Counts, conventions: Conventions) -> dict[str, Floats]:
@@ -79,19 +89,36 @@ def undefined_classes(counts: Counts, conventions: Conventions) -> int:
     return int(np.count_nonzero(np.isnan(precision) | np.isnan(recall)))
 
 
-def resample_rows(counts: Counts, resampling: Bootstrap) -> Counts:
-    """Counts [resamples, ...] of bootstrap samples of the rows: a multinomial draw of the cells of the table."""
+def resample_rows(counts: Counts, resampling: Bootstrap) -> Iterator[Counts]:
+    """Counts of bootstrap samples of the rows, in parts [resamples, ...]: multinomial draws of the table's cells."""
     rows = int(counts.sum())
-    draws = np.random.default_rng(resampling.seed).multinomial(
-        rows, counts.ravel() / rows, size=resampling.resamples
-    )
-    return draws.reshape(resampling.resamples, *counts.shape).astype(float)
+    draws, shares = np.random.default_rng(resampling.seed), counts.ravel() / rows
+    for part in parts(resampling.resamples, COPIES * counts.size):
+        yield draws.multinomial(rows, shares, size=part).reshape(part, *counts.shape).astype(float)
 
 
-def resample_images(counts: Counts, resampling: Bootstrap) -> Counts:
-    """Counts [resamples, ...] of bootstrap samples of the images, of counts [images, ...]."""
-    drawn: Counts = resampling.weights(len(counts)) @ counts.reshape(len(counts), -1)
-    return drawn.reshape(resampling.resamples, *counts.shape[1:])
+def resample_images(
+    place: NDArray[np.int64], image: NDArray[np.int64], shape: tuple[int, ...], resampling: Bootstrap
+) -> Iterator[Counts]:
+    """Counts of bootstrap samples of the images, in parts [resamples, ...].
+
+    Args:
+        place: of each row in a table of this shape.
+        image: the number of each row's image.
+        shape: of the table.
+        resampling: how the samples are drawn.
+    """
+    images, cells = int(image.max()) + 1, math.prod(shape)
+    known, column = np.unique(place, return_inverse=True)
+    step = max(1, AT_ONCE // images)
+    for weights in resampling.weights(images, COPIES * cells):
+        drawn = np.zeros((len(weights), cells))
+        for first in range(0, len(known), step):
+            some = known[first : first + step]
+            rows = (column >= first) & (column < first + len(some))
+            table = count(image[rows] * len(some) + column[rows] - first, (images, len(some)))
+            drawn[:, some] = weights @ table
+        yield drawn.reshape(-1, *shape)
 
 
 def _precision_recall(counts: Counts, conventions: Conventions) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ from halluscope import options as checks
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import prompts, scoring
 from halluscope.benchmarks.throne.scoring import AllAverage, ClassF, Conventions, Hits
-from halluscope.inputs import check_texts, labelled
+from halluscope.inputs import array, class_names, flags, ids, labelled, paired
 from halluscope.judging.cost.planning import Plan, plan_poll
 from halluscope.judging.voters import voting
 from halluscope.judging.voters.poll import Voting
@@ -90,8 +90,11 @@ def compute(
     Raises:
         ValueError: for any bad input, before a model is loaded.
     """
-    check_texts(predictions, references, image_ids)
+    flags(per_class=per_class, per_image=per_image)
+    predictions, references = paired(predictions, references)
+    image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
     predictions, thought = take_out(predictions, thoughts)
+    references = class_names(references)
     vocabulary = vocabularies.load(vocabulary)
     present = vocabulary.presence(references)
     conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
@@ -123,7 +126,7 @@ def compute(
         "data": data_of(vocabulary.name, labelled(references, image_ids)),
         **asked_by,
         "agreement": f"{k}of{cast.shape[-1]}",
-        "beta": f"{conventions.beta:g}",
+        "beta": f"{beta:g}",
         "class_f": class_f,
         "all_average": all_average,
         **choice(thoughts),
@@ -131,7 +134,8 @@ def compute(
     }
     result["signature"] = signature("throne", **made_by)
     if bootstrap:
-        result["interval"] = resampling.intervals(len(present), partial(scoring.score, hits, conventions))
+        drawn = resampling.weights(len(present), scoring.NUMBERS * present.shape[1])
+        result["interval"] = resampling.intervals(map(partial(scoring.score, hits, conventions), drawn))
     if scored is not None:
         rows = scored.any(axis=1)
         asked = Hits.of(np.where(scored, labels, IGNORED)[rows], present[rows])
@@ -167,14 +171,15 @@ def plan(
     Raises:
         ValueError: for any bad input, as `compute` does.
     """
-    for texts, references in sets:
-        check_texts(texts, references)
+    checked = [(texts, class_names(references)) for texts, references in (paired(*one) for one in sets)]
     poll = checks.build(Voting, judging, "throne")
-    return plan_poll(sets, vocabularies.load(vocabulary), poll, prompts.load(poll.questions), calibrate)
+    return plan_poll(checked, vocabularies.load(vocabulary), poll, prompts.load(poll.questions), calibrate)
 
 
 def _check_cells(cells: ArrayLike, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    table = np.asarray(cells)
+    table = array(
+        "cells", cells, "bool [images, classes]: for each image and class whether it is in the sample"
+    )
     if table.shape != present.shape or table.dtype != bool:
         raise ValueError(
             f"cells is an array of {table.dtype} with the shape {table.shape}; expected bool {present.shape}: "

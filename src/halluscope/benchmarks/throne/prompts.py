@@ -8,8 +8,10 @@ class where its name says less or more (supplement, section 4.2: the greatest so
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from halluscope.foreign import brief
+from halluscope.inputs import listed
 from halluscope.judging.questions import QuestionSet
 
 PAPER = QuestionSet(
@@ -66,13 +68,11 @@ def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
     if isinstance(questions, str):
         if questions not in SETS:
             raise ValueError(
-                f"There is no question set {questions!r:.80}; known are {', '.join(SETS)}. "
+                f"There is no question set {brief(questions)}; known are {', '.join(SETS)}. "
                 "A list of templates serves as well: questions=['Is there {a/an} {x} in this image?']."
             )
         return SETS[questions]
-    if not isinstance(questions, Iterable):
-        raise ValueError(f"questions is {questions!r:.80}; expected templates, or one of {', '.join(SETS)}.")
-    templates = tuple(questions)
+    templates = tuple(listed("questions", questions, f"a list of templates, or one of {', '.join(SETS)}"))
     if len(templates) == 1 and isinstance(templates[0], str) and re.fullmatch(r"[\w-]+", templates[0]):
         return load(templates[0])
     if not templates:
@@ -80,7 +80,7 @@ def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
     for i, template in enumerate(templates):
         if not isinstance(template, str) or "{x}" not in template:
             raise ValueError(
-                f"questions[{i}] is {template!r:.120}; expected a template with {{x}} for the class name, "
+                f"questions[{i}] is {brief(template, 120)}; expected a template with {{x}} for the class name, "
                 "such as 'Is there {a/an} {x} in this image?'."
             )
     digest = hashlib.sha256(json.dumps(templates).encode()).hexdigest()[:8]

@@ -10,13 +10,22 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.inputs import word
 from halluscope.judging.voters.voting import IGNORED
+from halluscope.numbers import finite
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
 
 ClassF = Literal["of_means", "mean"]
 AllAverage = Literal["pooled", "image"]
 CLASS_F: tuple[str, ...] = get_args(ClassF)
 ALL_AVERAGE: tuple[str, ...] = get_args(AllAverage)
+
+
+LARGEST_BETA = 1000
+"""With it F is recall, and with its inverse precision, as far as can be printed."""
+
+NUMBERS = 16
+"""About how many numbers `score` holds of each class of a resample."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +67,9 @@ class Conventions:
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if (
-            isinstance(self.beta, bool)
-            or not isinstance(self.beta, int | float)
-            or not 0 < self.beta < np.inf
-        ):
-            raise ValueError(f"beta is {self.beta!r}; expected a number above 0, such as 0.5.")
-        for name, known in (("class_f", CLASS_F), ("all_average", ALL_AVERAGE)):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name} is {getattr(self, name)!r}; expected {' or '.join(map(repr, known))}."
-                )
+        finite("beta", self.beta, 1 / LARGEST_BETA, LARGEST_BETA, "a number, such as 0.5,")
+        word("class_f", self.class_f, CLASS_F)
+        word("all_average", self.all_average, ALL_AVERAGE)
 
     @property
     def betas(self) -> list[float]:

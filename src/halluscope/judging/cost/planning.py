@@ -19,10 +19,12 @@ from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.store import AnswerStore, ReadOnlyStore
 from halluscope.judging.voter import Answered, Judge, Pairs
 from halluscope.judging.voters import asking
+from halluscope.judging.voters.answered import answers
 from halluscope.judging.voters.lexical import LexicalJudge, Mention
 from halluscope.judging.voters.poll import Voting
 from halluscope.judging.voters.resolve import LEXICAL, named
 from halluscope.judging.votes import UNASKED
+from halluscope.numbers import finite
 from halluscope.vocabularies import Vocabulary
 
 SAMPLED_PROMPTS = 20_000
@@ -33,6 +35,10 @@ MEASURED_PROMPTS = 4_096
 
 MEASURED_BATCHES = 3
 """How many batches a calibration has at the least, after one that is not timed, where there are as many."""
+
+
+LONGEST_CALIBRATION = 86_400
+"""A day, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +142,8 @@ class StandIn:
         self.kept += len(pairs) - len(new)
         if len(new):
             self.puts.append(Put(texts, questions, pairs[new]))
-            for rows, answered in self.speaker.answer(texts, questions, pairs[new]):
-                codes[new[rows]] = answered
+            for rows, given_now in answers(self.speaker, texts, questions, pairs[new]):
+                codes[new[rows]] = given_now
         yield np.arange(len(pairs)), codes
 
     def close(self) -> None:
@@ -180,10 +186,7 @@ def plan_poll(
     Raises:
         ValueError: for an agreement that cannot be, a judge twice, or a time that is no number of seconds.
     """
-    if isinstance(calibrate, bool) or not 0 <= calibrate < math.inf:
-        raise ValueError(
-            f"calibrate is {calibrate!r:.80}; expected a number of seconds, 0 for no measurement."
-        )
+    finite("calibrate", calibrate, 0, LONGEST_CALIBRATION, "a number of seconds, 0 for no measurement,")
     present = [classes.presence(references) for _, references in sets]
     shown = [[question_set.cut(text) for text in texts] for texts, _ in sets]
     about, meant = question_set.about(classes), named(poll.judges)
@@ -218,7 +221,7 @@ def plan_poll(
     return Plan(tuple(loads), poll.ask, at_least, at_most, str(kept_in.path), max(1, poll.workers))
 
 
-def _path(store: AnswerStore | str | None) -> str | Path | None:
+def _path(store: AnswerStore | str | Path | None) -> str | Path | None:
     return store.path if isinstance(store, AnswerStore) else store
 
 
@@ -289,15 +292,15 @@ def _measured(
     """The same load after the judge was asked for a while; its answers are kept."""
     put = _of_middling_length(max(puts, key=lambda put: len(put.pairs)))
     work, kept = outlook.work(*put), AnswerStore(store)
-    answers = kept.of(judge.key, put.texts)
-    answers.recall(put.questions, np.full((len(put.texts), len(put.questions)), UNASKED, dtype=np.int8))
+    known = kept.of(judge.key, put.texts)
+    known.recall(put.questions, np.full((len(put.texts), len(put.questions)), UNASKED, dtype=np.int8))
     batches: list[tuple[np.ndarray[Any, Any], float]] = []
     if isinstance(judge, LanguageModelJudge):
         judge.load()
     began = time.perf_counter()
     for rows, codes in judge.answer(*put):
         batches.append((rows, time.perf_counter() - began))
-        answers.keep(put.pairs[rows], codes)
+        known.keep(put.pairs[rows], codes)
         if len(batches) > MEASURED_BATCHES and sum(spent for _, spent in batches[1:]) >= seconds:
             break
         began = time.perf_counter()

@@ -3,15 +3,21 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
+from halluscope.inputs import flags, kind
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
 from halluscope.judging.graders.verdicts import check_max_failed, collect, fill
 from halluscope.judging.store import AnswerStore
+from halluscope.numbers import whole
 from halluscope.options import Option
 
 GIVEN = "given"
 """Stands in a signature for verdicts that the user gave."""
+
+MOST_REPEATS = 1000
+MOST_TOKENS = 1_000_000
 
 V = TypeVar("V")
 
@@ -62,16 +68,17 @@ class Grading:
     max_failed: float = 0.02
     max_tokens: int = MAX_TOKENS
     device: str | None = None
-    store: AnswerStore | str | None = None
+    store: AnswerStore | str | Path | None = None
     progress: bool = True
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_max_failed(self.max_failed)
-        for name in ("max_tokens", "repeats"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} is {value!r:.80}; expected a number of at least 1.")
+        whole("repeats", self.repeats, 1, MOST_REPEATS)
+        whole("max_tokens", self.max_tokens, 1, MOST_TOKENS)
+        flags(progress=self.progress)
+        kind("device", self.device, str | None, "a device such as 'cuda:1' or 'cpu', or None")
+        kind("store", self.store, AnswerStore | str | Path | None, "a path, or None for the user's cache")
 
     def check_once(self, why: str) -> None:
         """Check that nothing is to be judged several times where that would change nothing.

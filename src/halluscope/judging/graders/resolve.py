@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.errors import JudgeUnavailable
+from halluscope.foreign import brief
 from halluscope.judging.graders.chat import ENDPOINT, MAX_TOKENS, ChatJudge
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.local_chat import LocalChat
@@ -30,8 +31,8 @@ def resolve_chat(
     if not isinstance(judge, str):
         if not hasattr(judge, "replies") or not hasattr(judge, "key"):
             raise JudgeUnavailable(
-                f"{judge!r:.80} is no judge of free text; expected 'openai:MODEL[@URL]', a local model, or a chat "
-                "judge."
+                f"judge: {brief(judge)} is no judge of free text; expected 'openai:MODEL[@URL]', a local model, or a "
+                "chat judge."
             )
         return judge
     if judge.startswith(ENDPOINT):

@@ -17,6 +17,7 @@ from halluscope.errors import JudgingFailed
 from halluscope.foreign import one_line
 from halluscope.judging.graders.chat import ChatJudge
 from halluscope.judging.store import AnswerStore
+from halluscope.numbers import finite
 
 Asked = tuple[str, int]
 """A prompt, and which repeat of it."""
@@ -30,10 +31,7 @@ def check_max_failed(value: Any) -> None:
     Raises:
         ValueError: if it is no number in [0, 1].
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError(
-            f"max_failed is {value!r:.80}; expected a share of prompts, a number in [0, 1] such as 0.02."
-        )
+    finite("max_failed", value, 0, 1, "a share of prompts, such as 0.02,")
 
 
 SHOWN = 3

@@ -5,14 +5,21 @@ from functools import partial
 from pathlib import Path
 
 from halluscope.errors import JudgeUnavailable
+from halluscope.inputs import kind, word
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.converted import ConvertedJudge
 from halluscope.judging.models.fleet import Fleet
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
 from halluscope.judging.voter import Judge
+from halluscope.numbers import finite, whole
 
 ENGINES = ("torch", "torch-float32", "torch-bfloat16", "ctranslate2", "ctranslate2-int8")
+
+LARGEST_LEAD = 1000
+"""In logits; no lead is larger."""
+
+MOST_WORKERS = 1000
 
 
 @dataclass(frozen=True)
@@ -38,18 +45,12 @@ class Engine:
     workers: int = 0
 
     def __post_init__(self) -> None:
-        if self.name not in ENGINES:
-            raise ValueError(f"engine is {self.name!r:.80}; expected {', '.join(map(repr, ENGINES))}.")
-        if (
-            isinstance(self.recheck, bool)
-            or not isinstance(self.recheck, int | float)
-            or not self.recheck >= 0
-        ):
-            raise ValueError(f"recheck is {self.recheck!r:.80}; expected a number of logits, at least 0.")
+        word("engine", self.name, ENGINES)
+        kind("device", self.device, str | None, "a device such as 'cuda:1' or 'cpu', or None")
+        finite("recheck", self.recheck, 0, LARGEST_LEAD, "a number of logits")
+        whole("workers", self.workers, most=MOST_WORKERS, what="a number of processes (0 for none)")
         if self.recheck and self.name != "ctranslate2-int8":
             raise ValueError(f"recheck goes with engine='ctranslate2-int8'; engine is {self.name!r}.")
-        if isinstance(self.workers, bool) or not isinstance(self.workers, int) or self.workers < 0:
-            raise ValueError(f"workers is {self.workers!r:.80}; expected a number of processes, 0 for none.")
         if self.workers and ":" in (self.device or ""):
             raise ValueError(
                 f"device is {self.device!r} and workers is {self.workers}; each worker takes a GPU of its own. Leave "
@@ -87,5 +88,5 @@ class Engine:
             )
         if self.library == "ctranslate2":
             return ConvertedJudge(found, self.precision or "float32", self.recheck, self.device)
-        kind = Seq2SeqJudge if found.is_encoder_decoder else CausalJudge
-        return kind(found, self.device, precision=self.precision)
+        judge = Seq2SeqJudge if found.is_encoder_decoder else CausalJudge
+        return judge(found, self.device, precision=self.precision)

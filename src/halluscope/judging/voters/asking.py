@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from halluscope.foreign import brief, one_line
+from halluscope.foreign import one_line
 from halluscope.judging.questions import Question
 from halluscope.judging.store import AnswerStore, KeptAnswers
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters import voting
-from halluscope.judging.votes import NO, OTHER, UNASKED, YES
+from halluscope.judging.voters.answered import answers
+from halluscope.judging.votes import NO, UNASKED
 
 ASK = ("needed", "all")
 
@@ -45,24 +46,24 @@ def ask(
     """
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     unique, row = list(number), np.array([number[text] for text in texts], dtype=np.int64)
-    answers = np.full((*present.shape, len(judges) * len(questions)), UNASKED, dtype=np.int8)
+    votes = np.full((*present.shape, len(judges) * len(questions)), UNASKED, dtype=np.int8)
     for i, judge in enumerate(judges):
         kept = store.of(judge.key, unique) if store and judge.stored else None
         with closing(judge):
             for j, about in enumerate(questions):
-                wanted = _wanted(answers, present, k, which)
+                wanted = _wanted(votes, present, k, which)
                 of_text = np.zeros((len(unique), len(about)), dtype=bool)
                 np.logical_or.at(of_text, row, wanted)
                 title = f"{one_line(judge.key.split('@')[0])}, question {j + 1} of {len(questions)}"
                 given = _put(judge, about, unique, of_text, kept, title if progress else None)
-                answers[:, :, i * len(questions) + j] = np.where(wanted, given[row], UNASKED)
-    return answers
+                votes[:, :, i * len(questions) + j] = np.where(wanted, given[row], UNASKED)
+    return votes
 
 
-def _wanted(answers: NDArray[np.int8], present: NDArray[np.bool_], k: int, which: str) -> NDArray[np.bool_]:
+def _wanted(votes: NDArray[np.int8], present: NDArray[np.bool_], k: int, which: str) -> NDArray[np.bool_]:
     if which == "all":
         return np.ones(present.shape, dtype=bool)
-    return voting.undecided(*voting.count(answers), n=answers.shape[-1], k=k, present=present)
+    return voting.undecided(*voting.count(votes), n=votes.shape[-1], k=k, present=present)
 
 
 def _put(
@@ -80,24 +81,9 @@ def _put(
         kept.recall(questions, given)
     pairs = np.argwhere(wanted & (given == UNASKED))
     with tqdm(total=len(pairs), desc=title, unit="question", disable=title is None, delay=1) as bar:
-        for rows, codes in judge.answer(texts, questions, pairs) if len(pairs) else ():
-            _check(judge.key, codes)
+        for rows, codes in answers(judge, texts, questions, pairs) if len(pairs) else ():
             given[pairs[rows, 0], pairs[rows, 1]] = codes
             if kept:
                 kept.keep(pairs[rows], codes)
             bar.update(len(rows))
-    if (given[pairs[:, 0], pairs[:, 1]] == UNASKED).any():
-        raise RuntimeError(
-            f"The judge {judge.key} left questions without an answer; this is an error in that judge."
-        )
     return given
-
-
-def _check(key: str, codes: NDArray[np.int8]) -> None:
-    """Check that a judge's answers are codes of votes."""
-    wrong = np.setdiff1d(codes, (NO, YES, OTHER))
-    if len(wrong):
-        raise ValueError(
-            f"The judge {key} answered {brief(wrong[0].item())}; expected {NO} for no, {YES} for yes or {OTHER} for "
-            "neither. This is an error in that judge."
-        )

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.inputs import flags, kind, word
 from halluscope.judging.models.engine import ENGINES, Engine
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.store import AnswerStore
@@ -70,14 +72,15 @@ class Voting:
     engine: str = "torch"
     recheck: float = 0.0
     workers: int = 0
-    store: AnswerStore | str | None = None
+    store: AnswerStore | str | Path | None = None
     progress: bool = True
 
     def __post_init__(self) -> None:
         """Check the options."""
         _ = self.run_by
-        if self.ask not in asking.ASK:
-            raise ValueError(f"ask is {self.ask!r}; expected {' or '.join(map(repr, asking.ASK))}.")
+        word("ask", self.ask, asking.ASK)
+        flags(progress=self.progress)
+        kind("store", self.store, AnswerStore | str | Path | None, "a path, or None for the user's cache")
 
     @property
     def run_by(self) -> Engine:

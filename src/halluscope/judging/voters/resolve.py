@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from halluscope.errors import JudgeUnavailable
+from halluscope.foreign import brief
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import FLAN_T5
@@ -67,10 +68,8 @@ def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
     for judge in meant:
         if isinstance(judge, str) and judge != LEXICAL:
             weights.check_name(judge)
-        elif not isinstance(judge, str) and not (hasattr(judge, "answer") and hasattr(judge, "key")):
-            raise JudgeUnavailable(
-                f"{judge!r:.80} is no judge; expected a name, a model, or a halluscope judge."
-            )
+        elif not isinstance(judge, str):
+            _check_given(judge)
     return meant
 
 
@@ -83,6 +82,21 @@ def find(judges: str | Judge | Sequence[str | Judge]) -> None:
     for judge in named(judges):
         if isinstance(judge, str) and judge != LEXICAL:
             weights.find(judge)
+
+
+def _check_given(judge: object) -> None:
+    """Check that an object offers what a judge does.
+
+    Raises:
+        JudgeUnavailable: if it does not.
+    """
+    key, stored = getattr(judge, "key", None), getattr(judge, "stored", None)
+    called = all(callable(getattr(judge, name, None)) for name in ("answer", "close"))
+    if not isinstance(key, str) or not isinstance(stored, bool) or not called:
+        raise JudgeUnavailable(
+            f"judges: {brief(judge)} is no judge; expected a name, a model, or an object with a key, stored, answer "
+            "and close, as `halluscope.judging.voter.Judge` has them."
+        )
 
 
 def _is_given(judge: str | Judge) -> bool:

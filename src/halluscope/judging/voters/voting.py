@@ -4,18 +4,26 @@ Source: THRONE, section 3.2 (the equation of the labels), with `k` agreeing vote
 A cell is one (image, class) pair.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from halluscope import inputs
+from halluscope.foreign import brief
 from halluscope.judging.votes import NO, UNASKED, YES
+from halluscope.numbers import is_number
 
 IGNORED = -1
 """The label of a cell on which too few votes agree; it counts nowhere."""
 
 AGREEMENTS = ("unanimous", "majority")
 
-Counts = NDArray[np.int16]
+Counts = NDArray[np.signedinteger[Any]]
 """[images, classes], how many votes."""
+
+FEW_VOTES = int(np.iinfo(np.int16).max)
+"""Up to so many votes per cell are counted in 16 bits, which is several times as fast."""
 
 
 def required(agreement: str | int, votes: int) -> int:
@@ -30,17 +38,15 @@ def required(agreement: str | int, votes: int) -> int:
         ValueError: for an unknown name or a k outside [votes // 2 + 1, votes].
     """
     fewest = votes // 2 + 1
-    if agreement == "unanimous":
-        return votes
-    if agreement == "majority":
-        return fewest
-    if isinstance(agreement, bool) or not isinstance(agreement, int | np.integer):
+    if isinstance(agreement, str) and agreement in AGREEMENTS:
+        return votes if agreement == "unanimous" else fewest
+    if not isinstance(agreement, int | np.integer) or isinstance(agreement, bool):
         raise ValueError(
-            f"agreement is {agreement!r:.80}; expected {', '.join(map(repr, AGREEMENTS))} or a number."
+            f"agreement is {brief(agreement)}; expected {', '.join(map(repr, AGREEMENTS))} or a number."
         )
     if not fewest <= agreement <= votes:
         raise ValueError(
-            f"agreement is {agreement}, but there are {votes} votes (judges x questions) a cell; "
+            f"agreement is {brief(agreement)}, but there are {votes} votes (judges x questions) per cell; "
             f"expected a number from {fewest} (more than half) to {votes} (unanimous)."
         )
     return int(agreement)
@@ -52,25 +58,28 @@ def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
     Raises:
         ValueError: for another shape, no vote at all, or a value other than 0 and 1.
     """
-    try:
-        array = np.asarray(votes)
-    except ValueError as error:
-        raise ValueError(
-            f"votes is no array ({error}); expected 0/1 [images, classes, judges x questions]."
-        ) from error
+    array = inputs.array("votes", votes, "0/1 [images, classes, judges x questions]")
     if array.ndim != 3 or array.shape[:2] != (images, classes) or array.shape[2] == 0:
         raise ValueError(
             f"votes has the shape {array.shape}; expected ({images} images, {classes} classes, judges x questions), "
             "one row a prediction and one column a class of the vocabulary, in its order."
         )
     if array.dtype != bool:
-        valid = (array == 0) | (array == 1)
+        valid = (array == 0) | (array == 1) if array.dtype.kind in "iuf" else _are_votes(array).astype(bool)
         if not valid.all():
             row, cls, vote = map(int, np.argwhere(~valid)[0])
             raise ValueError(
-                f"votes[{row}, {cls}, {vote}] is {array[row, cls, vote]!r}; expected 0 (no) or 1 (yes)."
+                f"votes[{row}, {cls}, {vote}] is {brief(array[row, cls, vote])}; expected 0 (no) or 1 (yes)."
             )
     return array.astype(bool)
+
+
+def _is_vote(value: Any) -> bool:
+    """Whether a value in an array of anything is a vote."""
+    return isinstance(value, bool | np.bool_) or (is_number(value) and value in (0, 1))
+
+
+_are_votes = np.frompyfunc(_is_vote, 1, 1)
 
 
 def count(answers: NDArray[np.int8]) -> tuple[Counts, Counts]:
@@ -102,5 +111,6 @@ def undecided(yes: Counts, no: Counts, n: int, k: int, present: NDArray[np.bool_
 
 def _along_votes(table: NDArray[np.bool_]) -> Counts:
     """Count along the last axis; einsum is several times as fast as sum where that axis is short."""
-    counts: Counts = np.einsum("icv->ic", table.view(np.int8), dtype=np.int16)
+    kind = np.int16 if table.shape[-1] <= FEW_VOTES else np.int64
+    counts: Counts = np.einsum("icv->ic", table.view(np.int8), dtype=kind)
     return counts
