@@ -231,8 +231,8 @@ FOREIGN = [
     (lambda path: path.write_text("My notes. " * 500), "no database that can be read"),
     (lambda path: path.write_text("short"), "no database that can be read"),
     (lambda path: path.write_bytes(b""), "an empty file"),
-    (lambda path: path.mkdir(), "no file"),
-    (os.mkfifo, "no file"),
+    (lambda path: path.mkdir(), "a folder, or no plain file"),
+    (os.mkfifo, "a folder, or no plain file"),
 ]
 
 
@@ -262,6 +262,17 @@ def commands(folder: Path, judge: Path) -> list[list[str]]:
     labels.write_text('{"1": ["dog"]}')
     options = ["throne", "--responses", str(responses), "--dataset", str(labels), "--judges", str(judge)]
     return [["score", *options], ["plan", *options], ["list"]]
+
+
+@pytest.mark.parametrize("kind", [AnswerStore, ReadOnlyStore])
+def test_a_later_form_that_is_only_in_the_log_yet_is_refused(tmp_path, kind):
+    path = tmp_path / "answers.sqlite"
+    AnswerStore(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 99")
+        with pytest.raises(StoreError, match="of form 99"):
+            kind(path)
+        assert db.execute("PRAGMA user_version").fetchone() == (99,)
 
 
 @pytest.mark.parametrize("make", [another_program, another_program_that_was_killed, Path.touch])
@@ -414,6 +425,17 @@ def test_an_older_store_is_brought_to_the_present_form(tmp_path, form, journal):
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert tables == {"judge", "question", "text", "answer", "reply"}
+
+
+@pytest.mark.parametrize("journal", ["DELETE", "WAL"])
+def test_many_processes_bring_one_store_to_the_present_form(tmp_path, journal):
+    path = tmp_path / "answers.sqlite"
+    make_form(path, 2, [f"Text number {i}." for i in range(2_000)], journal)
+    processes = [forked(keep_one, path, str(n)) for n in range(5)]
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 5
+    assert ReadOnlyStore(path).count() == (2_000 * 9, len(REPLIES) + 5)
 
 
 @pytest.mark.parametrize("journal", ["DELETE", "WAL"])

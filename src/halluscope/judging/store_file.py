@@ -215,21 +215,17 @@ def _look(path: Path) -> None:
     It is SQLite that looks: to close a file that was opened in another way gives up the locks of this process on it.
     """
     if not path.is_file():
-        raise _foreign(path, "no file")
+        raise _foreign(path, "a folder, or no plain file")
     if not path.stat().st_size:
         raise _foreign(path, "an empty file")
     with closing(_read_only(path, "immutable=1")) as db:
         try:
-            application, form = (_pragma(db, name) for name in ("application_id", "user_version"))
+            application = _pragma(db, "application_id")
         except sqlite3.DatabaseError as error:
             raise _foreign(path, f"no database that can be read ({error})") from error
-    if application != APPLICATION:
-        raise _foreign(path, "a database of another program")
-    if form not in _TABLES:
-        raise StoreError(
-            f"{path} is an answer store of form {form}; this version of halluscope reads forms 1 to {FORM}. Use the "
-            f"version of halluscope that made it, or {_OTHER_FILE}."
-        )
+        if application != APPLICATION:
+            raise _foreign(path, "a database of another program")
+        _form(path, db)
 
 
 def _foreign(path: Path, what: str) -> StoreError:
@@ -243,9 +239,19 @@ def _pragma(db: sqlite3.Connection, name: str) -> int:
     return int(db.execute(f"PRAGMA {name}").fetchone()[0])
 
 
+def _form(path: Path, db: sqlite3.Connection) -> int:
+    form = _pragma(db, "user_version")
+    if form not in _TABLES:
+        raise StoreError(
+            f"{path} is an answer store of form {form}; this version of halluscope reads forms 1 to {FORM}. Use the "
+            f"version of halluscope that made it, or {_OTHER_FILE}."
+        )
+    return form
+
+
 def _checked_form(path: Path, db: sqlite3.Connection) -> int:
     """The form of a store that has the tables of that form."""
-    form = _pragma(db, "user_version")
+    form = _form(path, db)
     for table, columns in _TABLES[form].items():
         there = " ".join(name for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (table,)))
         if there != columns:
@@ -264,12 +270,13 @@ def _upgraded_copy(path: Path, old: sqlite3.Connection) -> sqlite3.Connection:
 def _upgrade(path: Path, db: sqlite3.Connection) -> None:
     """Bring a store of an older form to the present one; what is killed or refused leaves it as it was."""
     with writing(db):
-        if _checked_form(path, db) == FORM:  # another process was faster
+        form = _checked_form(path, db)
+        if form == FORM:  # another process was faster
             return
         (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
         if found != "ok":
             raise damaged(path, found)
-        old = _TABLES[_pragma(db, "user_version")]
+        old = _TABLES[form]
         for table in old:
             db.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
         for statement in filter(str.strip, _SCHEMA.split(";")):
