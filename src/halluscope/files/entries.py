@@ -59,7 +59,7 @@ def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
 
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_AFTER = (*" \t\n\r,:]}",)
+_AFTER = tuple(" \t\n\r,:]}")
 """What may stand after a value."""
 
 _DECODER = json.JSONDecoder(object_pairs_hook=once_each)
@@ -110,14 +110,13 @@ class _Text:
                 cut = error.msg.startswith("Unterminated string") or error.pos > len(self._held) - _NEAR
                 if not (cut and self._more()):
                     raise self._error(error.msg, place) from error
-            except (
-                ValueError,
-                RecursionError,
-            ) as error:  # a name twice; brackets in brackets, thousands deep
+            except (ValueError, RecursionError) as error:
+                # a name that stands there twice; brackets in brackets, thousands deep
                 raise self._error(str(error), self._before + self._at) from error
             else:
+                length = end - self._at
                 if self._held[end : end + 1] in _AFTER or not self._more():  # a number may go on
-                    self._at = end
+                    self._at += length
                     return value
 
     def end(self) -> None:

@@ -55,7 +55,8 @@ class Boxes:
         """The annotations of the picture at this place: class and box, in the order of the file."""
         some = slice(self.starts[picture], self.starts[picture + 1])
         boxes: list[list[float]] = self.corners[some].tolist()
-        return [(kind, (x, y, w, h)) for kind, (x, y, w, h) in zip(self.kinds[some], boxes, strict=True)]
+        kinds: list[int] = self.kinds[some].tolist()
+        return [(kind, (x, y, w, h)) for kind, (x, y, w, h) in zip(kinds, boxes, strict=True)]
 
     def present(self) -> Iterator[NDArray[np.int32]]:
         """The classes in each picture, each once and in order."""
