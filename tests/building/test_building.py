@@ -291,6 +291,22 @@ def test_download_of_something_else(upstream: Path, tmp_path: Path, server: str)
     assert not list((tmp_path / "kept").iterdir()) and not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("more", [1, 5_000_000])
+def test_a_download_that_is_larger_than_what_was_published(
+    upstream: Path, tmp_path: Path, server: str, more: int
+) -> None:
+    """No more of it is taken, and nothing of it stays."""
+    spec = spec_of(upstream, server)
+    size = spec.sources["annotations"].bytes
+    archive = upstream / "annotations_trainval2017.zip"
+    archive.write_bytes(archive.read_bytes() + b"x" * more)
+    with pytest.raises(
+        BuildError, match=rf"--source.*more arrived than the {size:,} bytes that were published"
+    ):
+        throne_coco.build(out=tmp_path / "out", cache=tmp_path / "kept", spec=spec)
+    assert not list((tmp_path / "kept").iterdir()) and not (tmp_path / "out").exists()
+
+
 def test_download_that_is_not_there(upstream: Path, tmp_path: Path, server: str) -> None:
     spec = spec_of(upstream, server)
     (upstream / "val2017.zip").unlink()
