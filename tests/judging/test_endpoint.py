@@ -748,6 +748,14 @@ def test_a_key_is_in_no_copy_of_the_judge():
     assert SECRET.encode() not in pickle.dumps(judge)
 
 
+@pytest.mark.parametrize(
+    "option", [{"at_once": 0}, {"attempts": 0}, {"timeout": 0}, {"timeout": float("nan")}]
+)
+def test_numbers_that_ask_nobody(option):
+    with pytest.raises(ValueError, match=rf"{next(iter(option))} is .*; expected"):
+        resolve_chat("openai:gpt@http://h/v1", **option)
+
+
 def test_a_missing_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(MissingExtra, match=r"needs httpx2 .*pip install 'halluscope\[api\]'"):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from halluscope import foreign, limits
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.judging.server import CONSENT, ENDPOINT, Server
+from halluscope.numbers import finite, whole
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -97,6 +98,7 @@ class Client:
 
     Raises:
         MissingExtra: without httpx2.
+        ValueError: for a number out of range.
     """
 
     def __init__(self, server: Server, at_once: int = 16, attempts: int = 6, timeout: float = 60.0) -> None:
@@ -107,7 +109,10 @@ class Client:
                 f"The judge {foreign.brief(ENDPOINT + server.model)} needs httpx2 ({error}): "
                 "pip install 'halluscope[api]'."
             ) from error
-        self.server, self.at_once, self.attempts, self.timeout = server, at_once, attempts, timeout
+        self.server = server
+        self.at_once = whole("at_once", at_once, 1, 10_000, "a number of requests")
+        self.attempts = whole("attempts", attempts, 1, 1_000, "a number of attempts")
+        self.timeout = finite("timeout", timeout, 0.001, 86_400, "seconds")
         for name in _LOGS:
             logging.getLogger(name).addFilter(_fit_to_be_logged)
 
