@@ -14,7 +14,7 @@ class Said:
     """What the server sends back: a body in bytes goes as it is.
 
     It waits `wait` seconds, or drops the connection, or announces `short` bytes more than it sends, or sends `drips`
-    blanks first, ten a second.
+    blanks first, ten a second, or sends the body `times` times, in chunks without a length if it is `chunked`.
     """
 
     body: bytes | dict
@@ -24,6 +24,9 @@ class Said:
     drop: bool = False
     short: int = 0
     drips: int = 0
+    times: int = 1
+    chunked: bool = False
+    phrase: str | None = None
     kind: str = "application/json"
 
 
@@ -46,6 +49,7 @@ class ScriptedServer:
     def __init__(self, script: Callable[[str, int, dict], Said]) -> None:
         self.script, self.bodies, self.most_at_once = script, [], 0
         self.authorized: set[str | None] = set()
+        self.got: list[str] = []
         self._under_way, self._lock = 0, threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
@@ -91,9 +95,14 @@ class ScriptedServer:
                     self.connection.close()
                     return
                 sent = said.body if isinstance(said.body, bytes) else json.dumps(said.body).encode()
-                self.send_response(said.status)
+                self.send_response(said.status, said.phrase)
                 self.send_header("Content-Type", said.kind)
-                self.send_header("Content-Length", str(len(sent) + said.short + said.drips))
+                if said.chunked:
+                    self.send_header("Transfer-Encoding", "chunked")
+                    sent = b"%x\r\n%b\r\n" % (len(sent), sent)
+                else:
+                    length = said.times * len(sent) + said.short + said.drips
+                    self.send_header("Content-Length", str(length))
                 for name, value in said.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
@@ -101,8 +110,18 @@ class ScriptedServer:
                     self.wfile.write(b" ")
                     self.wfile.flush()
                     time.sleep(0.1)
-                self.wfile.write(sent)
+                for _ in range(said.times):
+                    self.wfile.write(sent)
+                if said.chunked:
+                    self.wfile.write(b"0\r\n\r\n")
                 self.close_connection = bool(said.short)
+
+            def do_GET(self) -> None:
+                """As a redirect may make it of a POST."""
+                server.got.append(self.path)
+                self.send_response(405)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
 
             def log_message(self, *_: object) -> None:
                 pass

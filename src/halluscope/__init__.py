@@ -88,9 +88,9 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
         ValueError: for a name that stands for several judges; the message names them.
     """
     from halluscope import vocabularies
-    from halluscope.judging.graders.chat import ENDPOINT
     from halluscope.judging.graders.resolve import resolve_chat
     from halluscope.judging.models.engine import Engine
+    from halluscope.judging.server import ENDPOINT
     from halluscope.judging.voters.resolve import named, resolve
 
     if name.startswith(ENDPOINT):

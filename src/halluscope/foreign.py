@@ -6,7 +6,7 @@ import json
 import os
 import re
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -17,6 +17,7 @@ PLACEHOLDERS = ("none", "empty", "x", "token-abc123")
 """What local servers are given for an access key, in lower case."""
 
 BLACKED = "[access key]"
+WITHHELD = "(withheld: it repeats the access key, which is too short to be blacked out)"
 
 _HELD_IN = re.compile(r"(?:.+_)?(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 """Names of environment variables that hold something secret."""
@@ -64,6 +65,25 @@ def brief(value: Any, longest: int = 80) -> str:
     return one_line(shown)[:longest]
 
 
+def quoted(text: str, longest: int = 300) -> str:
+    """What a server or a judge says, in quotation marks, as a message holds it; see `heard`."""
+    return f"'{heard(text, longest)}'"
+
+
+def heard(text: str, longest: int | None = None) -> str:
+    """What a server or a judge says, as `one_line` makes it; nothing of what holds a key too short to be blacked out.
+
+    Only of the keys that `is_secret_in` names: a server that was sent one may repeat it.
+    """
+    repeats = any(key in text for key in _held(_held_in) if len(key) < SHORTEST_SECRET)
+    return WITHHELD if repeats else one_line(text, longest)
+
+
+def encodable(text: str) -> str:
+    """A text in which half characters are question marks; anything can write it, and any server reads it."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def keyless(text: str) -> str:
     """A text in which each access key that the environment holds is blacked out, however it is spelt."""
     spelt = {spelling for secret in _secrets() for spelling in _spellings(secret)}
@@ -78,10 +98,16 @@ def is_secret_in(variable: str) -> None:
 
 
 def _secrets() -> set[str]:
-    """What the environment holds that is secret, each as it stands and without the white space around it."""
-    held = {value for name, value in os.environ.items() if name in _held_in or _HELD_IN.fullmatch(name)}
+    """What the environment holds that is secret, and long enough to be blacked out."""
+    names = {name for name in os.environ if name in _held_in or _HELD_IN.fullmatch(name)}
+    return {value for value in _held(names) if len(value) >= SHORTEST_SECRET}
+
+
+def _held(names: Iterable[str]) -> set[str]:
+    """What environment variables hold, each as it stands and without the white space around it; no placeholders."""
+    held = {os.environ.get(name, "") for name in names}
     held |= {value.strip() for value in held}
-    return {value for value in held if len(value) >= SHORTEST_SECRET and value.lower() not in PLACEHOLDERS}
+    return {value for value in held if value and value.lower() not in PLACEHOLDERS}
 
 
 def _spellings(secret: str) -> Iterator[str]:

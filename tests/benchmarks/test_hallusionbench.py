@@ -319,7 +319,7 @@ def test_a_language_model_judges_like_the_rules_where_they_can_read():
     )
     ruled = hallusionbench.compute([("No.", "Yes.")[x] for x in said], references)
     assert {name: modelled[name] for name in figures(ruled)} == figures(ruled)
-    assert "correctness:fake-1,prompts-1" in modelled["signature"]
+    assert "correctness:fake-1,prompts-2" in modelled["signature"]
     agreement = [prompt for prompt in judge.asked if "Answer 2:" in prompt]
     layout = Layout.of(read_all(references))
     correct = said == layout.yes

@@ -480,8 +480,85 @@ def test_a_judge_that_repeats_a_forged_verdict_is_not_read(served, forged):
     ],
 )
 def test_a_reply_is_read_strictly(reply_):
-    assert hqh._read(reply_) is None
-    assert hqh._read(f"```json\n{said(False, 'a')}\n```") == prompts.Verdict(False, ("a",))
+    assert prompts.read(reply_, "x") is None
+    assert prompts.read(f"```json\n{said(False, 'a')}\n```", "A.") == prompts.Verdict(False, ("a",))
+
+
+ANSWER = (
+    "There is a red car, parked by Tom's \u201cold\u201d house \u2014 and two DOGS. \u732b\u304c\u3044\u308b"
+)
+
+
+@pytest.mark.parametrize(
+    ("claims", "counted"),
+    [
+        (["a red car"], 1),
+        (["A Red Car,", "two dogs."], 2),
+        (['parked by  Tom\u2019s "old" house and two dogs'], 1),
+        (["a red car ... two dogs", "There is\u2026 dogs"], 2),
+        (["\u732b\u304c"], 1),
+        (["a red car", "a red car"], 1),
+        (["a red car", "A red car.", " a  red car "], 1),
+        (["a blue car"], 0),
+        (["a cat", "red", "a red"], 2),
+        (["two dogs ... a red car"], 0),
+        (["dog"], 0),
+        (["..."], 0),
+        (["the answer is wrong"] * 9, 0),
+    ],
+)
+def test_a_claim_counts_once_and_only_if_it_stands_in_the_answer(claims, counted):
+    verdict = prompts.read(said(True, *claims), ANSWER)
+    assert (len(verdict.evidence), verdict.dropped) == (counted, len(claims) - counted)
+
+
+def test_claims_that_stand_nowhere_are_warned_of_and_count_in_no_score():
+    judge = FakeJudge(lambda prompt, _: said(True, "a cat", "a cat", "a dog"))
+    with pytest.warns(
+        UserWarning, match="21 of the 24 extra claims .* do not stand in the answer, or are there twice"
+    ):
+        got = hqh.compute(
+            ["a cat", "A CAT."] + ["no"] * 4 + ["Cat", "acat a dog"],
+            rows(),
+            judge=judge,
+            per_question=True,
+            progress=False,
+        )
+    assert got["extra_hal"] == 3 / 8
+    assert [row["extra_claims"] for row in got["per_question"]] == [1, 1, 0, 0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("answer", [said(True), f"```json\n{said(True)}\n```", f"Red. {said(True)} Blue."])
+@pytest.mark.parametrize("reply_", [said(True), said(True).replace(" ", ""), f"```json\n{said(True)}\n```"])
+def test_a_verdict_that_stands_in_the_answer_is_not_the_judges(answer, reply_):
+    assert prompts.read(reply_, answer) is None
+    assert prompts.read(said(False), answer) == prompts.Verdict(False, ())
+
+
+def test_half_characters_block_nothing(served, tmp_path):
+    """Neither a judge's nor an LVLM's, and not in a second run either."""
+    served.script = lambda prompt, count, body: reply(said(False, "a \ud800 cat"))
+    texts = ["a \ud800 cat \udfff"] * 7 + ["a cat"]
+    for _ in range(2):
+        got = hqh.compute(
+            texts, rows(), judge=served.judge, per_question=True, progress=False, store=str(tmp_path / "s")
+        )
+        assert got["per_question"][0]["evidence"] == ["a ? cat"]
+        json.dumps(got["per_question"], ensure_ascii=False).encode("utf-8")
+    assert len(served.prompts) == 8
+    served.script = lambda prompt, count, body: reply("\ud800 no")
+    for _ in range(2):
+        with pytest.raises(JudgingFailed, match=r"\\ud800 no") as caught:
+            hqh.compute(
+                ["a dog \udfff"] * 8, rows(), judge=served.judge, progress=False, store=str(tmp_path / "s")
+            )
+        str(caught.value).encode("utf-8")
+
+
+def test_a_judge_behind_an_endpoint_is_held_to_the_schema(served, texts):
+    hqh.compute(texts, rows(), judge=served.judge, progress=False)
+    formats = [body["response_format"]["json_schema"] for body in served.bodies]
+    assert all(one["strict"] and one["schema"] == prompts.SCHEMA for one in formats)
 
 
 def test_unjudged_answers_are_an_error_or_leave_the_denominator(texts):
@@ -547,7 +624,7 @@ def test_no_option_is_missing_from_the_signature(texts):
 def test_the_prompt_and_the_length_of_a_reply_stand_in_the_signature(served, texts):
     got = hqh.compute(texts, rows(), judge=served.judge, max_tokens=77, progress=False)
     assert "max_tokens=77" in got["signature"] and prompts.KEY in got["signature"]
-    assert re.fullmatch(r"hqh-prompt-1-[0-9a-f]{8}", prompts.KEY)
+    assert re.fullmatch(r"hqh-prompt-2-[0-9a-f]{8}", prompts.KEY)
     assert set(re.findall(r"\{(\w+)\}", prompts.PROMPT)) == {
         "question",
         "reference",
@@ -840,7 +917,7 @@ def test_tables_like_the_papers(files, texts, served, capsys):
     assert score(files, mine, right, options=options) == 0
     out = capsys.readouterr().out
     names = [line.split("  ")[0] for line in out.splitlines()]
-    judged_by = rf"openai:judge@\w+:temperature=0:seed=0:max_tokens=512,{prompts.KEY}, 8 rows"
+    judged_by = rf"openai:judge@\w+:temperature=0:seed=0:max_tokens=512:json_schema,{prompts.KEY}, 8 rows"
     own = {
         name.partition(" ")[0]: i
         for i, name in enumerate(names)

@@ -10,6 +10,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -286,6 +287,24 @@ def test_download_of_something_else(upstream: Path, tmp_path: Path, server: str)
     (upstream / "annotations_trainval2017.zip").write_bytes(b"another file")
     arrived = hashlib.sha256(b"another file").hexdigest()
     with pytest.raises(BuildError, match=rf"--source.*expected sha256:{published} but got {arrived}"):
+        throne_coco.build(out=tmp_path / "out", cache=tmp_path / "kept", spec=spec)
+    assert not list((tmp_path / "kept").iterdir()) and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("more", [1, 5_000_000])
+def test_a_download_that_is_larger_than_what_was_published(
+    upstream: Path, tmp_path: Path, server: str, more: int
+) -> None:
+    """No more of it is taken, and nothing of it stays."""
+    spec = spec_of(upstream, server)
+    archive = upstream / "annotations_trainval2017.zip"
+    size = archive.stat().st_size
+    source = replace(spec.sources["annotations"], bytes=size)
+    spec = replace(spec, sources={**spec.sources, "annotations": source})
+    archive.write_bytes(archive.read_bytes() + b"x" * more)
+    with pytest.raises(
+        BuildError, match=rf"--source.*more arrived than the {size:,} bytes that were published"
+    ):
         throne_coco.build(out=tmp_path / "out", cache=tmp_path / "kept", spec=spec)
     assert not list((tmp_path / "kept").iterdir()) and not (tmp_path / "out").exists()
 

@@ -5,6 +5,7 @@ llama-cpp-python[server] comes without a wheel and compiles for minutes. The mod
 """
 
 import copy
+import gzip
 import json
 import logging
 import os
@@ -19,17 +20,22 @@ import time
 import traceback
 import urllib.request
 import warnings
+import zlib
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope import limits
+from halluscope.errors import HalluscopeError, JudgeUnavailable, MissingExtra
+from halluscope.judging import client
+from halluscope.judging.graders import verdicts
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.local_chat import LocalChat
 from halluscope.judging.graders.resolve import resolve_chat
-from halluscope.judging.graders.verdicts import collect, one_of
+from halluscope.judging.graders.verdicts import Asked, json_of, one_of
 from halluscope.judging.store import AnswerStore
+from tests.judging.test_verdicts import collect
 from tests.scripted_server import Said, ScriptedServer, refuse, reply
 
 SECRET = "sk-proj-0123456789abcdefSECRET"
@@ -46,9 +52,7 @@ def _environment(monkeypatch):
 @pytest.fixture
 def serve(monkeypatch):
     """Start scripted servers, with the client's waiting between attempts made short."""
-    import openai._base_client as client
-
-    monkeypatch.setattr(client, "INITIAL_RETRY_DELAY", 0.01)
+    monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
     started = []
 
     def start(script) -> ScriptedServer:
@@ -97,6 +101,32 @@ def test_what_is_sent_and_what_comes_back(serve):
         }
     assert judge.key == f"openai:judge@{digest(server)}:temperature=0:seed=0:max_tokens=64"
     assert not judge.failures
+
+
+def test_no_key_is_sent_where_there_is_none(serve, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    server = serve(lambda prompt, count, body: reply("correct"))
+    assert ask(judge_of(server), ["a"]) == ["correct"]
+    assert server.authorized == {None}
+
+
+def test_prompts_are_taken_when_their_turn_comes(serve):
+    """Of a million, no more than may be under way."""
+    server = serve(lambda prompt, count, body: reply("correct"))
+    taken = []
+
+    def bodies():
+        for i in range(1_000_000):
+            taken.append(i)
+            yield judge._body(f"p{i}", None)
+
+    judge = judge_of(server, at_once=4)
+    arriving = judge._client.each("chat/completions", bodies())
+    for _ in range(10):
+        next(arriving)
+    assert len(taken) <= 13
+    arriving.close()
+    assert len(server.bodies) <= 13
 
 
 def test_a_half_character_is_sent_as_a_question_mark(serve):
@@ -170,6 +200,9 @@ def test_a_passing_trouble_costs_no_reply(serve, trouble):
 # What is a failure of one prompt: counted, and the others go on.
 
 
+DEEP = b"[" * 200_000 + b"]" * 200_000
+
+
 def raw(body: object) -> Said:
     return Said(json.dumps(body).encode())
 
@@ -185,10 +218,20 @@ def raw(body: object) -> Said:
         (reply(None), "an empty reply"),
         (reply(["correct"]), "an empty reply"),
         (reply(7), "an empty reply"),
-        (Said(b'{"id": "1", "choices": [{"ind'), "not the JSON of a chat completion"),
-        (Said(b"<html>correct</html>", kind="text/html"), "not the JSON of a chat completion"),
-        (Said(b"\xff\xfe\x00"), "not the JSON of a chat completion"),
-        (Said(b""), "not the JSON of a chat completion"),
+        (Said(b'{"id": "1", "choices": [{"ind'), "not JSON"),
+        (Said(b"<html>correct</html>", kind="text/html"), "not JSON"),
+        (Said(b"\xff\xfe\x00"), "not JSON"),
+        (Said(b""), "not JSON"),
+        (Said(DEEP), "not JSON"),
+        (Said(b'{"choices": ' + DEEP + b"}"), "not JSON"),
+        (
+            raw({"choices": [{"finish_reason": ["stop"], "message": {"content": "a"}}]}),
+            "finish_reason ['stop']",
+        ),
+        (reply("correct", "\x1b[2J\nstop"), "finish_reason '\\x1b[2J\\nstop'"),
+        (reply("correct", headers={"Content-Encoding": "zstd"}), "packed in a way that was not asked for"),
+        (reply("correct", headers={"Content-Encoding": "gzip"}), "packed, and damaged"),
+        (refuse(301, "moved", headers={"Location": "/v2"}), "HTTP 301, a redirect, which is not followed"),
         (raw({}), "not the JSON of a chat completion"),
         (raw([]), "not the JSON of a chat completion"),
         (raw({"choices": []}), "not the JSON of a chat completion"),
@@ -215,6 +258,95 @@ def test_a_server_that_drips_is_given_up(serve):
     start = time.monotonic()
     assert ask(judge, ["a", "x"]) == ["correct", None]
     assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("packing", ["gzip", "deflate"])
+def test_a_packed_reply_is_unpacked_though_nobody_asked_for_it(serve, packing):
+    pack = {"gzip": gzip.compress, "deflate": zlib.compress}[packing]
+    body = pack(json.dumps(reply("correct").body).encode())
+    server = serve(lambda prompt, count, _: Said(body, headers={"Content-Encoding": packing}))
+    assert ask(judge_of(server), ["a"]) == ["correct"]
+
+
+# What is too large: refused at the limit, whatever is still to come.
+
+MB = 2**20
+
+
+def blanks(megabytes: int) -> bytes:
+    """So many megabytes of blanks, packed."""
+    packer = zlib.compressobj(1, wbits=31)
+    return b"".join(packer.compress(b" " * MB) for _ in range(megabytes)) + packer.flush()
+
+
+TOO_LARGE = "larger than the limit 'reply' of 8,388,608 bytes"
+LARGE = {
+    "announced": (TOO_LARGE, {"times": 300}),
+    "in chunks": (TOO_LARGE, {"times": 300, "chunked": True}),
+    "packed": (TOO_LARGE, {"body": blanks(500), "headers": {"Content-Encoding": "gzip"}}),
+    "an error": ("HTTP 400", {"times": 300, "status": 400}),
+    "an error in chunks": ("HTTP 400", {"times": 300, "status": 400, "chunked": True}),
+    "a packed error": (
+        "HTTP 400",
+        {"body": blanks(500), "status": 400, "headers": {"Content-Encoding": "gzip"}},
+    ),
+    "a redirect": ("HTTP 302", {"times": 300, "status": 302, "headers": {"Location": "http://127.0.0.1:1"}}),
+}
+MEASURED = """
+import resource, sys
+from halluscope.judging.graders.endpoint import EndpointJudge
+
+judge = EndpointJudge("judge", base_url=sys.argv[1], attempts=1, at_once=1)
+list(judge.replies(["warm"]))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert list(judge.replies(["x", "y"])) == [(0, None), (1, "correct")]
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(*judge.failures)
+"""
+
+
+@pytest.mark.parametrize(("reason", "large"), LARGE.values(), ids=LARGE)
+def test_a_large_reply_takes_no_more_than_the_limit(serve, reason, large):
+    said = Said(**{"body": b" " * MB} | large)
+    server = serve(lambda prompt, count, body: said if prompt == "x" else reply("correct"))
+    command = [sys.executable, "-c", MEASURED, server.url]
+    more, failures = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert int(more) < 60_000, "kB, of a limit of 8 MiB"
+    assert failures.startswith(reason)
+
+
+def test_the_limit_of_a_reply_is_raised_by_name(serve):
+    server = serve(lambda prompt, count, body: reply("a" * 5000))
+    with limits.given("reply=4K"):
+        judge = judge_of(server)
+        assert ask(judge, ["a"]) == [None]
+        assert [*judge.failures] == [
+            "larger than the limit 'reply' of 4,000 bytes (raise it by --limits reply=8000)"
+        ]
+    with limits.given("reply=8000"):
+        assert ask(judge_of(server), ["a"]) == ["a" * 5000]
+
+
+# Where a server points to.
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("same_origin", [True, False])
+def test_no_redirect_is_followed(serve, status, same_origin):
+    other = serve(lambda prompt, count, body: reply("correct"))
+    location = "/other" if same_origin else f"{other.url}/chat/completions?\x1b[2J"
+    moved = refuse(status, "moved", headers={"Location": location})
+    server = serve(lambda prompt, count, body: moved if "p" in prompt else reply("correct"))
+    shown = re.escape(location.replace("\x1b", "\\x1b"))
+    with pytest.raises(
+        JudgeUnavailable, match=rf"points to another address \(HTTP {status}\): '{shown}'.*name it"
+    ):
+        judge_of(server).replies(["a"])
+    judge = judge_of(server)
+    judge._settled = True
+    with pytest.raises(JudgeUnavailable, match="points to another address"):
+        ask(judge, [f"p{i}" for i in range(100)])
+    assert server.got == other.got == other.bodies == [] and len(server.bodies) < 50
 
 
 # What ends everything at once.
@@ -282,6 +414,62 @@ def test_a_refused_key_is_never_shown(serve, status, later, caplog, capfd, tmp_p
         assert SECRET.encode() not in file.read_bytes()
 
 
+def every_word(key: str) -> list[Said]:
+    """All that a server can say, with a key in it."""
+    completion = reply("correct").body
+    return [
+        refuse(400, f"bad request from {key}"),
+        refuse(500, key, phrase=f"no {key}", headers={"X-Key": key}),
+        Said(json.dumps({"detail": [{"key": f"a/{key}"}]}).replace("/", "\\/").encode(), 422),
+        Said(f"<b>{key}</b>".encode(), 404, phrase=key, kind=f"text/{key}"),
+        Said(key.encode()),
+        refuse(307, key, headers={"Location": f"http://127.0.0.1:1/{key}"}),
+        refuse(302, key, headers={"Location": key}),
+        reply("correct", key),
+        reply("correct", f"{'x' * 35}{key}"),
+        reply(key, headers={"Set-Cookie": f"key={key}"}),
+        reply(f"{'x' * 110} {key}"),
+        reply("correct", headers={"Content-Encoding": key}),
+        Said(completion | {"choices": [{"finish_reason": [key], "message": {"content": key}}]}),
+        Said(completion | {"choices": [{"finish_reason": key * 20, "message": {"content": key}}]}),
+        Said(completion | {"choices": {key: key}, key: key}),
+    ]
+
+
+@pytest.mark.parametrize("key", [SECRET, f" {SECRET}\n", "hunter2", "k/+7=="])
+@pytest.mark.parametrize("place", range(15))
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.filterwarnings("ignore")
+def test_a_key_that_a_server_repeats_is_shown_nowhere(
+    serve, monkeypatch, caplog, capfd, tmp_path, key, place, first
+):
+    """In no message, exception behind a message, warning, log, counted reason or key; nor kept, if it is long."""
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    caplog.set_level(logging.DEBUG)
+    sent = key.strip()
+    said = every_word(sent)[place]
+    server = serve(lambda prompt, count, body: said if first or prompt.startswith("p") else reply("correct"))
+    judge, store = judge_of(server, attempts=1, structured=True), AnswerStore(tmp_path / "answers.sqlite")
+    shown = ""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        for share in (0, 1):
+            try:
+                collect(
+                    [f"p{i}" for i in range(3)], judge, READ, store=store, max_failed=share, progress=True
+                )
+            except HalluscopeError as error:
+                shown += "".join(traceback.format_exception(error)) + repr(error.__context__)
+    store.close()
+    assert server.authorized == {f"Bearer {sent}"}
+    shown += "".join(str(one.message) for one in warned) + caplog.text + "".join(capfd.readouterr())
+    shown += judge.key + repr(vars(judge)) + repr(judge.failures)
+    assert sent not in shown and sent[:20] not in shown and sent not in json.dumps(shown)
+    assert shown.count("[access key]") + shown.count("withheld") + shown.count("readable") > 0
+    if len(sent) > 8:
+        assert all(sent.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+
+
 def test_a_key_repeated_in_an_error_or_a_reply_is_blacked_out(serve, tmp_path):
     server = serve(lambda prompt, count, body: refuse(400, f"bad request from {SECRET}"))
     with pytest.raises(JudgeUnavailable, match=r"bad request from \[access key\]"):
@@ -304,6 +492,68 @@ def test_a_servers_words_are_withheld_where_the_key_is_short(serve, monkeypatch,
     with pytest.warns(UserWarning, match="takes no seed=0") as warned:
         assert ask(judge_of(server), ["a"]) == ["correct"]
     assert ("withheld" in str(warned[0].message)) == withheld == (f"for {key}" not in str(warned[0].message))
+
+
+# Where the access key goes.
+
+
+@pytest.fixture
+def proxy(serve, monkeypatch):
+    """A server that all requests to other machines come to."""
+    started = serve(lambda prompt, count, body: reply("correct"))
+    monkeypatch.setenv("HTTP_PROXY", started.url.removesuffix("/v1"))
+    return started
+
+
+ELSEWHERE = [
+    "judge.example",
+    "localhost.example",
+    "127.0.0.1.example",
+    "127.0.0.1.",
+    "0.0.0.0",
+    "10.0.0.1",
+    "[::2]",
+    "2130706433",
+]
+
+
+@pytest.mark.parametrize("host", ELSEWHERE)
+def test_no_key_goes_over_plain_http_to_another_machine(proxy, monkeypatch, host):
+    """The request goes without it, as to a server that wants none."""
+    judge = EndpointJudge("judge", base_url=f"http://{host}:8000/v1", attempts=1)
+    assert ask(judge, ["a"]) == ["correct"]
+    assert proxy.authorized == {None}
+    for agreed in ("other.example", f"x{host}", f"{host}:80"):
+        monkeypatch.setenv("HALLUSCOPE_KEY_TO", agreed)
+        assert ask(judge, ["a"]) == ["correct"]
+    assert proxy.authorized == {None}
+
+
+@pytest.mark.parametrize("host", ELSEWHERE)
+@pytest.mark.parametrize("agreed", ["{0}", "a.example, {0}", "{0}:8000"])
+def test_a_key_goes_where_the_user_says_so(proxy, monkeypatch, host, agreed):
+    monkeypatch.setenv("HALLUSCOPE_KEY_TO", agreed.format(host))
+    judge = EndpointJudge("judge", base_url=f"http://{host.upper()}:8000/v1", attempts=1)
+    assert ask(judge, ["a"]) == ["correct"]
+    assert proxy.authorized == {f"Bearer {SECRET}"}
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_server_that_wants_the_key_that_it_did_not_get(proxy, status):
+    proxy.script = lambda prompt, count, body: refuse(status, "who are you?")
+    message = rf"wants an access key \(HTTP {status}\), and none was sent.*HALLUSCOPE_KEY_TO"
+    with pytest.raises(JudgeUnavailable, match=message):
+        EndpointJudge("judge", base_url="http://judge.example/v1").replies(["a"])
+
+
+def test_this_machine_is_asked_directly(proxy, serve, monkeypatch):
+    """A proxy would read the key."""
+    monkeypatch.delenv("NO_PROXY")
+    server = serve(lambda prompt, count, body: reply("correct"))
+    for host in ("127.0.0.1", "localhost", "LOCALHOST"):
+        judge = EndpointJudge("judge", base_url=server.url.replace("127.0.0.1", host))
+        assert ask(judge, ["a"]) == ["correct"]
+    assert server.authorized == {f"Bearer {SECRET}"} and not proxy.bodies
 
 
 # What the server does not take.
@@ -366,20 +616,60 @@ def test_replies_without_a_setting_are_found_again(serve, tmp_path):
     assert len(server.prompts) == 20
 
 
+# Replies that are held to a schema.
+
+SCHEMA = json_of(verdict={"type": "string", "enum": ["correct", "incorrect"]})
+
+
+def test_a_schema_is_sent_with_its_prompt_and_stands_in_the_key(serve):
+    server = serve(lambda prompt, count, body: reply("correct"))
+    judge = judge_of(server, structured=True)
+    assert sorted(judge.replies(["a", "b"], [SCHEMA, None])) == [(0, "correct"), (1, "correct")]
+    assert judge.key == f"openai:judge@{digest(server)}:temperature=0:seed=0:max_tokens=256:json_schema"
+    sent = {body["messages"][0]["content"]: body.get("response_format") for body in server.bodies}
+    told = {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA}}
+    assert sent["a"] == told and sent["b"] is None
+    plain = judge_of(server)
+    assert list(plain.replies(["c"], [SCHEMA])) == [(0, "correct")]
+    assert "response_format" not in server.bodies[-1] and plain.key == judge.key.removesuffix(":json_schema")
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        "Unsupported parameter: '{}'",
+        "body.{}: Extra inputs are not permitted",
+        "this model knows no json_schema",
+        "This {} type is unavailable now",
+    ],
+)
+def test_a_server_that_refuses_schemas_is_asked_without(serve, tmp_path, wording):
+    server = serve(picky("response_format", wording=wording))
+    store = AnswerStore(tmp_path / "answers.sqlite")
+    asked = [Asked(f"{i}", READ, SCHEMA) for i in range(5)]
+    for _ in range(2):
+        judge = judge_of(server, structured=True)
+        with pytest.warns(UserWarning, match="takes no JSON schema of a reply and is asked without"):
+            assert verdicts.collect(asked, judge, store=store) == [["correct"] * 5]
+        assert not judge.structured and "json_schema" not in judge.key
+    assert len(server.prompts) == 5
+
+
 # How a judge is named.
 
 
 def test_names(monkeypatch):
-    assert resolve_chat("openai:gpt").key == "openai:gpt:temperature=0:seed=0:max_tokens=256"
+    assert resolve_chat("openai:gpt").key == "openai:gpt:temperature=0:seed=0:max_tokens=256:json_schema"
     cloudflare = resolve_chat("openai:@cf/meta/llama@http://h:8/v1/", temperature=None, seed=3, max_tokens=9)
     assert re.fullmatch(
-        r"openai:@cf/meta/llama@[0-9a-f]{8}:temperature=default:seed=3:max_tokens=9", cloudflare.key
+        r"openai:@cf/meta/llama@[0-9a-f]{8}:temperature=default:seed=3:max_tokens=9:json_schema",
+        cloudflare.key,
     )
-    assert cloudflare._url == "http://h:8/v1"
-    assert resolve_chat("openai:gpt")._url == "https://api.openai.com/v1"
+    assert cloudflare._server.url == "http://h:8/v1"
+    assert resolve_chat("openai:gpt")._server.url == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
-    assert resolve_chat("openai:gpt")._url == "http://elsewhere/v1"
-    assert resolve_chat("openai:gpt", base_url="http://here/v1")._url == "http://here/v1"
+    assert resolve_chat("openai:gpt")._server.url == "http://elsewhere/v1"
+    assert resolve_chat("openai:gpt", base_url="http://here/v1")._server.url == "http://here/v1"
     assert resolve_chat("openai:gpt").key == resolve_chat("openai:gpt@http://elsewhere:80/v1/").key
     for model in ("org/model@revision", "org/model@v1.0", f"model@sha256:{'0' * 64}", "@cf/meta/llama-3.1"):
         assert resolve_chat(f"openai:{model}").model == model
@@ -455,13 +745,20 @@ def test_an_access_key_that_is_missing_or_none(monkeypatch):
 def test_a_key_is_in_no_copy_of_the_judge():
     judge = resolve_chat("openai:gpt@http://h/v1")
     assert SECRET not in repr(vars(judge)) + repr(judge)
-    state = {name: value for name, value in vars(judge).items() if name not in ("_openai", "_portal")}
-    assert SECRET.encode() not in pickle.dumps(state)
+    assert SECRET.encode() not in pickle.dumps(judge)
+
+
+@pytest.mark.parametrize(
+    "option", [{"at_once": 0}, {"attempts": 0}, {"timeout": 0}, {"timeout": float("nan")}]
+)
+def test_numbers_that_ask_nobody(option):
+    with pytest.raises(ValueError, match=rf"{next(iter(option))} is .*; expected"):
+        resolve_chat("openai:gpt@http://h/v1", **option)
 
 
 def test_a_missing_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtra, match=r"needs the openai client .*pip install 'halluscope\[api\]'"):
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(MissingExtra, match=r"needs httpx2 .*pip install 'halluscope\[api\]'"):
         resolve_chat("openai:gpt")
 
 
@@ -471,12 +768,12 @@ CHILD = """
 import sys
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.store import AnswerStore
-from halluscope.judging.graders.verdicts import collect, one_of
+from halluscope.judging.graders.verdicts import Asked, collect, one_of
 
 url, path = sys.argv[1:]
 judge = EndpointJudge("judge", base_url=url, at_once=4)
-prompts = [f"prompt {i}" for i in range(60)]
-collect(prompts, judge, one_of("correct"), repeats=2, store=AnswerStore(path))
+asked = [Asked(f"prompt {i}", one_of("correct")) for i in range(60)]
+collect(asked, judge, repeats=2, store=AnswerStore(path))
 """
 
 

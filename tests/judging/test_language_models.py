@@ -147,6 +147,29 @@ def test_a_template_that_tells_the_date_is_given_the_same_every_day(smollm2, mon
     assert smollm2.turn("A dog?") == "26 Jul 2024 A dog?"
 
 
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{{ raise_exception('only tools') }}", r"fails \(TemplateError: only tools\)"),
+        ("{% for %}", r"fails \(TemplateSyntaxError"),
+        ("{{ messages[0]['content'].nobody.knows }}", r"fails \(UndefinedError"),
+        ("{{ ''.__class__.__mro__[1].__subclasses__() }}", r"fails \(SecurityError"),
+        ("{{ messages[0]['content'] + 1 }}", r"fails \(TypeError"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", r"fails \(RecursionError"),
+        ("{{ raise_exception('\x1b[2J') }}", r"\\x1b\[2J"),
+        ("{% for part in messages[0]['content'] %}{{ part.text }}{% endfor %}", "leaves out what is asked"),
+        ({"tools": "x"}, r"fails \(ValueError"),
+        ([5], "fails|leaves out"),
+        (5, "leaves out what is asked"),
+    ],
+)
+def test_a_broken_chat_template_is_an_error_that_names_the_judge(smollm2, monkeypatch, template, message):
+    monkeypatch.setattr(smollm2._tokenizer, "chat_template", template)
+    with pytest.raises(JudgeUnavailable, match=f"The chat template of the judge .*{message}") as caught:
+        next(smollm2.replies(["A dog?"], 8))
+    assert "\x1b" not in str(caught.value)
+
+
 def test_a_very_long_text_loses_its_end_and_says_so(t5):
     with pytest.warns(UserWarning, match="reads at most 2048 tokens of a text; a text of .* lost its end"):
         shown = t5.show("dog " * 25_000)

@@ -10,7 +10,9 @@ import sys
 import zipfile
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import IO, Any
 
 import pooch
 
@@ -81,7 +83,7 @@ def download(source: Source, option: str, cache: Path | None = None) -> Path:
     Raises:
         BuildError: when it cannot be had or checked, or something else arrived (what and what was expected).
     """
-    if not source.pinned:
+    if not source.pinned or source.bytes is None:
         raise BuildError(
             f"{option} is missing: {source.url} is not downloaded from here, since its sha256 is not known and "
             f"nothing could check what arrives. Get it yourself and name it with {option}."
@@ -91,7 +93,7 @@ def download(source: Source, option: str, cache: Path | None = None) -> Path:
             source.url,
             known_hash=f"sha256:{source.sha256}",
             path=cache or cache_folder(),
-            downloader=pooch.HTTPDownloader(progressbar=sys.stderr.isatty()),
+            downloader=partial(_download, most=source.bytes),
         )
     except (OSError, ValueError) as error:
         raise BuildError(
@@ -99,6 +101,33 @@ def download(source: Source, option: str, cache: Path | None = None) -> Path:
             f"What went wrong: {error}"
         ) from error
     return Path(file)
+
+
+def _download(url: str, name: str, of: Any, most: int) -> None:
+    """Download a file, as `pooch.retrieve` asks for it; no more of it than was published."""
+    with Path(name).open("wb") as file:
+        pooch.HTTPDownloader(progressbar=sys.stderr.isatty())(url, _Bounded(file, most), of)
+
+
+class _Bounded:
+    """A file that takes so many bytes and no more.
+
+    Raises:
+        ValueError: when more arrive; pooch then removes what has come.
+    """
+
+    def __init__(self, file: IO[bytes], most: int) -> None:
+        self._file, self._left, self._most = file, most, most
+
+    def write(self, data: bytes) -> None:
+        """Take some more."""
+        self._left -= len(data)
+        if self._left < 0:
+            raise ValueError(f"more arrived than the {self._most:,} bytes that were published")
+        self._file.write(data)
+
+    def flush(self) -> None:
+        """Nothing: the file is flushed when it is closed."""
 
 
 def sha256_of(file: Readable) -> str:

@@ -19,7 +19,7 @@ from halluscope.errors import OutputError
 def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") -> Iterator[IO[str]]:
     """Give a text file to write to; it appears at `path` when all of it is on disk, and replaces what lies there.
 
-    What fails or is killed leaves `path` as it was.
+    What fails or is killed leaves `path` as it was. Half characters are spelt out, as JSON does.
 
     Raises:
         OSError: if it cannot be written.
@@ -30,7 +30,7 @@ def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") ->
     unfinished = Path(name)
     os.close(handle)
     try:
-        with unfinished.open("w", encoding=encoding, newline=newline) as file:
+        with unfinished.open("w", encoding=encoding, newline=newline, errors="backslashreplace") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -241,7 +241,7 @@ READERS = {
 
 
 class _LanguageModel:
-    """Asks a language model, with the prompts of `hallusionbench_prompts`."""
+    """Asks a language model, with the prompts of `prompts`."""
 
     def __init__(self, grading: Grading) -> None:
         self._grading = grading
@@ -261,7 +261,7 @@ class _LanguageModel:
             for question, text in zip(questions, texts, strict=True)
         ]
         codes = {"incorrect": INCORRECT, "correct": CORRECT, "unclear": UNCERTAIN}
-        return _coded(self._grading.verdicts(prompts.CORRECTNESS, asked, prompts.read_correctness), codes)
+        return _coded(self._grading.verdicts([prompts.correctness(one) for one in asked]), codes)
 
     def same(
         self, questions: Sequence[VisualQuestion], controls: Sequence[str], texts: Sequence[str]
@@ -270,9 +270,8 @@ class _LanguageModel:
             {"question": question.question, "control": control, "answer": text}
             for question, control, text in zip(questions, controls, texts, strict=True)
         ]
-        return _coded(
-            self._grading.verdicts(prompts.SAME, asked, prompts.read_same), {"same": 1, "different": 0}
-        )
+        codes = {"same": 1, "different": 0}
+        return _coded(self._grading.verdicts([prompts.same(one) for one in asked]), codes)
 
 
 def _coded(words: Sequence[Sequence[str | None]], codes: Mapping[str, int]) -> Ints:

@@ -3,11 +3,24 @@
 The question about correctness is printed in section 4.1 of the paper; the frame around it and the question whether two
 answers agree are this project's, because the paper does not print them. `judging.graders.verdicts.fill`
 puts texts into the templates.
+
+A judge may merely repeat a word that it reads in an answer, such as "correct". So where an answer holds one of the
+words that a verdict is asked by, all of them get a mark that the answer cannot hold, such as "correct-3f9a1c"; a word
+that stands in the answer counts with its mark alone. Whatever stands in an answer, repeating it is no verdict.
+
+What a judge can still be talked into: an answer that argues for itself may win it over, and nothing here can see that.
+A judge that is held to the schema (structured output) says one of the words and nothing else; of one that is not, a
+reply that begins with the word and does not take it back counts as well.
 """
 
 import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from hashlib import sha256
 
-KEY = "prompts-1"
+from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of
+
+KEY = "prompts-2"
 """Stands in a signature; the number goes up when a prompt or a reader changes."""
 
 CORRECTNESS = """\
@@ -34,8 +47,8 @@ Answer 1: {control}
 Answer 2: {answer}
 Output:"""
 
-_VERDICTS = ("correct", "incorrect", "unclear")
-_AGREEMENTS = ("same", "different")
+VERDICTS = ("correct", "incorrect", "unclear")
+AGREEMENTS = ("same", "different")
 _TAKES_BACK = re.compile(
     r"\b(?:no|not|cannot|never|neither|nor|none|wrong|false|mistaken|mistake|conflict|"
     r"conflicts|conflicting|however|but|wait|actually|although|though|instead|rather|unless|"
@@ -43,30 +56,55 @@ _TAKES_BACK = re.compile(
 )
 
 
-def read_correctness(reply: str) -> str | None:
-    """The verdict of a reply, or None.
+def correctness(fields: Mapping[str, str]) -> Asked[str]:
+    """The question whether an answer is correct, as one of `VERDICTS`; fields: question, reference, answer."""
+    return _asked(CORRECTNESS, VERDICTS, fields, said=[fields["answer"]])
 
-    >>> read_correctness("**Incorrect**. The bar is red."), read_correctness("It is not correct")
-    ('incorrect', None)
+
+def same(fields: Mapping[str, str]) -> Asked[str]:
+    """The question whether two answers agree, as one of `AGREEMENTS`; fields: question, control, answer."""
+    return _asked(SAME, AGREEMENTS, fields, said=[fields["control"], fields["answer"]])
+
+
+def _asked(template: str, words: Sequence[str], fields: Mapping[str, str], said: Sequence[str]) -> Asked[str]:
+    text = "\n".join(said).lower()
+    mark = _mark(words, text)
+    for word in words:
+        template = re.sub(rf"([“\"]){word}([”\"])", rf"\1{word}{mark}\2", template)
+    marked = {word + mark: word for word in words}
+    known = marked | {word: word for word in words if word not in text}
+    schema = json_of(verdict={"type": "string", "enum": [*marked]})
+    return Asked(fill(template, **fields), partial(read, known=known), schema)
+
+
+def _mark(words: Sequence[str], text: str) -> str:
+    """What words get at their end so that they do not stand in a text: nothing, where they do not anyway."""
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    marks = ("", *(f"-{digest[:length]}" for length in range(6, len(digest))))
+    return next(mark for mark in marks if not any(word + mark in text for word in words))
+
+
+def read(reply: str, known: Mapping[str, str]) -> str | None:
+    """The verdict of a reply, None if it says none of the words that are known.
+
+    The word is the "verdict" of a JSON object; or the reply begins with it, it stands alone there, and nothing follows
+    that may take it back.
+
+    Args:
+        reply: a judge's.
+        known: the words that may be said, each with the verdict that it means.
+
+    >>> known = {"same-3f9a1c": "same", "different-3f9a1c": "different"}
+    >>> read("**Same-3f9a1c**.", known), read('{"verdict": "same-3f9a1c"}', known), read("same", known)
+    ('same', 'same', None)
     """
-    return _read(reply, _VERDICTS)
-
-
-def read_same(reply: str) -> str | None:
-    """Whether a reply says "same" or "different", or None.
-
-    >>> read_same("Output: same"), read_same("Same or different?")
-    ('same', None)
-    """
-    return _read(reply, _AGREEMENTS)
-
-
-def _read(reply: str, words: tuple[str, ...]) -> str | None:
-    """The word that a reply begins with, if it stands alone there and nothing follows that may take it back."""
+    said = json_object(reply)
+    if said is not None:
+        return known.get(str(said["verdict"])) if said.keys() == {"verdict"} else None
     text = reply.lower().replace("\u2019", "'")
-    found = re.match(rf"\W*(?:output\W+)?({'|'.join(words)})\b(?=\W*$|[\W_]*[.,:;!\n])", text)
+    found = re.match(rf"\W*(?:output\W+)?({'|'.join(known)})\b(?=\W*$|[\W_]*[.,:;!\n])", text)
     if not found:
         return None
-    rest = text[found.end() :]
-    others = set(re.findall(r"[a-z]+", rest)).intersection(words) - {found[1]}
-    return None if others or _TAKES_BACK.search(rest) else found[1]
+    verdict, rest = known[found[1]], text[found.end() :]
+    others = set(re.findall(r"[a-z]+", rest)).intersection(known.values()) - {verdict}
+    return None if others or _TAKES_BACK.search(rest) else verdict

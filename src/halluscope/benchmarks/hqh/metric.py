@@ -4,6 +4,7 @@ Each answer is judged in two steps (section IV.B): is its main answer right, and
 the image? Equation 5 makes rates of that, over all questions, by type and by level.
 """
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +19,6 @@ from halluscope.benchmarks.hqh.rows import LEVELS, FreeQuestion, read_all
 from halluscope.benchmarks.hqh.scoring import UNJUDGED
 from halluscope.inputs import flags, listed, paired, warn_of_a_part
 from halluscope.judging.graders.grading import GIVEN, Grading
-from halluscope.judging.graders.verdicts import json_object
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, signature
 from halluscope.stats import tallies as tallying
@@ -84,6 +84,8 @@ def compute(
         Lower is better. The same for each type and level, such as `main_hal/count` and `main_hal/object`;
         `main_hal/attribute` is the level (colours and actions), its type of that name is `main_hal/color`. With
         "reference-only" `extra_hal` and `overall_hal` are NaN.
+        A claim counts where the judge quotes it from the answer, and once; claims that do not stand there are warned
+        of. What else a judge can be talked into: `halluscope.benchmarks.hqh.prompts`.
         `unjudged`, the share of answers without a judgement: they count in no score, neither as right nor as wrong;
         a share of nothing is NaN. `questions`, `images`; `counts`, for "all", each type and each level what the
         scores are made of, summed over the repeats: of how many main answers that were `judged` how many were `wrong`,
@@ -156,7 +158,7 @@ class _Judged:
         extra: how many claims beside it contradict the image.
         key: who judged, as it stands in a signature.
         told: whether captions and details were used.
-        evidence: the extra claims as the judge quotes them, of the first repeat.
+        evidence: the extra claims as the judge quotes them, of the first repeat; each stands in the answer.
     """
 
     correct: Ints
@@ -187,7 +189,8 @@ def _asked(grading: Grading, questions: Sequence[FreeQuestion], texts: Sequence[
         }
         for question, text in zip(questions, texts, strict=True)
     ]
-    verdicts = grading.verdicts(prompts.PROMPT, fields, _read)
+    verdicts = grading.verdicts([prompts.asked(one) for one in fields])
+    _warn_of_dropped([one for row in verdicts for one in row if one])
     return _Judged(
         np.array([[UNJUDGED if one is None else int(one.correct) for one in row] for row in verdicts]),
         np.array([[UNJUDGED if one is None else len(one.evidence) for one in row] for row in verdicts]),
@@ -197,9 +200,16 @@ def _asked(grading: Grading, questions: Sequence[FreeQuestion], texts: Sequence[
     )
 
 
-def _read(reply: str) -> Verdict | None:
-    said = json_object(reply)
-    return None if said is None else prompts.read(said)
+def _warn_of_dropped(verdicts: Sequence[Verdict]) -> None:
+    """Say how many claims the judge counts that stand in no answer, or twice."""
+    dropped = sum(one.dropped for one in verdicts)
+    if dropped:
+        every = dropped + sum(len(one.evidence) for one in verdicts)
+        warnings.warn(
+            f"{dropped:,} of the {every:,} extra claims that the judge quotes do not stand in the answer, or are there "
+            "twice; they do not count.",
+            stacklevel=4,
+        )
 
 
 def _given(judgements: Any, rows: int) -> _Judged:

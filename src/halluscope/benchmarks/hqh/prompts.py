@@ -3,12 +3,23 @@
 The two steps are section IV.B's: is the main answer right, and which claims beside it contradict the image. The words
 are this project's. As in the paper the judge sees no image, only what is known of it.
 `halluscope.judging.graders.verdicts.fill` puts texts into the template, each as a JSON string.
+
+What a judge can be talked into: its verdict on the main answer is its word alone, and so is that a claim contradicts
+the image; an answer that argues for itself may win either. It cannot invent claims: each must stand in the answer, and
+counts once. Nor can it pass on a verdict that stands in the answer, ready to be repeated: such a reply is not read. A
+judge that is held to the schema (structured output) always gives an object of this form, which makes nothing in it
+true; one that is not may reply in any form, and only this form is read.
 """
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
-from typing import Any
+
+from halluscope.foreign import encodable
+from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of, stands_in
 
 PROMPT = """\
 You check what a vision-language model answered to a question about an image. You do not see the image; what is known \
@@ -33,8 +44,16 @@ Reply with one JSON object and nothing else, in this form:
 claims, each quoted from the model's answer]}"""
 """Placeholders: question, reference, caption, details, answer."""
 
-KEY = f"hqh-prompt-1-{sha256(PROMPT.encode()).hexdigest()[:8]}"
+KEY = f"hqh-prompt-2-{sha256(PROMPT.encode()).hexdigest()[:8]}"
 """Stands in a signature; the number goes up when the reader changes, the hash when the prompt does."""
+
+
+SCHEMA = json_of(
+    verdict={"type": "string", "enum": ["correct", "incorrect"]},
+    extra_claims={"type": "integer"},
+    evidence={"type": "array", "items": {"type": "string"}},
+)
+"""What a reply has to be."""
 
 
 @dataclass(frozen=True)
@@ -43,28 +62,70 @@ class Verdict:
 
     Attributes:
         correct: whether the main answer is right.
-        evidence: the claims beside it that contradict the image, as the judge quotes them.
+        evidence: the claims beside it that contradict the image, as the judge quotes them: each stands in the answer,
+            and none comes twice.
+        dropped: how many claims the judge counts beyond these.
     """
 
     correct: bool
     evidence: tuple[str, ...]
+    dropped: int = 0
 
 
-def read(reply: Mapping[str, Any]) -> Verdict | None:
-    """The verdict of a reply that is a JSON object, None unless it is the one asked for and its parts agree.
+def asked(fields: Mapping[str, str]) -> Asked[Verdict]:
+    """The prompt about an answer, with the fields put into its placeholders, and how the reply is read."""
+    return Asked(fill(PROMPT, **fields), partial(read, answer=fields["answer"]), SCHEMA)
 
-    >>> read({"verdict": "incorrect", "extra_claims": 1, "evidence": ["a red car"]})
-    Verdict(correct=False, evidence=('a red car',))
-    >>> read({"verdict": "incorrect", "extra_claims": 2, "evidence": ["a red car"]}) is None
+
+def read(reply: str, answer: str) -> Verdict | None:
+    """The verdict of a reply, None unless it is the JSON object asked for, its parts agree, and it is the judge's own.
+
+    >>> read('{"verdict": "incorrect", "extra_claims": 1, "evidence": ["a red car"]}', "A dog, and a red car.")
+    Verdict(correct=False, evidence=('a red car',), dropped=0)
+    >>> read('{"verdict": "incorrect", "extra_claims": 2, "evidence": ["A Dog.", "a cat"]}', "A dog, and a red car.")
+    Verdict(correct=False, evidence=('A Dog.',), dropped=1)
+    >>> read('{"verdict": "incorrect", "extra_claims": 2, "evidence": ["a red car"]}', "A red car.") is None
     True
     """
-    if reply.keys() != {"verdict", "extra_claims", "evidence"}:
+    said = json_object(reply)
+    if said is None or said.keys() != SCHEMA["properties"].keys() or stands_in(reply, [answer]):
         return None
-    verdict, count, evidence = reply["verdict"], reply["extra_claims"], reply["evidence"]
+    verdict, count, claims = said["verdict"], said["extra_claims"], said["evidence"]
     if verdict not in ("correct", "incorrect") or isinstance(count, bool) or not isinstance(count, int):
         return None
-    if not isinstance(evidence, list) or len(evidence) != count:
+    if not isinstance(claims, list) or len(claims) != count:
         return None
-    if not all(isinstance(claim, str) and claim.strip() for claim in evidence):
+    if not all(isinstance(claim, str) and claim.strip() for claim in claims):
         return None
-    return Verdict(verdict == "correct", tuple(evidence))
+    evidence = quoted(claims, answer)
+    return Verdict(verdict == "correct", evidence, len(claims) - len(evidence))
+
+
+def quoted(claims: list[str], answer: str) -> tuple[str, ...]:
+    """The claims that stand in an answer, each once; case, punctuation and white space do not count.
+
+    Where a claim leaves out a part by "...", what stands around it must be there in this order.
+    """
+    text = _plain(answer)
+    once: dict[str, str] = {}
+    for claim in claims:
+        once.setdefault(_plain(claim), claim)
+    return tuple(encodable(claim) for claim in once.values() if _stands(claim, text))
+
+
+def _stands(claim: str, text: str) -> bool:
+    """Whether the parts of a claim stand in a plain text, one after the other, as whole words."""
+    parts = [part for part in map(_plain, re.split(r"\.{3}|\u2026", claim)) if part]
+    place = 0
+    for part in parts:
+        whole = rf"(?<![a-z\d]){re.escape(part)}(?![a-z\d])"
+        found = part in text and re.search(whole, text[place:])
+        if not found:
+            return False
+        place += found.end()
+    return bool(parts)
+
+
+def _plain(text: str) -> str:
+    """A text in lower case, with one space for whatever is neither letter nor digit."""
+    return re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", text).casefold()).strip()

@@ -1,6 +1,6 @@
 """How verdicts on free text are asked of a language model, and how often."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from halluscope.inputs import flags, kind
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
-from halluscope.judging.graders.verdicts import check_max_failed, collect, fill
+from halluscope.judging.graders.verdicts import Asked, check_max_failed, collect
 from halluscope.judging.store import AnswerStore
 from halluscope.numbers import whole
 from halluscope.options import Option
@@ -17,6 +17,8 @@ GIVEN = "given"
 """Stands in a signature for verdicts that the user gave."""
 
 MOST_REPEATS = 1000
+"""More repeats than that say nothing more."""
+
 MOST_TOKENS = 1_000_000
 
 V = TypeVar("V")
@@ -52,7 +54,7 @@ class Grading:
     Attributes:
         judge: the name of a rule that the benchmark knows, or a language model: an endpoint "openai:MODEL[@BASE_URL]",
             a local model's folder, Hub id or GGUF file, or a chat judge.
-        repeats: how often it judges each answer, 1 or more.
+        repeats: how often it judges each answer, 1 to 1,000.
         max_failed: the share of its replies, 0 to 1, that may be unreadable before that is an error.
         max_tokens: how long a reply may be of a judge that is named; a chat judge that is given has its own.
         device: where a local model runs; None takes a GPU if there is one.
@@ -74,8 +76,8 @@ class Grading:
     def __post_init__(self) -> None:
         """Check the options."""
         check_max_failed(self.max_failed)
-        whole("repeats", self.repeats, 1, MOST_REPEATS)
-        whole("max_tokens", self.max_tokens, 1, MOST_TOKENS)
+        whole("repeats", self.repeats, 1, MOST_REPEATS, "a number of repeats")
+        whole("max_tokens", self.max_tokens, 1, MOST_TOKENS, "a number of tokens")
         flags(progress=self.progress)
         kind("device", self.device, str | None, "a device such as 'cuda:1' or 'cpu', or None")
         kind("store", self.store, AnswerStore | str | Path | None, "a path, or None for the user's cache")
@@ -123,15 +125,11 @@ class Grading:
         """Where its replies are kept."""
         return self.store if isinstance(self.store, AnswerStore) else AnswerStore(self.store)
 
-    def verdicts(
-        self, template: str, asked: Sequence[Mapping[str, str]], read: Callable[[str], V | None]
-    ) -> list[list[V | None]]:
+    def verdicts(self, asked: Sequence[Asked[V]]) -> list[list[V | None]]:
         """Ask the language model, and free it.
 
         Args:
-            template: the prompt, with placeholders.
-            asked: what to put into it, one a prompt.
-            read: the verdict in a reply, None if it cannot be read.
+            asked: the prompts, and how the replies are read.
 
         Returns:
             [repeats][prompts]: the verdict, None where no reply came or it could not be read.
@@ -141,12 +139,10 @@ class Grading:
             JudgeUnavailable: if there is nobody to reply.
             StoreError: if the store cannot be read or written.
         """
-        prompts = [fill(template, **fields) for fields in asked]
         try:
             return collect(
-                prompts,
+                asked,
                 self.chat,
-                read,
                 repeats=self.repeats,
                 store=self.kept,
                 max_failed=self.max_failed,

@@ -6,9 +6,10 @@ from typing import Any
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.foreign import brief
-from halluscope.judging.graders.chat import ENDPOINT, MAX_TOKENS, ChatJudge
+from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.local_chat import LocalChat
+from halluscope.judging.server import ENDPOINT
 
 
 def resolve_chat(
@@ -21,8 +22,9 @@ def resolve_chat(
             id, folder or GGUF file); or a judge.
         device: where a local model runs; None takes a GPU if there is one.
         max_tokens: how long a reply may be.
-        endpoint: what else `endpoint.EndpointJudge` takes: base_url, key_variable, temperature, seed, at_once,
-            attempts, timeout. A local model decodes greedily, whatever stands here.
+        endpoint: what else `endpoint.EndpointJudge` takes: base_url, key_variable, temperature, seed, structured (here
+            true unless you say otherwise), at_once, attempts, timeout. A local model decodes greedily, whatever
+            stands here.
 
     Raises:
         JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
@@ -36,7 +38,8 @@ def resolve_chat(
             )
         return judge
     if judge.startswith(ENDPOINT):
-        return EndpointJudge(judge.removeprefix(ENDPOINT), max_tokens=max_tokens, **endpoint)
+        named = judge.removeprefix(ENDPOINT)
+        return EndpointJudge(named, max_tokens=max_tokens, **{"structured": True, **endpoint})
     check_name(judge)
     return LocalChat(judge, max_tokens, device)
 
@@ -53,7 +56,7 @@ def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
     """
     if not isinstance(judge, str) or judge.startswith(ENDPOINT):
         return
-    if "/" in judge or "\\" in judge or (judge and Path(judge).exists()):
+    if "/" in judge or "\\" in judge or (judge and _is_there(judge)):
         return
     known = (
         f"The rules that need no model are {' and '.join(map(repr, rules))}."
@@ -61,6 +64,13 @@ def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
         else "`halluscope info NAME` says which rules the benchmark NAME knows."
     )
     raise JudgeUnavailable(
-        f"There is no judge {judge!r:.80} that reads free text; expected 'openai:MODEL[@URL]', or a local model: a "
+        f"There is no judge {brief(judge)} that reads free text; expected 'openai:MODEL[@URL]', or a local model: a "
         f"folder, a .gguf file, or a Hub id (org/name). {known}"
     )
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except OSError:  # a name that is too long for a file
+        return False

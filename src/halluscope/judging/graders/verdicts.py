@@ -8,21 +8,39 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from tqdm import tqdm
 
+from halluscope import foreign
 from halluscope.errors import JudgingFailed
-from halluscope.foreign import one_line
-from halluscope.judging.graders.chat import ChatJudge
+from halluscope.files.opening import once_each
+from halluscope.judging.graders.chat import ChatJudge, Schema
 from halluscope.judging.store import AnswerStore
 from halluscope.numbers import finite
 
-Asked = tuple[str, int]
-"""A prompt, and which repeat of it."""
+V = TypeVar("V", covariant=True)
 
-V = TypeVar("V")
+
+@dataclass(frozen=True)
+class Asked(Generic[V]):
+    """What a judge is asked, and how its reply is read.
+
+    Attributes:
+        prompt: the whole of it, such as `fill` makes it.
+        read: the verdict in a reply, None if it cannot be read: see `one_of` and `json_object`.
+        schema: what the reply has to be in JSON, for a judge that can be held to it; None for a reply in words.
+    """
+
+    prompt: str
+    read: Callable[[str], V | None]
+    schema: Schema | None = None
+
+
+Place = tuple[str, int]
+"""A prompt, and which repeat of it."""
 
 
 def check_max_failed(value: Any) -> None:
@@ -39,9 +57,8 @@ SHOWN = 3
 
 
 def collect(
-    prompts: Sequence[str],
+    asked: Sequence[Asked[V]],
     judge: ChatJudge,
-    read: Callable[[str], V | None],
     *,
     repeats: int = 1,
     store: AnswerStore | None = None,
@@ -51,9 +68,8 @@ def collect(
     """Ask each distinct prompt `repeats` times, and read the replies.
 
     Args:
-        prompts: whole prompts, such as `fill` makes them.
+        asked: what is asked; the same prompt is read in the same way.
         judge: who replies. The caller closes it.
-        read: the verdict in a reply, None if it cannot be read: see `one_of` and `json_object`.
         repeats: 1 or more.
         store: where kept replies are found and each new one is kept as it comes, readable or not. No reply at all is
             not kept, so that the next run asks again. None keeps nothing.
@@ -70,26 +86,32 @@ def collect(
         StoreError: if the store cannot be read or written.
     """
     check_max_failed(max_failed)
-    asked = [(prompt, repeat) for repeat in range(repeats) for prompt in dict.fromkeys(prompts)]
+    each = {one.prompt: one for one in asked}
+    places = [(prompt, repeat) for repeat in range(repeats) for prompt in each]
     earlier = judge.failures.copy()
-    replies = _replies(asked, judge, store, progress)
-    verdicts = {one: read(reply) for one, reply in replies.items()}
-    unread = [replies[one] for one in asked if one in replies and verdicts[one] is None]
-    _report(len(asked), unread, judge.failures - earlier, len(asked) - len(replies), judge.key, max_failed)
-    return [[verdicts.get((prompt, repeat)) for prompt in prompts] for repeat in range(repeats)]
+    replies = _replies(places, each, judge, store, progress)
+    verdicts = {place: each[place[0]].read(reply) for place, reply in replies.items()}
+    unread = [replies[place] for place in places if place in replies and verdicts[place] is None]
+    _report(len(places), unread, judge.failures - earlier, len(places) - len(replies), judge.key, max_failed)
+    return [[verdicts.get((one.prompt, repeat)) for one in asked] for repeat in range(repeats)]
 
 
 def _replies(
-    asked: Sequence[Asked], judge: ChatJudge, store: AnswerStore | None, progress: bool
-) -> dict[Asked, str]:
+    places: Sequence[Place],
+    each: Mapping[str, Asked[Any]],
+    judge: ChatJudge,
+    store: AnswerStore | None,
+    progress: bool,
+) -> dict[Place, str]:
     key = None
     while key != judge.key:  # a server that refuses a setting changes the key before the first reply comes
         key = judge.key
-        replies = store.replies(key, asked) if store else {}
-        missing = [one for one in asked if one not in replies]
-        arriving = judge.replies([prompt for prompt, _ in missing]) if missing else iter(())
+        replies = store.replies(key, places) if store else {}
+        missing = [place for place in places if place not in replies]
+        arriving = _ask(judge, [each[prompt] for prompt, _ in missing]) if missing else iter(())
     failed = 0
-    with tqdm(total=len(missing), desc=one_line(key), unit="prompt", disable=not progress, delay=1) as bar:
+    title = foreign.one_line(key)
+    with tqdm(total=len(missing), desc=title, unit="prompt", disable=not progress, delay=1) as bar:
         for place, reply in arriving:
             bar.update()
             if reply is None:
@@ -102,6 +124,14 @@ def _replies(
     return replies
 
 
+def _ask(judge: ChatJudge, asked: Sequence[Asked[Any]]) -> Iterator[tuple[int, str | None]]:
+    """The judge's replies, held to the schemas if it can be."""
+    prompts = [one.prompt for one in asked]
+    if getattr(judge, "structured", False):
+        return judge.replies(prompts, [one.schema for one in asked])  # type: ignore[call-arg]
+    return judge.replies(prompts)
+
+
 def _report(
     n: int, unread: Sequence[str], reasons: Counter[str], silent: int, key: str, max_failed: float
 ) -> None:
@@ -109,7 +139,7 @@ def _report(
     if not failed:
         return
     why = ", ".join(f"{reason}: {count}" for reason, count in reasons.most_common(SHOWN))
-    shown = ", ".join(f"{reply!r:.120}" for reply in unread[:SHOWN])
+    shown = ", ".join(foreign.quoted(reply, 120) for reply in unread[:SHOWN])
     facts = (
         f"{failed} of {n} prompts have no readable verdict of {key}: {silent} without a reply"
         f"{f' ({why})' if why else ''}, {len(unread)} with one that says something else"
@@ -153,9 +183,9 @@ def fill(template: str, **fields: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A JSON string on one line: JSON itself lets some line ends and control characters stand."""
+    """A JSON string on one line: JSON itself lets some line ends, control and half characters stand."""
     quoted = json.dumps(text, ensure_ascii=False)
-    return re.sub(r"[\x7f-\x9f\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return re.sub(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
 _AROUND = " \t\r\n*_`#\"'\u201c\u201d"
@@ -186,21 +216,38 @@ def json_object(reply: str) -> dict[str, Any] | None:
     >>> json_object('{"verdict": "correct", "verdict": "incorrect"}') is json_object("Sure: {}") is None
     True
     """
-    text = reply.strip()
-    if text.startswith("```") and text.endswith("```"):
-        text = text[3:-3].removeprefix("json")
     try:
-        found = json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse)
+        found = json.loads(unfenced(reply), object_pairs_hook=once_each, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands twice")
-    return found
+def unfenced(reply: str) -> str:
+    """A reply without the Markdown fence around it."""
+    text = reply.strip()
+    if text.startswith("```") and text.endswith("```"):
+        text = text[3:-3].removeprefix("json")
+    return text
+
+
+def stands_in(reply: str, texts: Iterable[str]) -> bool:
+    """Whether a reply stands as it is in one of the texts that are judged, white space apart.
+
+    Such a reply may be the text's, not the judge's.
+    """
+    bare = "".join(unfenced(reply).split())
+    return any(bare in "".join(text.split()) for text in texts)
+
+
+def json_of(**parts: Schema) -> Schema:
+    """The JSON schema of an object that has these parts, and no other."""
+    return {
+        "type": "object",
+        "properties": parts,
+        "required": [*parts],
+        "additionalProperties": False,
+    }
 
 
 def _refuse(constant: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable
+from halluscope.foreign import brief, one_line
 from halluscope.judging.models.decoding import Steps
 from halluscope.judging.models.language_model import Ids, LanguageModelJudge
 
@@ -32,15 +33,29 @@ class CausalJudge(LanguageModelJudge):
     _shares = True
 
     def turn(self, prompt: str) -> str:
-        """The chat up to the model's turn."""
+        """The chat up to the model's turn.
+
+        Raises:
+            JudgeUnavailable: if the model's chat template fails, or leaves the prompt out.
+        """
         turn = [{"role": "user", "content": prompt}]
-        return str(
-            self._tokenizer.apply_chat_template(
-                turn,
-                chat_template=f"{TODAY}{self._tokenizer.get_chat_template()}",
-                tokenize=False,
-                add_generation_prompt=True,
+        try:
+            template = f"{TODAY}{self._tokenizer.get_chat_template()}"
+            chat = str(
+                self._tokenizer.apply_chat_template(
+                    turn, chat_template=template, tokenize=False, add_generation_prompt=True
+                )
             )
+        except Exception as error:  # a template is a program: it may raise anything
+            raise self._broken(f"fails ({type(error).__name__}: {one_line(error, 200)})") from error
+        if prompt.strip() not in chat:
+            raise self._broken("leaves out what is asked")
+        return chat
+
+    def _broken(self, what: str) -> JudgeUnavailable:
+        return JudgeUnavailable(
+            f"The chat template of the judge {brief(self.weights.name)} {what}; expected one that takes a user's turn "
+            "in plain text. Take another model, or mend the template in its folder."
         )
 
     def _check(self, tokenizer: Any) -> None:

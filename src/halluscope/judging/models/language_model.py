@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.foreign import brief, encodable, printable
 from halluscope.judging.models.background import ahead
 from halluscope.judging.models.decoding import Steps, greedy
 from halluscope.judging.models.weights import Weights
@@ -136,7 +137,8 @@ class LanguageModelJudge:
             raise
         except Exception as error:  # transformers, safetensors and torch each raise their own
             raise JudgeUnavailable(
-                f"The judge {self.weights.name!r} cannot be loaded on {self.device}: {type(error).__name__}: {error}"
+                f"The judge {brief(self.weights.name)} cannot be loaded on {self.device}: {type(error).__name__}: "
+                f"{printable(error)}"
             ) from error
         special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
         self._special = sorted(special, key=len, reverse=True)
@@ -208,7 +210,7 @@ class LanguageModelJudge:
 
     def _disarmed(self, text: str) -> str:
         """A text without control tokens and half characters."""
-        text = text.encode("utf-8", "replace").decode("utf-8")
+        text = encodable(text)
         normalizer = self._tokenizer.backend_tokenizer.normalizer
         plain = normalizer.normalize_str(text) if normalizer else text
         if any(token in plain for token in self._special):

@@ -1,0 +1,323 @@
+"""Asks a server over HTTP: many requests at once, none endless, none followed elsewhere, and no access key gets out.
+
+Whatever a server does ends in what its reply says or in a `Failure`; nothing that it raises leaves this module, for the
+library's errors hold the request, and so the access key. What it says is never shown but by `foreign.quoted`.
+"""
+
+import asyncio
+import json
+import logging
+import random
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from halluscope import foreign, limits
+from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.judging.server import CONSENT, ENDPOINT, Server
+from halluscope.numbers import finite, whole
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+    from httpx2 import AsyncClient, Response
+
+DOWN_AFTER = 8
+"""So many requests in a row without service, each after all attempts, and the server counts as down."""
+
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 8.0
+"""How long to wait before the second attempt, and at the most, in seconds; each wait is twice the one before."""
+
+_PACKED = ("gzip", "x-gzip", "deflate")
+_LOGS = (
+    "httpx2",
+    *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
+)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there was no reply.
+
+    Attributes:
+        reason: what is counted.
+        status: the HTTP status; 0 where nothing came.
+        words: what the server says, as it says it: to be read, not to be shown.
+        wait: seconds that the server asks to wait; 0 for none.
+    """
+
+    reason: str
+    status: int = 0
+    words: str = field(default="", repr=False)
+    wait: float = 0.0
+
+    @property
+    def said(self) -> str:
+        """The server's words, fit to be shown."""
+        return foreign.quoted(self.words)
+
+    @property
+    def passing(self) -> bool:
+        """Whether it is worth another attempt."""
+        return self.status in (0, 408, 409, 429) or self.status >= 500
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the server points to another address."""
+        return 300 <= self.status < 400
+
+    @property
+    def served(self) -> bool:
+        """Whether the server looked at this request."""
+        return not self.passing and not self.elsewhere
+
+    @property
+    def final(self) -> bool:
+        """Whether every other request would fare the same."""
+        return self.status in (401, 403, 404)
+
+
+class Client:
+    """Asks one server.
+
+    A time-out, a dropped connection and the statuses 408, 409, 429 and 5xx are tried again, after twice the wait each
+    time, or after as long as Retry-After says. No redirect is followed. Of a reply no more is read than the limit
+    `reply`, as it comes and as it is unpacked. The environment's proxies are used, but not to this machine.
+
+    Args:
+        server: whom.
+        at_once: how many requests may be under way, or have come back without being taken.
+        attempts: how often a request is tried.
+        timeout: seconds that the server may be silent in an attempt; all attempts of a request with their waits may
+            take `attempts` times as long.
+
+    Raises:
+        MissingExtra: without httpx2.
+        ValueError: for a number out of range.
+    """
+
+    def __init__(self, server: Server, at_once: int = 16, attempts: int = 6, timeout: float = 60.0) -> None:
+        try:
+            import httpx2  # noqa: F401
+        except ImportError as error:
+            raise MissingExtra(
+                f"The judge {foreign.brief(ENDPOINT + server.model)} needs httpx2 ({error}): "
+                "pip install 'halluscope[api]'."
+            ) from error
+        self.server = server
+        self.at_once = whole("at_once", at_once, 1, 10_000, "a number of requests")
+        self.attempts = whole("attempts", attempts, 1, 1_000, "a number of attempts")
+        self.timeout = finite("timeout", timeout, 0.001, 86_400, "seconds")
+        for name in _LOGS:
+            logging.getLogger(name).addFilter(_fit_to_be_logged)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """What the server replies to one request: the value of its JSON, or a `Failure`."""
+        with self._opened() as (portal, client):
+            return portal.call(self._post, client, path, body)
+
+    def each(self, path: str, bodies: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
+        """What the server replies to each request: its place, and the value of its JSON or a `Failure`, as they come.
+
+        A body is taken when its turn comes, so that there are never more than `at_once`.
+
+        Raises:
+            JudgeUnavailable: if the server is down, refuses the access key, or knows no such model.
+        """
+        came: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+        waiting = enumerate(bodies)
+        unserved = 0
+        with self._opened() as (portal, client):
+
+            def start() -> bool:
+                """Start the next request, if there is one."""
+                for place, body in waiting:
+                    future = portal.start_task_soon(self._post, client, path, body)
+                    future.add_done_callback(partial(_put, came, place))
+                    return True
+                return False
+
+            under_way = sum(start() for _ in range(self.at_once))
+            while under_way:
+                place, future = came.get()
+                said = future.result()
+                unserved = unserved + 1 if isinstance(said, Failure) and not said.served else 0
+                if isinstance(said, Failure) and (said.final or unserved >= DOWN_AFTER):
+                    raise self.unavailable(said)
+                yield place, said
+                under_way += start() - 1  # not before the reply is taken and kept: a kill loses few
+
+    def unavailable(self, failure: Failure) -> JudgeUnavailable:
+        """The error for a failure that ends everything."""
+        server, model = self.server, foreign.brief(self.server.model)
+        if failure.status in (401, 403) and not server.may_have_key:
+            return JudgeUnavailable(
+                f"{server.origin} wants an access key (HTTP {failure.status}), and none was sent: the address begins "
+                "with http://, and who stands between could read it. Take an address that begins with https://; or, "
+                f"if you trust the way there, set the environment variable {CONSENT} to the host's name."
+            )
+        if failure.status in (401, 403):
+            return JudgeUnavailable(
+                f"{server.origin} refuses the access key in the environment variable {server.key_variable} "
+                f"(HTTP {failure.status}). Set it to a key of that server that may use {model}."
+            )
+        if failure.elsewhere:
+            return JudgeUnavailable(
+                f"{server.origin} points to another address (HTTP {failure.status}): {failure.said}. No redirect is "
+                f"followed, for it could take prompts and keys anywhere. If that address is the right one, name it: "
+                f"'{ENDPOINT}MODEL@ADDRESS', where ADDRESS mostly ends in /v1."
+            )
+        said = f", {failure.said}" if failure.words else ""
+        if failure.served:
+            return JudgeUnavailable(
+                f"{server.origin} does not let {model} reply: {failure.reason}{said}. Check the model's name, and the "
+                "address: it mostly ends in /v1."
+            )
+        return JudgeUnavailable(
+            f"{server.origin} is not to be reached: {failure.reason} after {self.attempts} attempts{said}. Check that "
+            "the server runs, the address, and the quota of the access key; then run again. Replies that came before "
+            "are kept where there is a store."
+        )
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple["BlockingPortal", "AsyncClient"]]:
+        """An event loop in a thread of its own, so that it works inside a running one too, and connections in it."""
+        import httpx2
+        from anyio.from_thread import start_blocking_portal
+
+        try:
+            connections = httpx2.AsyncClient(
+                timeout=self.timeout,
+                limits=httpx2.Limits(max_connections=self.at_once),
+                trust_env=not self.server.is_here,
+            )
+        except (ImportError, ValueError, httpx2.InvalidURL) as error:
+            raise JudgeUnavailable(
+                f"The proxy that the environment names cannot be used ({type(error).__name__}). Check HTTP_PROXY, "
+                "HTTPS_PROXY and ALL_PROXY, or name the server in NO_PROXY."
+            ) from None
+        with start_blocking_portal() as portal, portal.wrap_async_context_manager(connections) as client:
+            yield portal, client
+
+    async def _post(self, client: "AsyncClient", path: str, body: Mapping[str, Any]) -> Any:
+        """What comes of a request after as many attempts as it takes."""
+        content = json.dumps(body).encode()
+        clock = asyncio.get_running_loop()
+        end = clock.time() + self.attempts * self.timeout
+        try:
+            async with asyncio.timeout_at(end):
+                for attempt in range(self.attempts):
+                    said = await self._attempt(client, path, content)
+                    if not isinstance(said, Failure) or not said.passing or attempt + 1 == self.attempts:
+                        break
+                    wait = said.wait or _backed_off(attempt)
+                    if clock.time() + wait >= end:
+                        break
+                    await asyncio.sleep(wait)
+                return said
+        except TimeoutError:
+            return self._silent
+
+    async def _attempt(self, client: "AsyncClient", path: str, content: bytes) -> Any:
+        import httpx2
+
+        headers = {
+            "Content-Type": "application/json",
+            "Accept-Encoding": "identity",
+            **self.server.authorization(),
+        }
+        url = f"{self.server.url}/{path}"
+        try:
+            async with client.stream("POST", url, content=content, headers=headers) as response:
+                return await _read(response)
+        except httpx2.TimeoutException:
+            return self._silent
+        except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL):
+            return Failure("no connection")
+
+    @property
+    def _silent(self) -> Failure:
+        return Failure(f"no reply within {self.timeout:g} s")
+
+
+async def _read(response: "Response") -> Any:
+    """The value of a reply's JSON, or why there is none."""
+    status = response.status_code
+    if 300 <= status < 400:
+        where = response.headers.get("location", "")
+        return Failure(f"HTTP {status}, a redirect, which is not followed", status, where)
+    body = await _body(response)
+    if status >= 400:
+        words = "" if isinstance(body, Failure) else _words(body)
+        return Failure(f"HTTP {status}", status, words, _asked_to_wait(response.headers.get("retry-after")))
+    if isinstance(body, Failure):
+        return body
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):  # the latter for brackets in brackets, thousands deep
+        return Failure("not JSON", status)
+
+
+async def _body(response: "Response") -> bytes | Failure:
+    """What a reply holds, unpacked; never more than the limit and a chunk of it is in memory."""
+    packing = response.headers.get("content-encoding", "").strip().lower()
+    if packing not in ("", "identity", *_PACKED):
+        return Failure("packed in a way that was not asked for", response.status_code)
+    most = limits.most("reply")
+    unpacker = zlib.decompressobj(wbits=47) if packing in _PACKED else None  # 47: gzip or zlib, as it comes
+    body = bytearray()
+    try:
+        async for chunk in response.aiter_raw():
+            body += unpacker.decompress(chunk, most + 1 - len(body)) if unpacker else chunk
+            if len(body) > most:
+                return Failure(
+                    f"larger than the limit 'reply' of {most:,} bytes (raise it by --limits reply={2 * most})",
+                    response.status_code,
+                )
+    except zlib.error:
+        return Failure("packed, and damaged", response.status_code)
+    return bytes(body)
+
+
+def _words(body: bytes) -> str:
+    """What an error says: its JSON without escapes, in which an access key would not be found, or else its text."""
+    try:
+        return json.dumps(json.loads(body), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return body.decode("utf-8", "replace")
+
+
+def _asked_to_wait(said: str | None) -> float:
+    """The seconds that a Retry-After header asks for, written as a number or as a date; 0 for neither."""
+    try:
+        wait = float(said or "")
+    except ValueError:
+        wait = _seconds_until(said or "")
+    return wait if wait > 0 else 0.0  # and not NaN
+
+
+def _seconds_until(date: str) -> float:
+    try:
+        return float(parsedate_to_datetime(date).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def _backed_off(attempt: int) -> float:
+    """How long to wait after this attempt; not all clients in step."""
+    return random.uniform(0.75, 1.0) * min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt)
+
+
+def _put(came: "SimpleQueue[tuple[int, Any]]", place: int, future: Any) -> None:
+    came.put((place, future))
+
+
+def _fit_to_be_logged(record: logging.LogRecord) -> bool:
+    """Let the libraries log what a server says as it may be shown."""
+    record.msg, record.args = foreign.heard(record.getMessage()), ()
+    return True
