@@ -71,12 +71,12 @@ def read_text(file: Readable) -> str:
         ) from error
 
 
-def read_bytes(file: Readable, limit: str = "file") -> bytes:
+def read_bytes(file: Readable, limit: str | None = None) -> bytes:
     """A file's content, unpacked if its name ends in .gz.
 
     Args:
         file: on disk, or a member of a zip.
-        limit: the name of the limit of a file on disk; what is unpacked has its own.
+        limit: its name (default: "file" for one on disk, "unpacked" for a member); what a .gz holds is "unpacked".
 
     Raises:
         BuildError: for what is cut off, or cannot be unpacked.
@@ -91,7 +91,7 @@ def read_bytes(file: Readable, limit: str = "file") -> bytes:
             if file.suffix.lower() == PACKED:
                 with gzip.open(stream) as unpacked:  # type: ignore[arg-type]
                     return _within("unpacked", unpacked, str(file))
-            return _within(limit if on_disk else "unpacked", stream, str(file))  # type: ignore[arg-type]
+            return _within(limit or ("file" if on_disk else "unpacked"), stream, str(file))  # type: ignore[arg-type]
     except _DAMAGED as error:
         if on_disk and isinstance(error, PermissionError):
             raise

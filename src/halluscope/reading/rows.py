@@ -5,7 +5,7 @@ working directory, where `halluscope build` puts it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,11 @@ class Source:
         """Whether it is a file of JSON, there or not."""
         path = Path(self.name)
         return path.suffix in JSON or (path.is_file() and path.suffix != ".parquet")
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that it is, in which files may lie that its rows name; None for a file, or an id of the Hub."""
+        return Path(self.name) if Path(self.name).is_dir() else None
 
     @property
     def path(self) -> Path:
@@ -128,8 +133,6 @@ def _objects(path: Path) -> list[Row]:
 
 
 def _dataset(source: Source, written: str) -> Any:
-    from datasets import Image
-
     splits = _parquet(source.path) if Path(source.name).suffix == ".parquet" else _load(source)
     if source.split is None and len(splits) != 1:
         raise ValueError(
@@ -138,9 +141,22 @@ def _dataset(source: Source, written: str) -> Any:
     if source.split is not None and source.split not in splits:
         raise ValueError(f"{written} has no split {source.split!r:.80}; it has {', '.join(splits)}.")
     rows = splits[source.split or next(iter(splits))]
-    for column in picture_columns(rows):
-        rows = rows.cast_column(column, Image(decode=False))
+    for column, feature in rows.features.items():
+        if (as_stored := _as_stored(feature)) != feature:
+            rows = rows.cast_column(column, as_stored)
     return rows
+
+
+def _as_stored(feature: Any) -> Any:
+    """A column's type, of which images, sounds and other files stay as they are stored, also in lists and objects.
+
+    The library would open them with whatever can, and fetch those that are called by an address.
+    """
+    if isinstance(feature, dict):
+        return {name: _as_stored(inner) for name, inner in feature.items()}
+    if hasattr(feature, "feature"):
+        return replace(feature, feature=_as_stored(feature.feature))
+    return replace(feature, decode=False) if hasattr(feature, "embed_storage") else feature
 
 
 def _load(source: Source) -> Any:
