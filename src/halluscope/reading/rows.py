@@ -4,6 +4,7 @@ A dataset is written `name[:config][@split]`. A bare name such as "throne_coco" 
 working directory, where `halluscope build` puts it.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -172,7 +173,8 @@ def _load(source: Source) -> Any:
     there = True
     try:
         if Path(source.name).is_dir():
-            return datasets.load_dataset(source.name, source.config)
+            kept = _kept(Path(source.name), Path(datasets.config.HF_DATASETS_CACHE))
+            return datasets.load_dataset(source.name, source.config, cache_dir=str(kept))
         with hub_or_cache() as there:
             return datasets.load_dataset(source.name, source.config)
     except Exception as error:  # the library raises its own, and fsspec's, pyarrow's and the Hub's
@@ -181,6 +183,17 @@ def _load(source: Source) -> Any:
             f"{source.name} is no dataset that can be loaded ({why}). Expected the folder that `halluscope build NAME` "
             "made, or an id of the Hub."
         ) from error
+
+
+def _kept(folder: Path, cache: Path) -> Path:
+    """Where the library keeps what it made of a folder.
+
+    By itself it goes by the folder's name and its card: it takes another folder of that name, or files that were
+    changed or built anew, for the one that it knows, if their sizes are the same.
+    """
+    files = sorted(file for file in folder.resolve().rglob("*") if file.is_file())
+    facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return cache / f"halluscope-{hashlib.sha256(repr(facts).encode(errors='replace')).hexdigest()[:16]}"
 
 
 def _parquet(path: Path) -> Any:
