@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from datasets import Dataset
 from PIL import Image
 
 from halluscope import cli, registry
@@ -19,7 +20,8 @@ from halluscope.answering import sources
 from halluscope.answering.answer import answer
 from halluscope.answering.vlm import Vlm
 from halluscope.reading.rows import read_rows
-from tests import tiny_vlm
+from tests import images as image_files
+from tests import small_datasets, tiny_vlm
 from tests.files.disk import content, full
 from tests.harness import data as harness_data
 
@@ -145,6 +147,17 @@ def test_more_than_fits_into_memory(vlm: Vlm, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(vlm._model, "generate", full)
     with pytest.raises(ValueError, match="2 prompts at a time do not fit into memory: CUDA out of memory"):
         vlm.reply(["Is it?"] * 2, None, 4)
+
+
+def test_an_image_that_the_processor_does_not_take(vlm: Vlm, monkeypatch: pytest.MonkeyPatch) -> None:
+    def narrow(**_: Any) -> None:
+        raise ValueError("absolute aspect ratio must be smaller than 200")
+
+    monkeypatch.setattr(vlm, "_processor", narrow)
+    with pytest.raises(
+        ValueError, match=r"images of 900 x 2, 5 x 4 pixels \(ValueError: absolute aspect ratio"
+    ):
+        vlm.reply(["Is it?"] * 2, [Image.new("RGB", (900, 2)), Image.new("RGB", (5, 4))], 4)
 
 
 def test_precision_and_name_are_in_the_key(vlm: Vlm, model: Path, tmp_path: Path) -> None:
@@ -414,3 +427,107 @@ def test_a_gpu_computes_in_bfloat16(model: Path) -> None:
     vlm = Vlm(str(model))
     assert vlm.key.endswith(":bfloat16")
     assert vlm.reply(["What is it?"] * 2, [Image.new("RGB", (9, 9))] * 2, 8)
+
+
+# Images that cannot be opened
+
+
+@pytest.fixture
+def coco(tmp_path: Path) -> Path:
+    """A dataset of three questions about three images, which lie beside it."""
+    return small_datasets.build("throne_coco", tmp_path, with_images=False)
+
+
+def changed(dataset: Path, rows: list[dict[str, Any]]) -> None:
+    """Write a dataset's rows anew; without its card, for which `datasets` would take what it remembers."""
+    (dataset / "README.md").unlink(missing_ok=True)
+    features = read_rows(str(dataset)).features
+    Dataset.from_list(rows, features=features).to_parquet(next((dataset / "data").iterdir()))
+
+
+def test_a_broken_image_is_named_and_the_run_goes_on_when_it_is_mended(
+    coco: Path, model: Path, vlm: Vlm, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    images, out, whole = tmp_path / "throne_coco-inputs/val2017", tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    answer(vlm, sources.open_source(str(coco), str(images)), whole, max_new_tokens=TOKENS, batch_size=1)
+    broken = images / "000000000020.jpg"
+    good = broken.read_bytes()
+    command = [
+        "answer",
+        "--model",
+        str(model),
+        "--dataset",
+        str(coco),
+        "--images",
+        str(images),
+        "--device",
+        "cpu",
+    ]
+    command += ["--out", str(out), "--max-new-tokens", str(TOKENS), "--batch-size", "1", "--quiet"]
+    for content, why in (
+        (good[:-5], "image file is truncated"),
+        (image_files.eps(), "it is EPS"),
+        (b"<svg/>", "it is an SVG"),
+        (b"", "it is empty"),
+        (image_files.several()["GIF"], "it holds several frames"),
+        (image_files.png(60_000, 60_000), "is larger than the limit 'pixels' of 100,000,000"),
+    ):
+        broken.write_bytes(content)
+        assert cli.main(command) == 2
+        said = capsys.readouterr().err
+        assert f"image_id 20, which row 1 of throne_coco asks about: {broken}" in said and why in said
+        assert out.read_bytes() == whole.read_bytes().splitlines(keepends=True)[0]
+    broken.write_bytes(good)
+    assert cli.main(command) == 0
+    assert out.read_bytes() == whole.read_bytes()
+
+
+def test_a_broken_image_in_a_dataset_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = small_datasets.build("throne_coco", tmp_path, with_images=True)
+    (folder / "README.md").unlink()
+    rows = read_rows(str(folder)).to_list()
+    rows[2]["image"]["bytes"] = rows[2]["image"]["bytes"][:-5]
+    rows[1]["image"] = {"bytes": None, "path": str(tmp_path / "throne_coco-inputs/val2017/000000000020.jpg")}
+    changed(folder, rows)
+    source = sources.open_source(str(folder))
+    assert source.image(source.rows[0]) is not None
+    with pytest.raises(
+        ValueError, match=r"image_id 20, .*: The image in row 1 of throne_coco cannot be opened: .*leads"
+    ):
+        source.image(source.rows[1])
+    with pytest.raises(
+        ValueError,
+        match=r"image_id 30, which row 2 of throne_coco asks about: The image in row 2 of throne_coco, "
+        r"'0+30.jpg', is not a readable image: image file is truncated",
+    ):
+        source.image(source.rows[2])
+
+
+@small_datasets.needs("hqh")
+def test_two_files_of_one_number(data: Path, tmp_path: Path) -> None:
+    for name in ("10.jpg", "10.png", "11.jpg", "011.png"):
+        Image.new("RGB", (5, 4)).save(tmp_path / name)
+    (tmp_path / "10.txt").write_text("What it shows.")
+    with pytest.raises(
+        ValueError, match=r"holds 10\.jpg and 10\.png; leave there the one that is the image 10"
+    ):
+        sources.open_source(str(data / "hqh"), str(tmp_path))
+    (tmp_path / "10.png").unlink()
+    source = sources.open_source(str(data / "hqh"), str(tmp_path))
+    assert source.image(source.rows[0]) is not None
+
+
+def test_file_names_that_are_none(coco: Path, tmp_path: Path) -> None:
+    images = str(tmp_path / "throne_coco-inputs/val2017")
+    rows = read_rows(str(coco)).to_list()
+    for name, message in (
+        (None, "The image 20 of throne_coco has no file name, but None"),
+        ("../000000000020.jpg", "leads out of"),
+        ("a\0.jpg", "is no file's name"),
+        ("x" * 5000, "1 of the 3 images are not in"),
+        ("http://127.0.0.1/a.jpg", "1 of the 3 images are not in"),
+    ):
+        rows[1]["file_name"] = name
+        changed(coco, rows)
+        with pytest.raises(ValueError, match=message):
+            sources.open_source(str(coco), images)

@@ -23,6 +23,7 @@ from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.paths import share
 from halluscope.reading.coco import CocoImage, CocoTable
+from tests import images as image_files
 from tests import small_datasets
 
 builder, builder_objects365 = map(small_datasets.builder, ("pope_c", "pope_c_objects365"))
@@ -190,6 +191,23 @@ def test_bad_joins(tmp_path: Path):
         Joined(asked, images, keep=0)
     with pytest.raises(ValueError, match="no column 'image'"):
         Joined(asked, Dataset.from_dict({"image_id": [1]}))
+
+
+def test_an_image_that_cannot_be_read_is_named(tmp_path: Path):
+    out = build(throne(tmp_path), tmp_path / "out")
+    asked, images = load(out, "questions"), load(out, "images")
+    stored = images.cast_column("image", Image(decode=False)).to_list()
+    stored[1]["image"]["bytes"] = image_files.eps()
+    stored[2]["image"] = {"bytes": None, "path": str(tmp_path / "pictures" / "30.png")}
+    broken = Dataset.from_list(stored, features=images.cast_column("image", Image(decode=False)).features)
+    rows = Joined(asked, broken.cast_column("image", Image()))
+    assert rows.image_of(10).mode == "RGB"
+    with pytest.raises(
+        BuildError, match=r"The image 20, in row 1, '20\.png', is not a readable image: it is EPS"
+    ):
+        rows.image_of(20)
+    with pytest.raises(BuildError, match=r"The image 30, in row 2 is not in its row"):
+        rows.image_of(30)
 
 
 # What is refused

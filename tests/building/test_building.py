@@ -22,15 +22,16 @@ from datasets import Features, Image, Value, load_dataset
 from huggingface_hub import DatasetCard
 from PIL import Image as Pillow
 
-from halluscope import cli, registry
+from halluscope import cli, limits, registry
 from halluscope.benchmarks.throne import presence
 from halluscope.building import fetch, images, mark, output, parquet
 from halluscope.building import spec as specs
 from halluscope.building.command import Order
 from halluscope.building.spec import Spec
-from halluscope.errors import BuildError
+from halluscope.errors import BuildError, LimitExceeded
 from halluscope.paths import checkout, share
 from halluscope.reading import coco
+from tests import images as image_files
 from tests import small_datasets
 
 ROOT = Path(__file__).parents[2]
@@ -458,6 +459,50 @@ def test_bad_image(spoil: Callable[[Path], None], message: str, upstream: Path, 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (image_files.eps(), "is not a readable image: it is EPS or PostScript"),
+        (b"<svg/>", "is not a readable image: it is an SVG"),
+        (b"", "is not a readable image: it is empty"),
+        (image_files.several()["WEBP"], "is not a readable image: it holds several frames"),
+        (image_files.tiff(60_000, 60_000), "is larger than the limit 'pixels'"),
+        (image_files.bmp(60_000, 60_000), "is larger than the limit 'pixels'"),
+    ],
+)
+def test_an_image_of_another_kind_is_named(
+    content: bytes, message: str, upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in a zip, and no program is run for it."""
+    programs = image_files.ghostscript(tmp_path / "bin")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    (upstream / "val2017" / "000000000030.jpg").write_bytes(content)
+    _, pictures = zipped(upstream)
+    for place in (upstream / "val2017", pictures):
+        with pytest.raises(ValueError, match=rf"{place}.*000000000030\.jpg {message}"):
+            build(upstream, tmp_path / "out", images=place)
+    assert not (tmp_path / "out").exists() and not (programs / "ran").exists()
+
+
+def test_an_image_behind_a_link_that_leads_out(upstream: Path, tmp_path: Path) -> None:
+    file = upstream / "val2017" / "000000000030.jpg"
+    (tmp_path / "elsewhere.jpg").write_bytes(file.read_bytes())
+    file.unlink()
+    file.symlink_to(tmp_path / "elsewhere.jpg")
+    with pytest.raises(BuildError, match=r"'000000000030\.jpg' leads out of"):
+        build(upstream, tmp_path / "out")
+
+
+def test_a_large_image_in_a_zip_is_not_unpacked(upstream: Path, tmp_path: Path) -> None:
+    (upstream / "val2017" / "000000000030.jpg").write_bytes(bytes(20_000))
+    _, pictures = zipped(upstream)
+    with (
+        limits.given("image=10K"),
+        pytest.raises(LimitExceeded, match=r"030\.jpg is larger .*'image' of 10,000"),
+    ):
+        build(upstream, tmp_path / "out", images=pictures)
+
+
 def test_only_images_present(upstream: Path, tmp_path: Path) -> None:
     (upstream / "val2017" / "000000000030.jpg").unlink()
     out = build(upstream, tmp_path / "out", only_images_present=True)
@@ -513,7 +558,7 @@ def test_corrupt_archive(upstream: Path, tmp_path: Path) -> None:
         archive.write_bytes(content)
     with pytest.raises(BuildError, match="cannot be read, or is cut off: Bad CRC-32"):
         throne_coco.build(labels, upstream, tmp_path / "out", subset=True)
-    with pytest.raises(BuildError, match="is not a readable image: Bad CRC-32"):
+    with pytest.raises(BuildError, match=r"jpg cannot be read, or is cut off: Bad CRC-32"):
         throne_coco.build(upstream, pictures, tmp_path / "out", subset=True)
 
 

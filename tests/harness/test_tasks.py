@@ -177,7 +177,7 @@ def test_grey_and_transparent_images_become_rgb_and_turned_ones_upright(tmp_path
     Pillow.new("L", (4, 3), 9).save(tmp_path / "grey.png")
     Pillow.new("RGBA", (4, 3), (9, 8, 7, 0)).save(tmp_path / "clear.png")
     turned = Pillow.Exif()
-    turned[pictures.ORIENTATION] = 6
+    turned[Pillow.ExifTags.Base.Orientation] = 6
     Pillow.new("RGB", (8, 6), (200, 0, 0)).save(tmp_path / "turned.jpg", exif=turned)
     names = {"grey.png", "clear.png", "turned.jpg"}
     find = pictures.of_folder(tmp_path, names)

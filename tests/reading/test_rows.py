@@ -110,3 +110,15 @@ def test_images_stay_as_they_are_stored(tmp_path):
     assert picture_columns(rows) == ["image"] and rows[0]["image"]["bytes"] == stored["bytes"]
     assert without_pictures(rows).column_names == ["id"]
     assert picture_columns(ROWS) == [] and without_pictures(ROWS) is ROWS
+
+
+def test_a_dataset_of_the_same_name_card_and_size_is_another_one(tmp_path):
+    """The library alone goes by name and card, and gives the first one's rows for the others."""
+    card = "---\nconfigs:\n- config_name: default\n  data_files: data/*\n---\n"
+    for place, answer in (("one", "yes"), ("two", "not"), ("one", "abc")):
+        folder = tmp_path / place / "same"
+        (folder / "data").mkdir(parents=True, exist_ok=True)
+        (folder / "README.md").write_text(card)
+        datasets.Dataset.from_list([{"answer": answer}]).to_parquet(folder / "data" / "test.parquet")
+        assert read_rows(str(folder))["answer"][:] == [answer]
+        assert read_rows(str(folder))["answer"][:] == [answer]

@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +25,7 @@ from halluscope.reliability.review.sheet import MARKS, Sheet, guarded, read_shee
 from halluscope.signature import data_of, keys_of
 from halluscope.stats.strata import Stratum, error_rate
 from halluscope.stats.wilson import wilson
+from tests import images as image_files
 
 HOSTILE = [
     "</script><script>document.title = 'broken'</script>",
@@ -129,9 +132,13 @@ def test_images_from_a_dataset_and_from_a_folder(tmp_path):
 @pytest.mark.parametrize(
     ("row", "options", "message"),
     [
-        ({"question": "q", "file_name": "../../etc/passwd"}, {}, "which leads out of"),
+        (
+            {"question": "q", "file_name": "../../etc/passwd"},
+            {},
+            r"rows\[0\] cannot be opened: .*'../../etc/passwd' leads out of",
+        ),
         ({"question": "q", "file_name": "2.png"}, {}, "which is not in"),
-        ({"question": "q", "file_name": "text.png"}, {}, "cannot be opened"),
+        ({"question": "q", "file_name": "text.png"}, {}, r"rows\[0\], .*text.png, is not a readable image"),
         ({"id": 1}, {}, r"rows\[0\] has no question"),
         ({"question": "q"}, {"stratum": "type"}, r"rows\[0\] has no 'type'"),
         (
@@ -160,6 +167,65 @@ def test_rows_that_make_no_sheet(tmp_path, row, options, message):
     (tmp_path / "text.png").write_text("no image")
     with pytest.raises(ValueError, match=message):
         making.draw([row], 1, images=tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (image_files.eps(), "it is EPS or PostScript"),
+        (b"<svg/>", "it is an SVG"),
+        (image_files.file(image_files.noise(), "PNG")[:-50], "It is cut off or damaged"),
+        (image_files.several()["PNG"], "it holds several frames"),
+        (image_files.png(60_000, 60_000), "is larger than the limit 'pixels'"),
+        (b"", "it is empty"),
+    ],
+)
+def test_a_broken_image_is_named_with_its_row(content, message, tmp_path, capsys):
+    """In a folder and in a dataset."""
+    write(tmp_path / "rows.jsonl", [{"question": "q", "file_name": "a.png"}])
+    (tmp_path / "a.png").write_bytes(content)
+    features = datasets.Features({"question": datasets.Value("string"), "image": datasets.Image()})
+    stored = [{"question": "q", "image": {"bytes": content, "path": "a.png"}}]
+    datasets.Dataset.from_list(stored, features=features).to_parquet(tmp_path / "rows.parquet")
+    for rows in ("rows.jsonl", "rows.parquet"):
+        command = ["review", "make", str(tmp_path / rows), "--images", str(tmp_path), "--sample", "1"]
+        assert cli.main([*command, "--out", str(tmp_path / "sheet")]) == 2
+        said = capsys.readouterr().err
+        assert "The image of rows[0], " in said and "a.png" in said and message in said
+        assert not (tmp_path / "sheet").exists()
+
+
+def test_rows_that_name_files_of_their_dataset(tmp_path, capsys):
+    """A folder of images with a list of what they are; but a row opens no file elsewhere."""
+    (tmp_path / "data").mkdir()
+    for place in (tmp_path / "data", tmp_path):
+        image_files.noise().save(place / "a.png")
+    write(tmp_path / "data" / "metadata.jsonl", [{"question": "q", "file_name": "a.png"}])
+    command = ["review", "make", str(tmp_path / "data"), "--sample", "1"]
+    assert cli.main([*command, "--out", str(tmp_path / "sheet")]) == 0
+    assert "1 rows, 1 with an image" in capsys.readouterr().out
+    features = datasets.Features({"question": datasets.Value("string"), "image": datasets.Image()})
+    table = pa.table(
+        {"question": ["q"], "image": [{"bytes": None, "path": str(tmp_path / "a.png")}]},
+        features.arrow_schema,
+    )
+    pq.write_table(table, tmp_path / "rows.parquet")
+    command = [
+        "review",
+        "make",
+        str(tmp_path / "rows.parquet"),
+        "--sample",
+        "1",
+        "--out",
+        str(tmp_path / "two"),
+    ]
+    assert cli.main(command) == 2
+    assert (
+        "rows[0] is not in its row, and one in a file is opened only in a folder" in capsys.readouterr().err
+    )
+    assert cli.main([*command, "--images", str(tmp_path / "data")]) == 2
+    assert "leads out of" in capsys.readouterr().err
+    assert cli.main([*command, "--images", str(tmp_path)]) == 0
 
 
 @pytest.mark.parametrize("sample", ["0", "21"])

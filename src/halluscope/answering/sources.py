@@ -11,6 +11,8 @@ from PIL.Image import Image
 
 from halluscope import registry
 from halluscope.building.output import home
+from halluscope.errors import HalluscopeError
+from halluscope.foreign import brief
 from halluscope.reading import pictures
 from halluscope.reading.pictures import Find
 from halluscope.reading.rows import Row, read_rows
@@ -20,6 +22,10 @@ from halluscope.registry import Benchmark, Dataset
 
 DATASETS = "HALLUSCOPE_DATASETS"
 """The variable that says where datasets lie: a folder that holds them by name, or an organisation of the Hub."""
+
+
+ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+"""What the name of an image file ends in, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +111,9 @@ def open_source(
     name = f"{name}:{config}" if config else name
     if "image" in columns:
         rows = rows.remove_columns("image")
-    find, key = _find(rows, stored, images, found, name, keep)
-    return Source(benchmark, found, name, rows, find, key)
+    key = found.image_key
+    find = _find(rows, stored, images, found, name, keep, named.folder)
+    return Source(benchmark, found, name, rows, _telling(find, rows, key, name), key)
 
 
 def _rows(source: Written) -> Any:
@@ -121,24 +128,61 @@ def _rows(source: Written) -> Any:
 
 
 def _find(
-    rows: Any, stored: Any, folder: str | None, dataset: Dataset, name: str, keep: int | None
-) -> tuple[Find, str]:
-    """Who finds images, and by what."""
+    rows: Any,
+    stored: Any,
+    images: str | None,
+    dataset: Dataset,
+    name: str,
+    keep: int | None,
+    folder: Path | None,
+) -> Find:
+    """Who finds images, by the dataset's key."""
     key = dataset.image_key
     wanted = set(rows.unique(key)) - {None}
-    if folder is None:
+    if images is None:
         if "image" not in stored.column_names:
             raise ValueError(
                 f"{name} was built without images; build it with them, or name the folder that holds them (images)."
             )
-        return pictures.of_table(stored, key, wanted, name, keep), key
+        return pictures.of_table(stored, key, wanted, name, keep, folder)
     named = dataset.file in stored.column_names
-    file = dict(zip(stored[key], stored[dataset.file], strict=True)) if named else _by_stem(folder)
-    inside = pictures.of_folder(Path(folder), {file.get(value, str(value)) for value in wanted}, keep)
-    return lambda value: inside(file[value]), key
+    file = (
+        dict(zip(stored[key], stored[dataset.file], strict=True)) if named else _by_stem(Path(images), wanted)
+    )
+    names = {value: file.get(value, str(value)) for value in wanted}
+    if odd := [value for value in wanted if not isinstance(names[value], str)]:
+        raise ValueError(f"The image {odd[0]} of {name} has no file name, but {brief(names[odd[0]])}.")
+    inside = pictures.of_folder(Path(images), {*names.values()}, keep)
+    return lambda value: inside(names[value])
 
 
-def _by_stem(folder: str) -> Mapping[Any, str]:
-    """Files that are called after a number: "17.jpg" is the image 17."""
-    files = (file.name for file in Path(folder).iterdir()) if Path(folder).is_dir() else ()
-    return {int(name.partition(".")[0]): name for name in files if name.partition(".")[0].isdecimal()}
+def _telling(find: Find, rows: Any, key: str, name: str) -> Find:
+    """One that says of an image that cannot be opened which row asks about it."""
+
+    def told(value: Any) -> Image:
+        try:
+            return find(value)
+        except HalluscopeError as error:
+            row = list(rows[key]).index(value)
+            raise type(error)(
+                f"{key} {value!r:.80}, which row {row:,} of {name} asks about: {error}"
+            ) from error
+
+    return told
+
+
+def _by_stem(folder: Path, wanted: set[Any]) -> Mapping[Any, str]:
+    """Image files that are called after a wanted number: "17.jpg" is the image 17.
+
+    Raises:
+        ValueError: for two of the same number.
+    """
+    found: dict[Any, str] = {}
+    names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
+    for stem, name in ((name.partition(".")[0], name) for name in names if name.lower().endswith(ENDINGS)):
+        number = int(stem) if stem.isdecimal() else None
+        if number in wanted and found.setdefault(number, name) != name:
+            raise ValueError(
+                f"{folder} holds {found[number]} and {name}; leave there the one that is the image {number}."
+            )
+    return found

@@ -9,6 +9,7 @@ from typing import Any
 from PIL.Image import Image
 
 from halluscope.errors import MissingExtra
+from halluscope.foreign import one_line
 from halluscope.judging.models import weights
 
 SEVERAL_GPUS = "auto"
@@ -86,18 +87,11 @@ class Vlm:
             The replies, without the spaces around them.
 
         Raises:
-            ValueError: if the prompts do not fit into memory together.
+            ValueError: if the model's processor does not take them, or they do not fit into memory together.
         """
         texts = [self._turn(prompt, images is not None) for prompt in prompts]
-        begun = self._tokenizer.bos_token is not None and texts[0].startswith(self._tokenizer.bos_token)
-        given = self._processor(
-            text=texts,
-            images=None if images is None else [[image] for image in images],
-            padding=True,
-            return_tensors="pt",
-            **({"add_special_tokens": False} if begun else {}),
-        ).to(self._model.device, self._model.dtype)
         try:
+            given = self._inputs(texts, images).to(self._model.device, self._model.dtype)
             with self._torch.inference_mode():
                 ids = self._model.generate(
                     **given,
@@ -113,6 +107,24 @@ class Vlm:
             ids = ids[:, asked.shape[1] :]  # some models give only the reply
         said: list[str] = self._tokenizer.batch_decode(ids, skip_special_tokens=True)
         return [text.strip() for text in said]
+
+    def _inputs(self, texts: Sequence[str], images: Sequence[Image] | None) -> Any:
+        """What the model gets, made by the processor."""
+        begun = self._tokenizer.bos_token is not None and texts[0].startswith(self._tokenizer.bos_token)
+        try:
+            return self._processor(
+                text=texts,
+                images=None if images is None else [[image] for image in images],
+                padding=True,
+                return_tensors="pt",
+                **({"add_special_tokens": False} if begun else {}),
+            )
+        except Exception as error:  # each processor raises its own, for an image that is too narrow, say
+            sizes = ", ".join(f"{image.width} x {image.height}" for image in images or ()) or "no"
+            raise ValueError(
+                f"The model's processor does not take these {len(texts)} prompts, with images of {sizes} pixels "
+                f"({type(error).__name__}: {one_line(error, 300)})."
+            ) from error
 
     def _turn(self, prompt: str, with_image: bool) -> str:
         """A prompt as the processor gets it."""

@@ -4,15 +4,17 @@ An image is looked for by its whole name, then by less and less of its path: a f
 outer folders may hold patch8/a.jpg for images/v1/patch8/a.jpg.
 """
 
-import io
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-from PIL import Image
 from tqdm import tqdm
 
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable
+from halluscope.files.inside import inside, is_there
+from halluscope.files.opening import Readable, read_bytes
+from halluscope.files.pictures import open_picture
+from halluscope.foreign import brief
 
 
 def missing(names: Iterable[str], folder: Readable) -> list[str]:
@@ -21,11 +23,11 @@ def missing(names: Iterable[str], folder: Readable) -> list[str]:
     Raises:
         BuildError: for a name that leads out of the folder.
     """
-    return [name for name in names if not _file(name, folder).is_file()]
+    return [name for name in names if not is_there(_file(name, folder))]
 
 
 def check(names: Sequence[str], folder: Readable, hint: str = "Name the folder that holds them all.") -> None:
-    """Decode every image: Pillow's verify() does not notice a JPEG that is cut off.
+    """Decode every image.
 
     Args:
         names: the images' file names.
@@ -34,17 +36,13 @@ def check(names: Sequence[str], folder: Readable, hint: str = "Name the folder t
 
     Raises:
         BuildError: for an image that is missing or cannot be decoded, with its name.
+        LimitExceeded: for one that is too large.
     """
     if absent := missing(names, folder):
         shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
         raise BuildError(f"{len(absent):,} of the {len(names):,} images are not in {folder}: {shown}. {hint}")
     for name in tqdm(names, desc="checking images", unit="image", disable=None):
-        try:
-            Image.open(io.BytesIO(read(name, folder))).load()
-        except Exception as error:  # Pillow's decoders raise errors of many kinds
-            raise BuildError(
-                f"{_file(name, folder)} is not a readable image: {error}. Get it again."
-            ) from error
+        open_picture(read(name, folder), str(_file(name, folder)))
 
 
 def stored(name: str | None, folder: Readable) -> dict[str, Any] | None:
@@ -56,12 +54,16 @@ def stored(name: str | None, folder: Readable) -> dict[str, Any] | None:
 
 def read(name: str, folder: Readable) -> bytes:
     """An image file's bytes, untouched."""
-    return _file(name, folder).read_bytes()
+    return read_bytes(_file(name, folder), "image")
 
 
 def _file(name: str, folder: Readable) -> Readable:
     if name.startswith("/") or "\\" in name or ".." in name.split("/"):
-        raise BuildError(f"The file name {name!r} leads out of {folder}; expected a path inside it.")
+        raise BuildError(f"The file name {brief(name)} leads out of {folder}; expected a path inside it.")
     parts = name.split("/")
-    places = (folder / "/".join(parts[start:]) for start in range(len(parts)))
-    return next((place for place in places if place.is_file()), folder / name)
+    places = [_place("/".join(parts[start:]), folder) for start in range(len(parts))]
+    return next(filter(is_there, places), places[0])
+
+
+def _place(name: str, folder: Readable) -> Readable:
+    return inside(folder, name) if isinstance(folder, Path) else folder / name

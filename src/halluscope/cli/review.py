@@ -64,7 +64,7 @@ def _add_read(parser: argparse.ArgumentParser) -> None:
 
 def make(options: argparse.Namespace) -> None:
     """Draw and write."""
-    from halluscope.reading.rows import read_rows
+    from halluscope.reading.rows import Source, read_rows
     from halluscope.reliability.review import making
 
     drawn = making.draw(
@@ -74,6 +74,7 @@ def make(options: argparse.Namespace) -> None:
         stratum=options.stratum,
         responses=making.read_responses(options.responses),
         images=options.images,
+        folder=Source.of(options.rows).folder,
     )
     title = f"Review of {Path(options.rows).name}"
     name = making.write(drawn, options.out, options.marks, title)

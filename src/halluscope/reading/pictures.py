@@ -1,31 +1,72 @@
-"""The images of a dataset or a folder: each opened once, upright, in RGB, and decoded when somebody looks at it."""
+"""The images of a dataset or a folder: each opened once, when it is asked for, and seen to be whole."""
 
 from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
-from PIL import Image as Pillow
-from PIL import ImageOps
 from PIL.Image import Image
 
-ORIENTATION = Pillow.ExifTags.Base.Orientation  # type: ignore[attr-defined]
+from halluscope.errors import BuildError
+from halluscope.files.inside import inside, is_there
+from halluscope.files.opening import read_bytes
+from halluscope.files.pictures import open_picture
+from halluscope.foreign import brief, one_line
 
 Find = Callable[[Any], Image]
 """Gives the image that a key stands for; the same object each time: change a copy of it."""
 
 
-def open_picture(content: bytes) -> Image:
-    """Open an image file. It is decoded now only if it has to be turned, or is not in RGB (greyscale, transparent)."""
-    image: Image = Pillow.open(BytesIO(content))
-    if image.getexif().get(ORIENTATION, 1) != 1:
-        image = ImageOps.exif_transpose(image)
-    return image if image.mode == "RGB" else image.convert("RGB")
+def open_stored(stored: Mapping[str, Any] | None, folder: Path | None, name: str) -> Image:
+    """Open the image that a row holds, or whose file it names.
+
+    Args:
+        stored: "bytes", and if these are None "path".
+        folder: where a file may lie that a row names; None for nowhere. No other is opened, and nothing is fetched.
+        name: what the image is called in errors; the beginning of a sentence.
+
+    Raises:
+        BuildError: for neither, a path out of the folder, one where no file is, or what cannot be opened.
+        LimitExceeded: for an image that is too large.
+    """
+    if stored and stored["bytes"] is not None:
+        path = stored["path"]
+        return open_picture(stored["bytes"], f"{name}, {brief(path)}," if path else name)
+    if stored is None or folder is None:
+        raise BuildError(
+            f"{name} is not in its row, and one in a file is opened only in a folder that you name."
+        )
+    return open_named(stored["path"], folder, name)
 
 
-def of_table(images: Any, key: str, wanted: set[Hashable], name: str, keep: int | None = None) -> Find:
+def open_named(file: Any, folder: Path, name: str) -> Image:
+    """Open the image file that a row names, in a folder; raises what `open_stored` does.
+
+    Args:
+        file: its name, as the row has it.
+        folder: where it lies.
+        name: as `open_stored` has it.
+    """
+    if not isinstance(file, str):
+        raise BuildError(f"{name} is called {brief(file)}; expected the name of a file in {folder}.")
+    try:
+        place = inside(folder, file)
+    except BuildError as error:
+        raise BuildError(f"{name} cannot be opened: {error}") from error
+    if not is_there(place):
+        raise BuildError(f"{name} is called {brief(file)}, which is not in {folder}.")
+    return open_picture(read_bytes(place, "image"), f"{name}, {place},")
+
+
+def of_table(
+    images: Any,
+    key: str,
+    wanted: set[Hashable],
+    name: str,
+    keep: int | None = None,
+    folder: Path | None = None,
+) -> Find:
     """The images of a dataset.
 
     Args:
@@ -34,13 +75,18 @@ def of_table(images: Any, key: str, wanted: set[Hashable], name: str, keep: int 
         wanted: the keys that will be asked for.
         name: of the dataset, for messages.
         keep: how many images stay open; None for all.
+        folder: the dataset's own, in which files may lie that its rows name; None for nowhere.
 
     Raises:
-        ValueError: for a wanted image that is not there.
+        ValueError: for a wanted image that is not there, or a column of something else.
     """
     from datasets import Image as ImageFeature
 
-    stored = images.select_columns(["image"]).cast_column("image", ImageFeature(decode=False))
+    try:
+        stored = images.select_columns(["image"]).cast_column("image", ImageFeature(decode=False))
+    except Exception as error:  # the library raises its own, and pyarrow's
+        kind = brief(images.features["image"])
+        raise ValueError(f"The column image of {name} is of {kind}; expected images.") from error
     there = pc.is_valid(stored.data.column("image")).to_pylist()
     place: dict[Hashable, int] = {}
     for row, (value, valid) in enumerate(zip(images[key], there, strict=True)):
@@ -54,8 +100,8 @@ def of_table(images: Any, key: str, wanted: set[Hashable], name: str, keep: int 
 
     @lru_cache(keep)
     def find(value: Hashable) -> Image:
-        image: Mapping[str, Any] = stored[place[value]]["image"]
-        return open_picture(image["bytes"] or Path(image["path"]).read_bytes())
+        row = place[value]
+        return open_stored(stored[row]["image"], folder, f"The image in row {row:,} of {name}")
 
     return find
 
@@ -68,11 +114,10 @@ def of_folder(folder: Path, wanted: set[str], keep: int | None = None) -> Find:
     """
     if not folder.is_dir():
         raise ValueError(f"There is no folder {folder}; expected the one that holds the images.")
-    inside = folder.resolve()
-    if outside := [name for name in wanted if not (inside / name).resolve().is_relative_to(inside)]:
-        raise ValueError(f"The file name {outside[0]!r} leads out of the folder of images.")
-    if missing := [name for name in wanted if not (inside / name).is_file()]:
+    places = {name: inside(folder, name) for name in wanted}
+    if missing := [name for name, place in places.items() if not is_there(place)]:
+        shown = one_line(min(missing), 200)
         raise ValueError(
-            f"{len(missing):,} of the {len(wanted):,} images are not in {folder}, such as {min(missing)}."
+            f"{len(missing):,} of the {len(wanted):,} images are not in {folder}, such as {shown}."
         )
-    return lru_cache(keep)(lambda name: open_picture((inside / name).read_bytes()))
+    return lru_cache(keep)(lambda name: open_picture(read_bytes(places[name], "image"), str(places[name])))

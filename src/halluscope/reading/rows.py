@@ -4,9 +4,10 @@ A dataset is written `name[:config][@split]`. A bare name such as "throne_coco" 
 working directory, where `halluscope build` puts it.
 """
 
+import hashlib
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,11 @@ class Source:
         """Whether it is a file of JSON, there or not."""
         path = Path(self.name)
         return path.suffix in JSON or (path.is_file() and path.suffix != ".parquet")
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that it is, in which files may lie that its rows name; None for a file, or an id of the Hub."""
+        return Path(self.name) if Path(self.name).is_dir() else None
 
     @property
     def path(self) -> Path:
@@ -174,8 +180,6 @@ def _objects(path: Path) -> list[Row]:
 
 
 def _dataset(source: Source, written: str) -> Any:
-    from datasets import Image
-
     splits = _parquet(source.path) if Path(source.name).suffix == ".parquet" else _load(source)
     if source.split is None and len(splits) != 1:
         raise ValueError(
@@ -184,9 +188,22 @@ def _dataset(source: Source, written: str) -> Any:
     if source.split is not None and source.split not in splits:
         raise ValueError(f"{written} has no split {brief(source.split)}; it has {', '.join(splits)}.")
     rows = splits[source.split or next(iter(splits))]
-    for column in picture_columns(rows):
-        rows = rows.cast_column(column, Image(decode=False))
+    for column, feature in rows.features.items():
+        if (as_stored := _as_stored(feature)) != feature:
+            rows = rows.cast_column(column, as_stored)
     return rows
+
+
+def _as_stored(feature: Any) -> Any:
+    """A column's type, of which images, sounds and other files stay as they are stored, also in lists and objects.
+
+    The library would open them with whatever can, and fetch those that are called by an address.
+    """
+    if isinstance(feature, dict):
+        return {name: _as_stored(inner) for name, inner in feature.items()}
+    if hasattr(feature, "feature"):
+        return replace(feature, feature=_as_stored(feature.feature))
+    return replace(feature, decode=False) if hasattr(feature, "embed_storage") else feature
 
 
 def _load(source: Source) -> Any:
@@ -205,7 +222,8 @@ def _load(source: Source) -> Any:
         if not _may_be_loaded(source.name):
             raise ValueError("there is no such folder, and it is no id of the Hub")
         if Path(source.name).is_dir():
-            return datasets.load_dataset(source.name, source.config)
+            kept = _kept(Path(source.name), Path(datasets.config.HF_DATASETS_CACHE))
+            return datasets.load_dataset(source.name, source.config, cache_dir=str(kept))
         with hub_or_cache() as there:
             return datasets.load_dataset(source.name, source.config)
     except Exception as error:  # the library raises its own, and fsspec's, pyarrow's and the Hub's
@@ -287,6 +305,17 @@ def _check_parquet(path: Path) -> None:
         raise BuildError(
             f"{path} is no Parquet file, or is cut off: {brief(str(error), 200)}. Get the file again."
         ) from error
+
+
+def _kept(folder: Path, cache: Path) -> Path:
+    """Where the library keeps what it made of a folder.
+
+    By itself it goes by the folder's name and its card: it takes another folder of that name, or files that were
+    changed or built anew, for the one that it knows, if their sizes are the same.
+    """
+    files = sorted(file for file in folder.resolve().rglob("*") if file.is_file())
+    facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return cache / f"halluscope-{hashlib.sha256(repr(facts).encode(errors='replace')).hexdigest()[:16]}"
 
 
 def _parquet(path: Path) -> Any:

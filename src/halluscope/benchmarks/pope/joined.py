@@ -5,7 +5,10 @@ from functools import lru_cache
 from typing import Any
 
 from datasets import Dataset
+from datasets import Image as ImageFeature
 from PIL.Image import Image
+
+from halluscope.reading.pictures import open_stored
 
 
 class Joined(Sequence[dict[str, Any]]):
@@ -45,7 +48,8 @@ class Joined(Sequence[dict[str, Any]]):
                 f"{len(missing):,} of the images that the questions ask about are not there, such as image_id "
                 f"{missing[0]}. Are these the configs `questions` and `images` of the same dataset?"
             )
-        self._questions, self._images = questions, images
+        self._questions = questions
+        self._images = images.cast_column("image", ImageFeature(decode=False))
         self._kept = lru_cache(keep)(self._open)
 
     def __len__(self) -> int:
@@ -61,10 +65,10 @@ class Joined(Sequence[dict[str, Any]]):
         return map(self._with_image, self._questions)
 
     def image_of(self, image_id: int) -> Image:
-        """The image with this id. Questions about one image get the same object: change a copy of it.
+        """The image with this id, in RGB. Questions about one image get the same object: change a copy of it.
 
         Raises:
-            ValueError: for an id that no image has.
+            ValueError: for an id that no image has, or an image that cannot be read.
         """
         if image_id not in self._place:
             raise ValueError(f"There is no image {image_id!r:.80} among the {len(self._place):,} images.")
@@ -74,5 +78,5 @@ class Joined(Sequence[dict[str, Any]]):
         return question | {"image": self.image_of(question["image_id"])}
 
     def _open(self, image_id: int) -> Image:
-        image: Image = self._images[self._place[image_id]]["image"]
-        return image
+        row = self._place[image_id]
+        return open_stored(self._images[row]["image"], None, f"The image {image_id}, in row {row:,}")

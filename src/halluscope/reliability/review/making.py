@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from halluscope.files.writing import new_folder
-from halluscope.reading.pictures import open_picture
+from halluscope.reading.pictures import open_named, open_stored
 from halluscope.reading.rows import picture_columns, without_pictures
 from halluscope.reliability.parallel import ANSWERS, OPTIONS, QUESTIONS
 from halluscope.reliability.review.sheet import COLUMNS, MARKS, Entry, cells, name_of, to_csv
@@ -46,6 +46,7 @@ def draw(
     stratum: str | None = None,
     responses: Mapping[str, Sequence[Row]] | None = None,
     images: Path | None = None,
+    folder: Path | None = None,
 ) -> list[Drawn]:
     """Draw a sample of rows.
 
@@ -57,6 +58,7 @@ def draw(
         responses: a model's name -> its responses; the sheet then has a row for each model and drawn row, the
             models in an order that the reader cannot guess.
         images: the folder that holds the image files which rows name.
+        folder: the dataset's own, if it is one; image files may lie there too.
 
     Returns:
         The rows in the order of the dataset.
@@ -83,7 +85,7 @@ def draw(
         entry = _entry(row, place) | (
             {} if stratum is None else {"stratum": name, "stratum_rows": str(len(strata[name]))}
         )
-        image = _image(rows, place, row, images)
+        image = _image(rows, place, row, images, folder)
         for model in sorted(said, key=lambda _: generator.random()):
             answer = said[model].get(str(row.get(key)))
             if answer is None:
@@ -213,34 +215,21 @@ def _by_key(responses: Mapping[str, Sequence[Row]], row: Row) -> tuple[str, dict
     return key, said
 
 
-def _image(rows: Any, place: int, row: Row, images: Path | None) -> str | None:
+def _image(rows: Any, place: int, row: Row, images: Path | None, folder: Path | None) -> str | None:
     """The image as a data URI, at most `LARGEST_SIDE` pixels wide and high."""
-    content = None
-    for column in picture_columns(rows)[:1]:
-        stored = rows[place][column]
-        content = stored and (stored["bytes"] or Path(stored["path"]).read_bytes())
-    if content is None and images is not None:
-        name = next((row[column] for column in FILES if isinstance(row.get(column), str)), None)
-        content = None if name is None else _file(images, name, place)
-    if content is None:
+    name = f"The image of rows[{place}]"
+    stored = next((rows[place][column] for column in picture_columns(rows)[:1]), None)
+    file = next((row[column] for column in FILES if isinstance(row.get(column), str)), None)
+    if stored:
+        picture = open_stored(stored, images or folder, name).copy()
+    elif images is not None and file is not None:
+        picture = open_named(file, images, name).copy()
+    else:
         return None
-    try:
-        picture = open_picture(content).copy()
-    except OSError as error:
-        raise ValueError(f"The image of rows[{place}] cannot be opened: {error}.") from error
     picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
-    file = BytesIO()
-    picture.save(file, "JPEG", quality=88)
-    return "data:image/jpeg;base64," + base64.b64encode(file.getvalue()).decode()
-
-
-def _file(folder: Path, name: str, place: int) -> bytes:
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise ValueError(f"rows[{place}] names the image {name!r:.80}, which leads out of {folder}.")
-    if not path.is_file():
-        raise ValueError(f"rows[{place}] names the image {name!r:.80}, which is not in {folder}.")
-    return path.read_bytes()
+    encoded = BytesIO()
+    picture.save(encoded, "JPEG", quality=88)
+    return "data:image/jpeg;base64," + base64.b64encode(encoded.getvalue()).decode()
 
 
 def _whole(entry: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,154 @@
+"""Opens images: six formats, one picture each, all of it, and no more pixels than the limits allow.
+
+Pillow knows many more formats, and it looks at a file's content, not at its name. None of the others is tried: for EPS
+it runs Ghostscript, which does what the file says.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from threading import Lock
+
+from PIL import Image as Pillow
+from PIL import ImageOps, UnidentifiedImageError
+from PIL.Image import Image
+from PIL.TiffImagePlugin import TILELENGTH, TILEWIDTH, TiffImageFile
+
+from halluscope import limits
+from halluscope.errors import BuildError, HalluscopeError
+from halluscope.foreign import brief, one_line
+
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
+"""What Pillow may take a file for."""
+
+JPEGS = ("JPEG", "MPO")
+"""What Pillow calls a JPEG; the latter if it holds several pictures."""
+
+EXPECTED = "expected JPEG, PNG, WebP, BMP, GIF or TIFF"
+
+ORIENTATION = Pillow.ExifTags.Base.Orientation  # type: ignore[attr-defined]
+
+_BEGIN = re.compile(rb"\xff\xd8\xff|\x89PNG|RIFF.{4}WEBP|BM|GIF8|II[*+]\0|MM\0[*+]", re.DOTALL)
+"""How files of these formats begin."""
+
+_OTHERS = {
+    "an SVG, a drawing without pixels": rb"[\xef\xbb\xbf\s]*<(svg\b|!DOCTYPE svg\b|(\?xml|!--).*?<svg\b)",
+    "EPS or PostScript, a program that draws": rb"\s*%!|\xc5\xd0\xd3\xc6",
+    "a PDF": rb"\s*%PDF",
+    "a PSD": rb"8BPS",
+    "an ICO": rb"\0\0[\1\2]\0",
+    "an AVIF": rb".{4}ftypavi[fs]",
+    "a HEIC": rb".{4}ftyp(hei|hev|mif1|msf1)",
+    "a JPEG 2000": rb"\0\0\0\x0cjP  |\xff\x4f\xff\x51",
+    "a JPEG XL": rb"\0\0\0\x0cJXL |\xff\x0a",
+}
+"""How files of others begin, to say so."""
+
+_one_at_a_time = Lock()
+
+
+def open_picture(content: bytes, name: str) -> Image:
+    """Open an image file, of which all is decoded, to see that it is whole.
+
+    Of a JPEG that holds several pictures, as phones make them, the first one is meant, which every program shows.
+
+    Args:
+        content: the file's bytes.
+        name: what the image is called in errors; the beginning of a sentence.
+
+    Returns:
+        The picture, upright and in RGB. A JPEG that is both is decoded again when somebody looks at it, since harnesses
+        open all images before they ask about the first.
+
+    Raises:
+        BuildError: for what is none of `FORMATS`, is cut off or damaged, or holds several frames.
+        LimitExceeded: for too many bytes, or too many pixels; before anything is decoded.
+    """
+    limits.check("image", len(content), name)
+    with _named(name, content), _our_limit():
+        _check_canvas(content)
+        image = _open(content)
+        _check(image, name)
+        image.load()
+        if image.getexif().get(ORIENTATION, 1) != 1:
+            return ImageOps.exif_transpose(image).convert("RGB")
+        if image.mode != "RGB":
+            return image.convert("RGB")
+        return _open(content) if image.format in JPEGS else image
+
+
+def _open(content: bytes) -> Image:
+    return Pillow.open(BytesIO(content), formats=FORMATS)
+
+
+def _check(image: Image, name: str) -> None:
+    """Check what an image's header says, beyond its size."""
+    if isinstance(image, TiffImageFile):  # a tile is decoded as a whole, however little of it is shown
+        _check_size(*(int(image.tag_v2.get(side, 1)) for side in (TILEWIDTH, TILELENGTH)))
+    if getattr(image, "is_animated", False) and image.format not in JPEGS:
+        raise _unreadable(
+            name,
+            "it holds several frames or pages, and which of them is meant is unknown. Save that one as a PNG.",
+        )
+
+
+def _check_canvas(content: bytes) -> None:
+    """Check the size that an extended WebP names first: its decoder reserves memory as soon as it is opened."""
+    if content.startswith(b"RIFF") and content[8:16] == b"WEBPVP8X":
+        _check_size(*(1 + int.from_bytes(content[at : at + 3], "little") for at in (24, 27)))
+
+
+def _check_size(width: int, height: int) -> None:
+    if width * height > limits.most("pixels"):
+        raise Pillow.DecompressionBombError
+
+
+@contextmanager
+def _named(name: str, content: bytes) -> Iterator[None]:
+    """Turn each error of Pillow's decoders into one that names the image."""
+    try:
+        yield
+    except HalluscopeError:
+        raise
+    except Pillow.DecompressionBombError:
+        limits.check("pixels", limits.most("pixels") + 1, name)
+    except UnidentifiedImageError as error:
+        raise _unreadable(name, _unidentified(content)) from error
+    except Exception as error:  # they raise errors of many kinds, MemoryError too
+        why = one_line(str(error) or type(error).__name__, 200)
+        raise _unreadable(name, f"{why}. It is cut off or damaged; get it again.") from error
+
+
+class _Limit(int):
+    """A limit as Pillow takes it. It refuses what is more than twice its limit, and of less it only warns."""
+
+    def __rmul__(self, _: int) -> int:
+        return self
+
+
+@contextmanager
+def _our_limit() -> Iterator[None]:
+    """Let Pillow refuse what is larger than our limit, before it decodes anything or reserves memory for it."""
+    with _one_at_a_time:
+        own, Pillow.MAX_IMAGE_PIXELS = Pillow.MAX_IMAGE_PIXELS, _Limit(limits.most("pixels"))
+        try:
+            yield
+        finally:
+            Pillow.MAX_IMAGE_PIXELS = own
+
+
+def _unidentified(content: bytes) -> str:
+    """Why a file is none of `FORMATS`."""
+    if not content:
+        return "it is empty. Get it again."
+    if _BEGIN.match(content):
+        return "its header is cut off or damaged. Get it again."
+    for other, begin in _OTHERS.items():
+        if re.match(begin, content[:4096], re.DOTALL):
+            return f"it is {other}; {EXPECTED}. Save it as one of these."
+    return f"cannot identify it by its first bytes, {brief(content[:12])}; {EXPECTED}. Get it again."
+
+
+def _unreadable(name: str, why: str) -> BuildError:
+    return BuildError(f"{name} is not a readable image: {why}")
