@@ -40,7 +40,10 @@ def listed(name: str, values: Any, what: str, rows: int | None = None) -> list[A
     if not is_like_a_list(values):
         raise ValueError(_unlike(name, values, what))
     plain = getattr(values, "tolist", None) or getattr(values, "to_pylist", None)
-    found = list(plain() if plain else values)
+    try:
+        found = list(plain() if plain else values)
+    except Exception as error:  # whatever a foreign object raises
+        raise ValueError(_unlike(name, values, what)) from error
     if rows is not None and len(found) != rows:
         raise ValueError(
             f"There are {len(found)} values of {name} and {rows} predictions; expected one of each per row."
@@ -225,8 +228,8 @@ def _names(names: Any, row: int) -> list[str]:
         return list(names)
     if not is_like_a_list(names):
         raise ValueError(
-            f"references[{row}] is {brief(names)}; expected a list of class names, such as ['dog', 'cup'] (an image without any "
-            "object has the empty list)."
+            f"references[{row}] is {brief(names)}; expected a list of class names, such as ['dog', 'cup'] (an image "
+            "without any object has the empty list)."
         )
     return listed("references", names, "a list of class names")
 
