@@ -55,11 +55,12 @@ def outcome(run: Any, parameter: str, value: Any, **options: Any) -> str | None:
         try:
             return repr(run(**{parameter: value, **options}))
         except FileNotFoundError as error:  # documented, where a path may be given
-            said = str(error)
+            assert value and brief(value).strip("'") in str(error)
+            return None
         except ValueError as error:
             said = str(error)
-    assert len(said) >= 20 and said.isprintable() and parameter.removesuffix("s") in said, said
-    assert len(said) < 1500, said
+    assert 20 <= len(said) < 1500 and said.isprintable(), said
+    assert parameter.removesuffix("s") in said or "is a folder" in said, said
     return None
 
 
@@ -75,6 +76,8 @@ def fits(hint: Any, value: Any) -> bool:
     if hint in (int, float):
         allowed = (int, np.integer) if hint is int else (int, float, np.integer, np.floating)
         return isinstance(value, allowed) and not isinstance(value, bool)
+    if getattr(hint, "_is_protocol", False):
+        return False  # none of the values is a judge
     if hint is bool:
         return isinstance(value, bool | np.bool_)
     if isinstance(origin, type) and issubclass(origin, Sequence):

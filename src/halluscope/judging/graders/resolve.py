@@ -1,7 +1,6 @@
 """From the name of a judge of free text to the judge, checked before it is loaded or asked."""
 
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 from halluscope.errors import JudgeUnavailable
@@ -9,6 +8,7 @@ from halluscope.foreign import brief
 from halluscope.judging.graders.chat import ENDPOINT, MAX_TOKENS, ChatJudge
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.local_chat import LocalChat
+from halluscope.paths import is_there
 
 
 def resolve_chat(
@@ -53,7 +53,7 @@ def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
     """
     if not isinstance(judge, str) or judge.startswith(ENDPOINT):
         return
-    if "/" in judge or "\\" in judge or (judge and Path(judge).exists()):
+    if "/" in judge or "\\" in judge or is_there(judge):
         return
     known = (
         f"The rules that need no model are {' and '.join(map(repr, rules))}."
@@ -61,6 +61,6 @@ def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
         else "`halluscope info NAME` says which rules the benchmark NAME knows."
     )
     raise JudgeUnavailable(
-        f"There is no judge {judge!r:.80} that reads free text; expected 'openai:MODEL[@URL]', or a local model: a "
+        f"There is no judge {brief(judge)} that reads free text; expected 'openai:MODEL[@URL]', or a local model: a "
         f"folder, a .gguf file, or a Hub id (org/name). {known}"
     )
