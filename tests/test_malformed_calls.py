@@ -3,6 +3,7 @@
 Every benchmark that the registry finds, every parameter of it, every value of `tests.malformed`.
 """
 
+import re
 import types
 import typing
 import warnings
@@ -10,11 +11,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import evaluate
 import numpy as np
 import pytest
 
+import halluscope
 from halluscope import registry
-from tests import malformed
+from halluscope.foreign import brief
+from halluscope.options import Door
+from halluscope.paths import share
+from tests import malformed, small_datasets
 from tests.malformed import ODD, OTHER, SAME
 
 ALL = registry.benchmarks()
@@ -125,3 +131,75 @@ def test_lists_in_other_forms(benchmark, parameter, tmp_path):
         got = outcome(call.with_, parameter, make(values))
         known = (None, expected) if (parameter, name) in ALSO_TAKEN else (None,)
         assert got in known, f"{parameter} as {name}"
+
+
+# The same through evaluate, at once and in batches
+
+
+@pytest.mark.parametrize("benchmark", ALL, ids=lambda one: one.name)
+def test_evaluate_says_the_same(benchmark, tmp_path):
+    call = malformed.call(benchmark, tmp_path)
+    metric = evaluate.load(str(share("metrics", benchmark.name)))
+    for number, parameter in enumerate(malformed.parameters(benchmark)):
+        for name in [*ODD][number % 7 :: 7]:
+            said = [
+                error_of(run, **call.given | {parameter: ODD[name]()})
+                for run in (metric.compute, benchmark.compute)
+                if ODD[name]() is not None
+            ]
+            assert len({*said}) <= 1, f"{parameter}={name}"
+
+
+def error_of(run: Any, **arguments: Any) -> str:
+    """What an error says; nothing if there is none."""
+    try:
+        run(**arguments)
+    except (ValueError, FileNotFoundError) as error:
+        return re.sub(r" at 0x\w+", "", str(error))
+    return ""
+
+
+@pytest.mark.parametrize("benchmark", ALL, ids=lambda one: one.name)
+def test_lists_in_other_forms_in_a_batch(benchmark, tmp_path):
+    call = malformed.call(benchmark, tmp_path)
+    metric = evaluate.load(str(share("metrics", benchmark.name)))
+    options = {name: value for name, value in call.given.items() if name not in ("predictions", "references")}
+    rows = {name: call.given[name] for name in ("predictions", "references")}
+    expected = repr(metric.compute(**call.given))
+    for parameter, values in rows.items():
+        for name, make in OTHER.items():
+            with pytest.raises(ValueError) as refused:
+                metric.add_batch(**rows | {parameter: make(values)})
+                metric.compute(**options)
+            assert len(str(refused.value)) >= 20, f"{parameter} as {name}"
+        for name in ("tuple", "Series in another order", "array of objects"):
+            metric.add_batch(**rows | {parameter: SAME[name](values)})
+            assert repr(metric.compute(**options)) == expected, f"{parameter} as {name}"
+
+
+# The same through the door
+
+
+@pytest.mark.parametrize("benchmark", [one for one in ALL if one.datasets], ids=lambda one: one.name)
+def test_the_door(benchmark, tmp_path):
+    name = benchmark.datasets[0].name
+    built = str(small_datasets.build(name, tmp_path))
+    rows = benchmark.module("rows").load([built])
+    responses = [
+        {column: getattr(row, column) for column in registry.identity(benchmark).key} | {"response": "Yes."}
+        for row in rows
+    ]
+    shown = {
+        name: value for name, value in malformed.example(benchmark)[2].items() if name not in ("per_image",)
+    }
+    given = {"name": benchmark.name, "responses": responses, "dataset": built, **shown}
+    assert halluscope.score(**given)["signature"]
+    hints = typing.get_type_hints(Door) | {"name": str, "responses": Any, "dataset": Any}
+    options = {option.name: Any for option in benchmark.options}
+    for parameter in (hints | options).keys() - {"vocabulary"}:
+        for odd, value in malformed.odd():
+            if value is None or isinstance(value, Path):
+                continue
+            got = error_of(halluscope.score, **given | {parameter: value})
+            assert got or fits({**options, **hints}[parameter], value), f"{parameter}={odd}"
+            assert not got or len(got) >= 20, got
