@@ -40,7 +40,10 @@ def listed(name: str, values: Any, what: str, rows: int | None = None) -> list[A
     if not is_like_a_list(values):
         raise ValueError(_unlike(name, values, what))
     plain = getattr(values, "tolist", None) or getattr(values, "to_pylist", None)
-    found = list(plain() if plain else values)
+    try:
+        found = list(plain() if plain else values)
+    except Exception as error:  # whatever a foreign object raises
+        raise ValueError(_unlike(name, values, what)) from error
     if rows is not None and len(found) != rows:
         raise ValueError(
             f"There are {len(found)} values of {name} and {rows} predictions; expected one of each per row."
@@ -50,6 +53,8 @@ def listed(name: str, values: Any, what: str, rows: int | None = None) -> list[A
 
 def is_like_a_list(values: Any) -> bool:
     """Whether it has its values in an order of their own, and nothing else; what is masked is not known."""
+    if type(values) in (list, tuple):  # nearly always, and the rest takes its time
+        return True
     if isinstance(values, str | bytes | bytearray | memoryview | Mapping | Set) or _is_table(values):
         return False
     ordered = isinstance(values, Sized) and isinstance(values, Iterable)
@@ -135,7 +140,7 @@ def class_names(references: Any) -> list[list[str]]:
         ValueError: for what is no list of lists of names.
     """
     rows = listed("references", references, "a list, the class names in each image")
-    return [_names(names, f"references[{row}]") for row, names in enumerate(rows)]
+    return [names if type(names) is list else _names(names, row) for row, names in enumerate(rows)]
 
 
 def scores(name: str, values: Any, what: str) -> list[float]:
@@ -217,14 +222,16 @@ def warn_of_a_part(found: int, expected: int) -> None:
         )
 
 
-def _names(names: Any, where: str) -> list[str]:
+def _names(names: Any, row: int) -> list[str]:
     """The class names in one image."""
-    if not (is_like_a_list(names) or isinstance(names, Set)):
+    if isinstance(names, Set):
+        return list(names)
+    if not is_like_a_list(names):
         raise ValueError(
-            f"{where} is {brief(names)}; expected a list of class names, such as ['dog', 'cup'] (an image without any "
-            "object has the empty list)."
+            f"references[{row}] is {brief(names)}; expected a list of class names, such as ['dog', 'cup'] (an image "
+            "without any object has the empty list)."
         )
-    return list(names) if isinstance(names, Set) else listed(where, names, "a list of class names")
+    return listed("references", names, "a list of class names")
 
 
 def _is_id(value: Any) -> bool:

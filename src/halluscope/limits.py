@@ -47,7 +47,7 @@ LIMITS: Mapping[str, Limit] = {
     "cells": Limit(2 * 10**9, "cells", "a table of texts by classes"),
     "page": Limit(5_000_000, "characters", "a text that is pasted into a metric's page"),
     "page_rows": Limit(20_000, "rows", "what is pasted into a metric's page"),
-    "page_cells": Limit(2_000_000, "cells", "a table of texts by classes on a metric's page"),
+    "page_cells": Limit(2_000_000, "cells", "such a table on a metric's page"),
 }
 
 _UNITS = {

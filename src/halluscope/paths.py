@@ -18,6 +18,14 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("halluscope"))
 
 
+def is_there(written: str) -> bool:
+    """Whether there is a file or folder of this name; a name that none can have is none's."""
+    try:
+        return bool(written) and Path(written).expanduser().exists()
+    except (OSError, ValueError, RuntimeError):  # too long, a nul in it, a home of nobody
+        return False
+
+
 def share(*parts: str) -> Path:
     """Find a file or folder such as share("builders", "throne_coco.py").
 

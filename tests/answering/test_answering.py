@@ -464,7 +464,7 @@ def test_a_broken_image_is_named_and_the_run_goes_on_when_it_is_mended(
         "cpu",
     ]
     command += ["--out", str(out), "--max-new-tokens", str(TOKENS), "--batch-size", "1", "--quiet"]
-    for content, why in (
+    for bad, why in (
         (good[:-5], "image file is truncated"),
         (image_files.eps(), "it is EPS"),
         (b"<svg/>", "it is an SVG"),
@@ -472,7 +472,7 @@ def test_a_broken_image_is_named_and_the_run_goes_on_when_it_is_mended(
         (image_files.several()["GIF"], "it holds several frames"),
         (image_files.png(60_000, 60_000), "is larger than the limit 'pixels' of 100,000,000"),
     ):
-        broken.write_bytes(content)
+        broken.write_bytes(bad)
         assert cli.main(command) == 2
         said = capsys.readouterr().err
         assert f"image_id 20, which row 1 of throne_coco asks about: {broken}" in said and why in said

@@ -7,6 +7,7 @@ import datasets
 import evaluate
 
 from halluscope import registry
+from halluscope.inputs import listed
 
 
 class Module(evaluate.Metric):  # type: ignore[misc]
@@ -42,10 +43,18 @@ class Module(evaluate.Metric):  # type: ignore[misc]
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **more: Any) -> None:
         """Add predictions and their references."""
-        read, known = type(self).read_row, references
-        if read is not None and references is not None:
-            known = [read(row, f"references[{number}]") for number, row in enumerate(references)]
-        super().add_batch(predictions=predictions, references=known, **more)
+        read, expected = type(self).read_row, "a list, one per row"
+        given, known = (
+            listed("predictions", predictions, expected),
+            listed("references", references, expected),
+        )
+        if len(given) != len(known):
+            raise ValueError(
+                f"There are {len(given)} predictions and {len(known)} references; expected as many."
+            )
+        if read is not None:
+            known = [read(row, f"references[{number}]") for number, row in enumerate(known)]
+        super().add_batch(predictions=given, references=known, **more)
 
     def _info(self) -> evaluate.MetricInfo:
         record = registry.benchmark(type(self).benchmark)

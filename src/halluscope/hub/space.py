@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from halluscope.errors import MissingExtra
+from halluscope import limits
+from halluscope.errors import LimitExceeded, MissingExtra
+from halluscope.foreign import brief
 from halluscope.responses.files import text_of
 
 LINES, JSON_LINES = "one row a line", "JSON lines"
-MAX_CHARACTERS = 5_000_000
-"""More is for the package, not for a page."""
 
 Table = list[list[str]]
 
@@ -45,19 +45,25 @@ class Box:
 
         Raises:
             ValueError: naming the line that cannot be read.
+            LimitExceeded: for more characters or rows than a page takes.
         """
-        if len(text) > MAX_CHARACTERS:
-            raise ValueError(
-                f"{self.label}: {len(text):,} characters; this page takes {MAX_CHARACTERS:,}. Use the package for more."
-            )
+        self._check("page", len(text))
+        self._check("page_rows", text.count("\n"))
         lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
         return [self._row(line, form, f"{self.label}, line {number}") for number, line in enumerate(lines, 1)]
+
+    def _check(self, limit: str, amount: int) -> None:
+        if amount > (most := limits.most(limit)):
+            unit = limits.LIMITS[limit].unit
+            raise LimitExceeded(
+                f"{self.label}: {amount:,} {unit}; this page takes {most:,}. Use the package for more."
+            )
 
     def _row(self, line: str, form: str, where: str) -> Any:
         try:
             row = json.loads(line) if form == JSON_LINES else self.read(line)
         except (ValueError, RecursionError) as error:  # the latter for brackets in brackets, thousands deep
-            raise ValueError(f"{where}: {line!r:.80} cannot be read: {error}.") from error
+            raise ValueError(f"{where}: {brief(line)} cannot be read: {error}.") from error
         if self.responses and isinstance(row, dict):
             return text_of(row, where)[0]
         if not (form == JSON_LINES and isinstance(row, dict) and self.keys):
@@ -88,8 +94,8 @@ class Choice:
         Raises:
             ValueError: for what is not offered.
         """
-        if shown not in self.values:
-            raise ValueError(f"{self.label} is {shown!r:.80}; expected one of {', '.join(self.values)}.")
+        if not isinstance(shown, str) or shown not in self.values:
+            raise ValueError(f"{self.label} is {brief(shown)}; expected one of {', '.join(self.values)}.")
         return self.values[shown]
 
 
@@ -133,7 +139,8 @@ class Page:
                     name: choice.value(value)
                     for (name, choice), value in zip(self.choices.items(), chosen, strict=True)
                 }
-                result = dict(self.score(*rows, **self.options, **options))
+                with limits.given(f"cells={limits.most('page_cells')}"):
+                    result = dict(self.score(*rows, **self.options, **options))
             except (ValueError, OSError, ImportError, RecursionError) as error:
                 return [], [], "", str(error)
         each = (result.pop(self.each, None) if self.each else None) or []

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from halluscope import limits
 from halluscope.benchmarks.hallusionbench.rows import EDITED, NO_VISUAL, SUPPLEMENT, VisualQuestion
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers
 
@@ -56,6 +57,8 @@ class Layout:
         controls = {question.pair: row for row, question in enumerate(questions) if question.figure_id == 0}
         visual = np.array([question.visual_input for question in questions])
         groups = list(dict.fromkeys(question.group for question in questions))
+        what = f"A table of {len(questions):,} questions by {len(groups):,} subcategories"
+        limits.check("cells", len(questions) * len(groups), what)
         return cls(
             yes=np.array([question.yes for question in questions]),
             no_visual=visual == NO_VISUAL,
@@ -64,7 +67,7 @@ class Layout:
             pair=numbers([question.pair for question in questions]),
             figure=numbers([question.figure or "" for question in questions]),
             set=numbers([question.set for question in questions]),
-            group=np.array([groups.index(question.group) for question in questions]),
+            group=numbers([question.group for question in questions]),
             control=np.array([controls.get(question.pair, NO_CONTROL) for question in questions]),
             groups=groups,
         )

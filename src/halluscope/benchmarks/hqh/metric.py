@@ -17,6 +17,7 @@ from halluscope.benchmarks.hqh import contains, prompts, scoring
 from halluscope.benchmarks.hqh.prompts import Verdict
 from halluscope.benchmarks.hqh.rows import LEVELS, FreeQuestion, read_all
 from halluscope.benchmarks.hqh.scoring import UNJUDGED
+from halluscope.foreign import brief
 from halluscope.inputs import flags, listed, paired, warn_of_a_part
 from halluscope.judging.graders.grading import GIVEN, Grading
 from halluscope.responses.thoughts import REMOVED, choice, take_out
@@ -225,18 +226,18 @@ def _pair(judgement: Any, row: int) -> tuple[int, int]:
         return UNJUDGED, UNJUDGED
     if not isinstance(judgement, Mapping) or not {"correct", "extra_claims"} <= judgement.keys():
         raise ValueError(
-            f"judgements[{row}] is {judgement!r:.120}; expected 'correct' and 'extra_claims', or null for an answer "
-            "that nobody could judge."
+            f"judgements[{row}] is {brief(judgement, 120)}; expected 'correct' and 'extra_claims', or null for an "
+            "answer that nobody could judge."
         )
     correct, extra = judgement["correct"], judgement["extra_claims"]
     if not isinstance(correct, bool | np.bool_ | None):
         raise ValueError(
-            f"judgements[{row}]: correct is {correct!r:.80}; expected true or false, or null if nobody could judge it."
+            f"judgements[{row}]: correct is {brief(correct)}; expected true or false, or null if nobody could judge it."
         )
     known = isinstance(extra, int | np.integer | None) and not isinstance(extra, bool)
     if not known or not 0 <= (extra or 0) <= MOST_CLAIMS:
         raise ValueError(
-            f"judgements[{row}]: extra_claims is {extra!r:.80}; expected their number, 0 to {MOST_CLAIMS:,}, or null "
+            f"judgements[{row}]: extra_claims is {brief(extra)}; expected their number, 0 to {MOST_CLAIMS:,}, or null "
             "if nobody looked for them."
         )
     return UNJUDGED if correct is None else int(correct), UNJUDGED if extra is None else int(extra)

@@ -1,7 +1,6 @@
 """From the name of a judge of free text to the judge, checked before it is loaded or asked."""
 
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 from halluscope.errors import JudgeUnavailable
@@ -10,6 +9,7 @@ from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.local_chat import LocalChat
 from halluscope.judging.server import ENDPOINT
+from halluscope.paths import is_there
 
 
 def resolve_chat(
@@ -56,7 +56,7 @@ def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
     """
     if not isinstance(judge, str) or judge.startswith(ENDPOINT):
         return
-    if "/" in judge or "\\" in judge or (judge and _is_there(judge)):
+    if "/" in judge or "\\" in judge or is_there(judge):
         return
     known = (
         f"The rules that need no model are {' and '.join(map(repr, rules))}."
@@ -67,10 +67,3 @@ def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
         f"There is no judge {brief(judge)} that reads free text; expected 'openai:MODEL[@URL]', or a local model: a "
         f"folder, a .gguf file, or a Hub id (org/name). {known}"
     )
-
-
-def _is_there(name: str) -> bool:
-    try:
-        return Path(name).exists()
-    except OSError:  # a name that is too long for a file
-        return False

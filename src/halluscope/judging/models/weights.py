@@ -9,6 +9,7 @@ from halluscope.errors import JudgeUnavailable
 from halluscope.files.opening import read_json
 from halluscope.foreign import brief, one_line
 from halluscope.network import hub_or_cache
+from halluscope.paths import is_there
 
 REVISIONS = {
     "google/flan-t5-base": "7bcac572ce56db69c1ea7c8af255c5d7c9672fc2",
@@ -61,12 +62,12 @@ def find(model: str) -> Weights:
         JudgeUnavailable: if there is no such thing, a folder holds no weights, or the Hub cannot be asked.
     """
     check_name(model)
+    if not is_there(model):
+        return _on_hub(*model.partition("@")[::2])
     path = Path(model).expanduser()
     if path.is_file():
         return Weights(str(path.parent), path.stem, _digest([path]), gguf_file=path.name)
-    if path.is_dir():
-        return _folder(path)
-    return _on_hub(*model.partition("@")[::2])
+    return _folder(path)
 
 
 def check_name(model: str) -> None:
@@ -75,8 +76,8 @@ def check_name(model: str) -> None:
     Raises:
         JudgeUnavailable: if it is neither a folder or GGUF file that exists, nor of the form of a Hub id.
     """
-    path = Path(model).expanduser()
-    if model and (path.is_dir() or (path.is_file() and path.suffix == ".gguf")):
+    path = Path(model)
+    if is_there(model) and (path.expanduser().is_dir() or path.suffix == ".gguf"):
         return
     if path.is_absolute() or model.startswith((".", "~")) or model.count("/") != 1:
         raise JudgeUnavailable(
