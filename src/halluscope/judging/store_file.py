@@ -111,6 +111,8 @@ def to_write(path: Path) -> sqlite3.Connection:
         left = _beside(path)
         if not path.exists():
             _make(path, left)
+        elif _is_empty(path):
+            _fill(path)
         _look(path)
         with _closed_on_error(_connect(path)) as db:
             if _checked_form(path, db) < FORM:
@@ -127,7 +129,7 @@ def to_read(path: Path) -> sqlite3.Connection:
         StoreError: if the file is no store, is damaged, or is of a later form.
     """
     with explained(path):
-        if not path.exists():
+        if not path.exists() or _is_empty(path):
             return in_memory()
         _look(path)
         how = "mode=ro" if _beside(path) else "immutable=1"  # somebody writes, or was killed
@@ -146,6 +148,12 @@ def writing(db: sqlite3.Connection) -> Iterator[None]:
             db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
+
+
+def _execute(db: sqlite3.Connection, statements: str) -> None:
+    """Execute statements within a transaction, which `executescript` would end."""
+    for statement in filter(str.strip, statements.split(";")):
+        db.execute(statement)
 
 
 def _connect(source: str | Path, uri: bool = False) -> sqlite3.Connection:
@@ -194,6 +202,18 @@ def _make(path: Path, left: list[Path]) -> None:
         _put(new, real)  # unless another process was faster
 
 
+def _is_empty(path: Path) -> bool:
+    """Whether a file holds nothing, such as one of `mktemp`."""
+    return path.is_file() and not path.stat().st_size
+
+
+def _fill(path: Path) -> None:
+    """Make a store of an empty file."""
+    with closing(_connect(path)) as db, writing(db):
+        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:  # another process was faster
+            _execute(db, _SCHEMA)
+
+
 def _put(new: Path, path: Path) -> None:
     """Let a file appear where there is none.
 
@@ -216,8 +236,6 @@ def _look(path: Path) -> None:
     """
     if not path.is_file():
         raise _foreign(path, "a folder, or no plain file")
-    if not path.stat().st_size:
-        raise _foreign(path, "an empty file")
     with closing(_read_only(path, "immutable=1")) as db:
         try:
             application = _pragma(db, "application_id")
@@ -279,8 +297,7 @@ def _upgrade(path: Path, db: sqlite3.Connection) -> None:
         old = _TABLES[form]
         for table in old:
             db.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
-        for statement in filter(str.strip, _SCHEMA.split(";")):
-            db.execute(statement)
+        _execute(db, _SCHEMA)
         _take_votes(path, db)
         if "reply" in old:
             _take_replies(path, db)
