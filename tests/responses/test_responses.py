@@ -181,7 +181,9 @@ def test_one_name_or_one_file_twice(tmp_path):
         read([f"mine={one}", f"mine={two}"])
     (tmp_path / "link.jsonl").symlink_to(one)
     for again in (one, tmp_path / "b" / ".." / "a" / one.name, tmp_path / "link.jsonl", f"x={two},{one}"):
-        with pytest.raises(ValueError, match=r"a/answers\.jsonl is given twice.*; expected each file once"):
+        with pytest.raises(
+            ValueError, match=r"a/answers\.jsonl(?: is given twice|; expected each file once)"
+        ):
             read([one, again])
 
 

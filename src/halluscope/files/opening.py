@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import struct
 import zipfile
 import zlib
@@ -21,6 +22,8 @@ PACKED = ".gz"
 
 BIT = 2**20
 """Bytes that are read at once."""
+
+_GAP = re.compile(r"[ \t\n\r]*")
 
 _DAMAGED = (
     OSError,
@@ -45,17 +48,59 @@ def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
         LimitExceeded: for a file that is too large, or holds too many rows.
         FileNotFoundError: if there is no such file.
     """
-    text = read_text(file)
-    if text.lstrip().startswith("["):
-        rows = parse(text, str(file))
-        limits.check("rows", len(rows), str(file))
-        yield from ((f"{file}, entry {i}", row) for i, row in enumerate(rows, 1))
-        return
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    limits.check("rows", len(lines), str(file))
-    for number, line in lines:
-        where = f"{file}, line {number}"
-        yield where, parse(line, where)
+    yield from rows_of(read_text(file), str(file))
+
+
+def rows_of(text: str, where: str) -> Iterator[tuple[str, Any]]:
+    """The rows of a text, as `json_rows` has them; one after the other, for a short text may hold millions.
+
+    Raises:
+        BuildError: for what is not JSON, or is cut off.
+        LimitExceeded: for too many rows.
+    """
+    most = limits.most("rows")
+    is_list = text.startswith("[", after_gap(text))
+    for count, row in enumerate(_entries(text, where) if is_list else _lines(text, where), 1):
+        if count > most:
+            limits.check("rows", count, where)
+        yield (f"{where}, entry {count}", row) if is_list else row
+
+
+def _lines(text: str, where: str) -> Iterator[tuple[str, Any]]:
+    """The values of lines of JSON, each with where it stands."""
+    start, number = 0, 0
+    while start <= len(text):
+        end, number = text.find("\n", start), number + 1
+        line = text[start:] if end < 0 else text[start:end]
+        if line.strip():
+            yield f"{where}, line {number}", parse(line, f"{where}, line {number}")
+        start = len(text) + 1 if end < 0 else end + 1
+
+
+def _entries(text: str, where: str) -> Iterator[Any]:
+    """The entries of a list of JSON, one after the other."""
+    decode = json.JSONDecoder(object_pairs_hook=once_each).raw_decode
+    place = after_gap(text, text.index("[") + 1)
+    try:
+        while text[place : place + 1] != "]":
+            entry, place = decode(text, place)
+            yield entry
+            place = after_gap(text, place)
+            if text[place : place + 1] != ",":
+                break
+            place = after_gap(text, place + 1)
+            if text[place : place + 1] == "]":
+                raise json.JSONDecodeError("Expecting value", text, place)
+        if text[place:].strip() != "]":
+            raise json.JSONDecodeError("Expecting ',' or the list's end", text, place)
+    except (ValueError, RecursionError) as error:
+        raise _no_json(text, where, error) from error
+
+
+def after_gap(text: str, place: int = 0) -> int:
+    """The place of the next character that is no white space."""
+    gap = _GAP.match(text, place)
+    return gap.end() if gap else place
 
 
 def read_json(file: Readable, lean: Callable[[dict[str, Any]], Any] | None = None) -> Any:
@@ -81,7 +126,9 @@ def read_text(file: Readable) -> str:
         LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
-    data = read_bytes(file)
+    data = bytearray()
+    for bit in bits(file):
+        data += bit
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise BuildError(f"{file} is in UTF-16; expected UTF-8. Save it as UTF-8, or as xlsx.")
     try:
@@ -211,9 +258,12 @@ def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = 
     try:
         return json.loads(text, object_pairs_hook=hook)
     except (ValueError, RecursionError) as error:  # the latter for brackets in brackets, thousands deep
-        raise BuildError(
-            f"{where} is not JSON, or is cut off: {error}; got {brief(text.strip()[-80:])}."
-        ) from error
+        raise _no_json(text, where, error) from error
+
+
+def _no_json(text: str, where: str, error: Exception) -> BuildError:
+    end = brief(text[-200:].strip()[-80:])
+    return BuildError(f"{where} is not JSON, or is cut off: {error}; its end is {end}. Get the file again.")
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

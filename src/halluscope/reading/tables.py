@@ -11,13 +11,21 @@ from typing import Any
 
 from halluscope import limits
 from halluscope.errors import BuildError, LimitExceeded, MissingExtra
-from halluscope.files.opening import check_file, ending, json_rows, parse, read_bytes, read_text
+from halluscope.files.opening import (
+    after_gap,
+    check_file,
+    ending,
+    parse,
+    read_bytes,
+    read_text,
+    rows_of,
+)
 from halluscope.foreign import brief
 
 Located = tuple[str, Any]
 """Where a row stands, and the row."""
 
-ROWS_AT_ONCE = 256
+ROWS_AT_ONCE = 64
 """Rows of a Parquet file that are unpacked together: a long text may stand in each, and in the file once."""
 
 MOST_ROWS = 2**20
@@ -63,13 +71,16 @@ def _rows(file: Path) -> Iterator[Located]:
 
 def _json(file: Path) -> Iterator[Located]:
     text = read_text(file)
-    lines = text.strip().split("\n", 2)
-    if text.lstrip().startswith("{") and not _is_one_per_line(lines):
-        where = f"{file}, line 1" if len(lines) == 1 else str(file)
+    start = after_gap(text)
+    end = text.find("\n", start)
+    is_one_line = end < 0 or after_gap(text, end) == len(text)
+    if text.startswith("{", start) and (is_one_line or not _is_one_per_line(text, start, end)):
+        where = f"{file}, line 1" if is_one_line else str(file)
+        limits.check("rows", text.count(":"), where)  # at least as many as ids
         content = parse(text, where)
         yield from by_id(content, str(file)) if _is_by_id(content) else [(where, content)]
     else:
-        yield from json_rows(file)
+        yield from rows_of(text, str(file))
 
 
 def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
@@ -79,9 +90,9 @@ def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
         yield f"{where}, {key!r:.80}", row
 
 
-def _is_one_per_line(lines: Sequence[str]) -> bool:
-    """Whether the first lines of a file hold an object each: a line that is cut off does not end in a bracket."""
-    return len(lines) > 1 and (lines[0].rstrip().endswith("}") or lines[1].startswith("{"))
+def _is_one_per_line(text: str, start: int, end: int) -> bool:
+    """Whether the first lines of a text hold an object each: a line that is cut off does not end in a bracket."""
+    return text[start:end].rstrip().endswith("}") or text.startswith("{", end + 1)
 
 
 def _is_by_id(content: Mapping[str, Any]) -> bool:
@@ -152,11 +163,11 @@ def _parquet(file: Path) -> Iterator[Located]:
         check_parquet(content.metadata, str(file))
         size = done = 0
         for batch in content.iter_batches(ROWS_AT_ONCE):
-            limits.check("unpacked", size := size + batch.nbytes, str(file))
-            yield from (
-                (f"{file}, row {done + place}", row) for place, row in enumerate(batch.to_pylist(), 1)
-            )
-            done += len(batch)
+            rows = batch.to_pylist()
+            size += sum(len(cell) for row in rows for cell in row.values() if isinstance(cell, str | bytes))
+            limits.check("unpacked", size, str(file))
+            yield from ((f"{file}, row {done + place}", row) for place, row in enumerate(rows, 1))
+            done += len(rows)
     except (BuildError, LimitExceeded, PermissionError):
         raise
     except Exception as error:  # pyarrow's own, of several kinds
@@ -186,7 +197,7 @@ def _spreadsheet(file: Path) -> Iterator[Located]:
         _check_parts(data, file)
         sheet = load_workbook(data, read_only=True, data_only=True, keep_links=False).active
         sheet.reset_dimensions()  # what a file says of its size may be less than it holds
-        yield from _of_sheet(sheet.iter_rows(values_only=True), file)
+        yield from _of_sheet(sheet, file)
     except (BuildError, LimitExceeded):
         raise
     except Exception as error:  # openpyxl's own, zipfile's, and XML's
@@ -204,9 +215,11 @@ def _check_parts(data: io.BytesIO, file: Path) -> None:
         raise BuildError(f"{file} is packed as no xlsx file is. Save the sheet anew, or as csv.")
 
 
-def _of_sheet(lines: Iterator[Sequence[Any]], file: Path) -> Iterator[Located]:
-    header = ["" if name is None else str(name) for name in next(lines, ())]
+def _of_sheet(sheet: Any, file: Path) -> Iterator[Located]:
+    first = next(sheet.iter_rows(max_row=1, values_only=True), ())
+    header = ["" if name is None else str(name) for name in first]
     _check_header(header, file)
+    lines = sheet.iter_rows(min_row=2, max_col=max(1, len(header)), values_only=True)
     for number, row in enumerate(lines, 2):
         if number > MOST_ROWS:
             raise BuildError(f"{file} has more rows than the {MOST_ROWS:,} of a sheet. Save the sheet anew.")
