@@ -17,7 +17,6 @@ import pytest
 
 import halluscope
 from halluscope import registry
-from halluscope.foreign import brief
 from halluscope.options import Door
 from halluscope.paths import share
 from tests import malformed, small_datasets
@@ -61,7 +60,7 @@ def outcome(run: Any, parameter: str, value: Any, **options: Any) -> str | None:
         try:
             return repr(run(**{parameter: value, **options}))
         except FileNotFoundError as error:  # documented, where a path may be given
-            assert value and brief(value).strip("'") in str(error)
+            assert str(value)[:40] in str(error)
             return None
         except ValueError as error:
             said = str(error)
@@ -154,7 +153,7 @@ def error_of(run: Any, **arguments: Any) -> str:
     """What an error says; nothing if there is none."""
     try:
         run(**arguments)
-    except (ValueError, FileNotFoundError) as error:
+    except (ValueError, OSError) as error:  # the latter for a file that is not there, or has too long a name
         return re.sub(r" at 0x\w+", "", str(error))
     return ""
 
@@ -190,17 +189,14 @@ def test_the_door(benchmark, tmp_path):
         {column: getattr(row, column) for column in registry.identity(benchmark).key} | {"response": "Yes."}
         for row in rows
     ]
-    shown = {
-        name: value for name, value in malformed.example(benchmark)[2].items() if name not in ("per_image",)
-    }
+    own = [option.name for option in benchmark.options]
+    shown = {name: value for name, value in malformed.example(benchmark)[2].items() if name in own}
     given = {"name": benchmark.name, "responses": responses, "dataset": built, **shown}
     assert halluscope.score(**given)["signature"]
-    hints = typing.get_type_hints(Door) | {"name": str, "responses": Any, "dataset": Any}
-    options = {option.name: Any for option in benchmark.options}
-    for parameter in (hints | options).keys() - {"vocabulary"}:
+    hints = {"name": str, "responses": Any, "dataset": Any} | typing.get_type_hints(Door)
+    for parameter in [*hints, *own]:
         for odd, value in malformed.odd():
-            if value is None or isinstance(value, Path):
+            if value is None:
                 continue
             got = error_of(halluscope.score, **given | {parameter: value})
-            assert got or fits({**options, **hints}[parameter], value), f"{parameter}={odd}"
-            assert not got or len(got) >= 20, got
+            assert got or fits(hints.get(parameter, Any), value), f"{parameter}={odd}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from halluscope import registry
 from halluscope.foreign import brief
+from halluscope.inputs import listed
 from halluscope.options import ALL, Door, check, keywords, taken
 from halluscope.registry import Benchmark
 from halluscope.responses import files
@@ -62,8 +63,15 @@ def score(
         raise ValueError(
             f"dataset is {brief(dataset)}; expected a folder, a Hub id or an upstream file, or a list of these."
         )
-    (ready,) = prepare(benchmark, [responses], list(map(str, sources)), options, door)
+    (ready,) = prepare(benchmark, [_listed(responses)], list(map(str, sources)), options, door)
     return compute(benchmark, ready, options)
+
+
+def _listed(responses: Given) -> Given:
+    """Responses in a form that the reader knows; rows that are no list of Python's become one."""
+    if isinstance(responses, str | Path | Mapping) or hasattr(responses, "columns"):
+        return responses
+    return listed("responses", responses, "a file, a list of rows, a table, or texts by id")
 
 
 def prepare(
