@@ -7,7 +7,7 @@ from typing import Any
 
 from halluscope import registry
 from halluscope.foreign import brief
-from halluscope.inputs import listed
+from halluscope.inputs import listed, texts
 from halluscope.options import ALL, Door, check, keywords, taken
 from halluscope.registry import Benchmark
 from halluscope.responses import files
@@ -197,6 +197,8 @@ def _inputs(
 ) -> dict[str, Any]:
     """The options that `inputs` takes: of one that goes with each file, the file's."""
     given = taken(function, options)
+    many = [option.name for option in benchmark.options if option.many and option.name in given]
+    given |= {name: texts(name, given[name]) for name in many}
     for option in benchmark.each & given.keys():
         values = given[option]
         if len(values) != count:
