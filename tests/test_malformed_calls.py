@@ -17,7 +17,6 @@ import pytest
 
 import halluscope
 from halluscope import registry
-from halluscope.foreign import brief
 from halluscope.options import Door
 from halluscope.paths import share
 from tests import malformed, small_datasets
@@ -60,8 +59,8 @@ def outcome(run: Any, parameter: str, value: Any, **options: Any) -> str | None:
             warnings.simplefilter("error", kind)
         try:
             return repr(run(**{parameter: value, **options}))
-        except FileNotFoundError as error:  # documented, where a path may be given
-            assert value and brief(value).strip("'") in str(error)
+        except OSError as error:  # documented, where a path may be given
+            assert str(value)[:40] in str(error)
             return None
         except ValueError as error:
             said = str(error)
@@ -154,7 +153,7 @@ def error_of(run: Any, **arguments: Any) -> str:
     """What an error says; nothing if there is none."""
     try:
         run(**arguments)
-    except (ValueError, FileNotFoundError) as error:
+    except (ValueError, OSError) as error:  # the latter for a file that is not there, or has too long a name
         return re.sub(r" at 0x\w+", "", str(error))
     return ""
 
@@ -167,14 +166,15 @@ def test_lists_in_other_forms_in_a_batch(benchmark, tmp_path):
     rows = {name: call.given[name] for name in ("predictions", "references")}
     expected = repr(metric.compute(**call.given))
     for parameter, values in rows.items():
+        for name in ("tuple", "Series in another order", "array of objects"):
+            metric.add_batch(**rows | {parameter: SAME[name](values)})
+            assert repr(metric.compute(**options)) == expected, f"{parameter} as {name}"
         for name, make in OTHER.items():
+            metric = type(metric)()
             with pytest.raises(ValueError) as refused:
                 metric.add_batch(**rows | {parameter: make(values)})
                 metric.compute(**options)
             assert len(str(refused.value)) >= 20, f"{parameter} as {name}"
-        for name in ("tuple", "Series in another order", "array of objects"):
-            metric.add_batch(**rows | {parameter: SAME[name](values)})
-            assert repr(metric.compute(**options)) == expected, f"{parameter} as {name}"
 
 
 # The same through the door
@@ -189,17 +189,15 @@ def test_the_door(benchmark, tmp_path):
         {column: getattr(row, column) for column in registry.identity(benchmark).key} | {"response": "Yes."}
         for row in rows
     ]
-    shown = {
-        name: value for name, value in malformed.example(benchmark)[2].items() if name not in ("per_image",)
-    }
+    own = [option.name for option in benchmark.options]
+    shown = {name: value for name, value in malformed.example(benchmark)[2].items() if name in own}
     given = {"name": benchmark.name, "responses": responses, "dataset": built, **shown}
     assert halluscope.score(**given)["signature"]
-    hints = typing.get_type_hints(Door) | {"name": str, "responses": Any, "dataset": Any}
-    options = {option.name: Any for option in benchmark.options}
-    for parameter in (hints | options).keys() - {"vocabulary"}:
-        for odd, value in malformed.odd():
-            if value is None or isinstance(value, Path):
+    hints = {"name": str, "responses": Any, "dataset": Any} | typing.get_type_hints(Door)
+    for number, parameter in enumerate([*hints, *own]):
+        for odd in [*ODD][number % 6 :: 6]:
+            value = ODD[odd]()
+            if value is None or isinstance(value, malformed.Hostile):
                 continue
             got = error_of(halluscope.score, **given | {parameter: value})
-            assert got or fits({**options, **hints}[parameter], value), f"{parameter}={odd}"
-            assert not got or len(got) >= 20, got
+            assert got or fits(hints.get(parameter, Any), value), f"{parameter}={odd}"

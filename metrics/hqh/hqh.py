@@ -17,13 +17,9 @@ _ROW = {
 }
 
 
-def _row(row, where):
-    return {name: "" if value is None else value for name, value in read(row, where).row.items()}
-
-
 class HQH(module.Module):
     """See `halluscope.benchmarks.hqh.metric.compute` for every option and result."""
 
     benchmark = "hqh"
     row = {"predictions": datasets.Value("string"), "references": _ROW}
-    read_row = staticmethod(_row)
+    read_row = staticmethod(read)

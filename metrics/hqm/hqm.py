@@ -11,13 +11,13 @@ class Hqm(module.Module):
     benchmark = "hqm"
     row = {"predictions": datasets.Value("float64"), "references": datasets.Value("float64")}
 
-    def add(self, *, prediction=None, reference=None, **more):
+    def add(self, *, prediction=None, reference=None):
         """Add a model's two scores."""
-        super().add(prediction=prediction, reference=_score(reference), **more)
+        super().add(prediction=prediction, reference=_score(reference))
 
-    def add_batch(self, *, predictions=None, references=None, **more):
+    def add_batch(self, *, predictions=None, references=None):
         """Add models' scores in both tests."""
-        super().add_batch(predictions=predictions, references=_score(references), **more)
+        super().add_batch(predictions=predictions, references=_score(references))
 
 
 def _score(references):

@@ -7,6 +7,7 @@ from typing import Any
 
 from halluscope import registry
 from halluscope.foreign import brief
+from halluscope.inputs import listed, texts
 from halluscope.options import ALL, Door, check, keywords, taken
 from halluscope.reading.rows import check_distinct
 from halluscope.registry import Benchmark
@@ -63,8 +64,15 @@ def score(
         raise ValueError(
             f"dataset is {brief(dataset)}; expected a folder, a Hub id or an upstream file, or a list of these."
         )
-    (ready,) = prepare(benchmark, [responses], list(map(str, sources)), options, door)
+    (ready,) = prepare(benchmark, [_listed(responses)], list(map(str, sources)), options, door)
     return compute(benchmark, ready, options)
+
+
+def _listed(responses: Given) -> Given:
+    """Responses in a form that the reader knows; rows that are no list of Python's become one."""
+    if isinstance(responses, str | Path | Mapping) or hasattr(responses, "columns"):
+        return responses
+    return listed("responses", responses, "a file, a list of rows, a table, or texts by id")
 
 
 def prepare(
@@ -189,6 +197,8 @@ def _inputs(
 ) -> dict[str, Any]:
     """The options that `inputs` takes: of one that goes with each file, the file's."""
     given = taken(function, options)
+    many = [option.name for option in benchmark.options if option.many and option.name in given]
+    given |= {name: texts(name, given[name]) for name in many}
     for option in benchmark.each & given.keys():
         values = given[option]
         if len(values) != count:

@@ -11,50 +11,66 @@ from halluscope.inputs import listed
 
 
 class Module(evaluate.Metric):  # type: ignore[misc]
-    """An `evaluate` metric that scores lists at once, as they were given.
+    """An `evaluate` metric that scores lists as they were given, at once or added before.
 
-    What `add` and `add_batch` collected takes evaluate's own way, through a file; that way refuses a prediction of
-    None, or half a character, with a message of its own and before our checks.
+    What is added is held in memory. evaluate itself would write it to a file of typed columns, in which a number turns
+    into text, and whose errors say nothing of the row.
 
     Attributes:
         benchmark: its name; the record says what is measured, whom to cite, and where to read more.
-        row: the types of a prediction and a reference.
-        read_row: where a reference is a row of a dataset: takes it and where it stands, and gives what `row` types;
-            evaluate would refuse a row with a null or a further column.
+        row: the types of a prediction and a reference, for people.
+        read_row: where a reference is a row of a dataset: takes it and where it stands, and refuses what is none.
     """
 
     benchmark: ClassVar[str]
     row: ClassVar[Mapping[str, Any]]
-    read_row: ClassVar[Callable[[Any, str], Mapping[str, Any]] | None] = None
+    read_row: ClassVar[Callable[[Any, str], object] | None] = None
+
+    def __init__(self, *of_evaluate: Any, **more: Any) -> None:
+        super().__init__(*of_evaluate, **more)
+        if self.num_process != 1:
+            raise ValueError(
+                f"num_process is {self.num_process}; expected 1. Gather the predictions, and score them in one process."
+            )
+        self._predictions: list[Any] = []
+        self._references: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self._predictions)
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any]:
-        """Score `predictions` against `references`, or what was added before."""
-        added = predictions is None and references is None
-        result: dict[str, Any] = (
-            super().compute(**options) if added else self._compute(predictions, references, **options)
-        )
+        """Score `predictions` against `references`, or what was added before; that is then let go."""
+        if predictions is not None or references is not None:
+            return self._compute(predictions, references, **options)
+        result = self._compute(self._predictions, self._references, **options)
+        self._predictions, self._references = [], []
         return result
 
-    def add(self, *, prediction: Any = None, reference: Any = None, **more: Any) -> None:
+    def add(self, *, prediction: Any = None, reference: Any = None) -> None:
         """Add a prediction and its reference."""
-        read = type(self).read_row
-        known = reference if read is None else read(reference, "reference")
-        super().add(prediction=prediction, reference=known, **more)
+        self._check([reference], "reference")
+        self.add_batch(predictions=[prediction], references=[reference])
 
-    def add_batch(self, *, predictions: Any = None, references: Any = None, **more: Any) -> None:
+    def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add predictions and their references."""
-        read, expected = type(self).read_row, "a list, one per row"
+        expected = "a list, one per row"
         given, known = (
             listed("predictions", predictions, expected),
             listed("references", references, expected),
         )
         if len(given) != len(known):
             raise ValueError(
-                f"There are {len(given)} predictions and {len(known)} references; expected as many."
+                f"There are {len(given)} predictions and {len(known)} references; expected one of each per row."
             )
-        if read is not None:
-            known = [read(row, f"references[{number}]") for number, row in enumerate(known)]
-        super().add_batch(predictions=given, references=known, **more)
+        self._check(known, "references[{}]")
+        self._predictions += given
+        self._references += known
+
+    def _check(self, references: list[Any], where: str) -> None:
+        """Refuse what is no row of a dataset, before it is added."""
+        if read := type(self).read_row:
+            for number, row in enumerate(references):
+                read(row, where.format(number))
 
     def _info(self) -> evaluate.MetricInfo:
         record = registry.benchmark(type(self).benchmark)
