@@ -121,6 +121,8 @@ def _check(data: Any, name: str) -> None:
         where = f"{name}: annotations[{i}]"
         if not isinstance(annotation, dict):
             raise BuildError(f"{where} is {brief(annotation)}; expected an object.")
+        if isinstance(annotation.get("id"), list | dict):
+            raise BuildError(f"{where} has the id {brief(annotation['id'])}; expected a whole number.")
         for key, known, what in (("image_id", images, "images"), ("category_id", categories, "categories")):
             if type(annotation.get(key)) is not int or annotation[key] not in known:
                 raise BuildError(

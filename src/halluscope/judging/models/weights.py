@@ -142,7 +142,7 @@ def encodes(config: Path) -> bool:
         content = read_json(config)
     except (ValueError, OSError) as error:
         raise JudgeUnavailable(
-            f"The judge's {config.name} is not a configuration in JSON: {error}."
+            f"The judge's {config.name} is not a configuration in JSON: {error}"
         ) from error
     if not isinstance(content, dict):
         raise JudgeUnavailable(
