@@ -267,7 +267,7 @@ def test_judges_names_in_bars_steer_nothing(monkeypatch, tmp_path):
     chat = SimpleNamespace(
         key=HOSTILE, failures=Counter(), replies=lambda asked: enumerate(["yes"] * len(asked))
     )
-    verdicts.collect(["?"], chat, bool, progress=True)
+    verdicts.collect([verdicts.Asked("?", bool)], chat, progress=True)
     assert len(titles) == 2 and not STEERS.search("".join(titles)) and "\n" not in "".join(titles)
 
 

@@ -100,8 +100,9 @@ def compute(
     conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
     poll = checks.build(Voting, judging, "throne")
     scored = None if cells is None else _check_cells(cells, present)
-    if scored is not None and cells_of is not None:
-        _warn_of_few(int(scored.sum()), whole("cells_of", cells_of, 1), len(present))
+    sample = None if cells_of is None else whole("cells_of", cells_of, 1)
+    if scored is not None and sample is not None:
+        _warn_of_few(int(scored.sum()), sample, len(present))
     if votes is not None:
         cast = voting.check(votes, *present.shape).astype(np.int8)
         k = voting.required(poll.agreement, cast.shape[-1])
