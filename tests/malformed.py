@@ -4,7 +4,6 @@ A benchmark is found through the registry, and its call is what its page shows a
 being there.
 """
 
-import runpy
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
@@ -19,11 +18,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from halluscope.hub.space import LINES, Page
 from halluscope.options import defaults
-from halluscope.paths import share
 from halluscope.registry import Benchmark
-from halluscope.vocabularies import load
+from tests.test_contract import example, offline
 
 # Things whose every answer is an error
 
@@ -200,23 +197,6 @@ class Call:
     def with_(self, **changes: Any) -> dict[str, Any]:
         """Score, with other arguments."""
         return self.benchmark.compute(**self.given | changes)
-
-
-def example(benchmark: Benchmark) -> tuple[list[Any], list[Any], dict[str, Any]]:
-    """What the metric's page shows at first: predictions, references and options."""
-    page: Page = runpy.run_path(str(share("metrics", benchmark.name, "app.py")))["page"]
-    rows = [box.rows(box.example, LINES) for box in (page.predictions, page.references)]
-    options = {name: value for name, value in page.options.items() if name in benchmark.keywords}
-    return rows[0], rows[1], options
-
-
-def offline(benchmark: Benchmark, folder: Path) -> dict[str, Any]:
-    """What makes a metric do without a download: a word list of its vocabulary's names."""
-    if "synonyms" not in benchmark.keywords:
-        return {}
-    words = folder / "synonyms.txt"
-    words.write_text("\n".join(load("coco").classes))
-    return {"synonyms": words, "allow_other_synonyms": True}
 
 
 def call(benchmark: Benchmark, folder: Path) -> Call:

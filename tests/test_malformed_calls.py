@@ -21,6 +21,7 @@ from halluscope.options import Door
 from halluscope.paths import share
 from tests import malformed, small_datasets
 from tests.malformed import ODD, OTHER, SAME
+from tests.test_contract import example
 
 ALL = registry.benchmarks()
 LISTS = [
@@ -190,7 +191,7 @@ def test_the_door(benchmark, tmp_path):
         for row in rows
     ]
     own = [option.name for option in benchmark.options]
-    shown = {name: value for name, value in malformed.example(benchmark)[2].items() if name in own}
+    shown = {name: value for name, value in example(benchmark)[2].items() if name in own}
     given = {"name": benchmark.name, "responses": responses, "dataset": built, **shown}
     assert halluscope.score(**given)["signature"]
     hints = {"name": str, "responses": Any, "dataset": Any} | typing.get_type_hints(Door)

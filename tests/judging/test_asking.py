@@ -1,11 +1,13 @@
 """Asking only what is needed gives the numbers of asking everything, and no answer is asked for twice."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from halluscope.benchmarks.throne import metric as throne
+from halluscope.errors import JudgingFailed
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.store import AnswerStore
 from halluscope.judging.voters.asking import ask
@@ -123,3 +125,72 @@ def test_the_same_text_is_asked_about_once():
     )
     assert len(judges[0].asked) == 9
     assert (got[:2] == YES).all() and (got[2] == NO).all()
+
+
+# A judge of the user's own that does not do as it should
+
+
+class OwnJudge:
+    """Answers with what a function makes of the pairs."""
+
+    key, stored = "mine", False
+
+    def __init__(self, make):
+        self.make = make
+
+    def answer(self, texts, questions, pairs):
+        return self.make(len(pairs))
+
+    def close(self):
+        pass
+
+
+def fails(_):
+    raise KeyError("prompt")
+    yield
+
+
+WRONG = {
+    "code beyond": lambda n: [(np.arange(n), np.full(n, 3))],
+    "code below": lambda n: [(np.arange(n), np.full(n, -1))],
+    "code that turns over": lambda n: [(np.arange(n), np.full(n, 257))],
+    "floats": lambda n: [(np.arange(n), np.full(n, 0.5))],
+    "words": lambda n: [(np.arange(n), ["yes"] * n)],
+    "None": lambda n: [(np.arange(n), [None] * n)],
+    "row beyond": lambda n: [(np.arange(1, n + 1), np.zeros(n, int))],
+    "row below": lambda n: [(np.arange(n) - 1, np.zeros(n, int))],
+    "rows as floats": lambda n: [(np.arange(n) * 1.0, np.zeros(n, int))],
+    "fewer codes": lambda n: [(np.arange(n), np.zeros(n - 1, int))],
+    "one code": lambda n: [(np.arange(n), 1)],
+    "two axes": lambda n: [(np.arange(n)[:, None], np.zeros((n, 1), int))],
+    "fewer pairs": lambda n: [(np.arange(n - 1), np.zeros(n - 1, int))],
+    "the same twice": lambda n: [(np.zeros(n, int), np.zeros(n, int))],
+    "the same again": lambda n: [(np.arange(n), np.zeros(n, int))] * 2,
+    "codes alone": lambda n: [np.zeros(n, int)],
+    "three things": lambda n: [(np.arange(n), np.zeros(n, int), "more")],
+    "numbers": lambda n: [1, 2],
+    "nothing": lambda n: None,
+    "a number": lambda n: 5,
+    "no batch": lambda n: [],
+    "an error": fails,
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_judge_that_answers_wrongly_is_named(name):
+    with pytest.raises(JudgingFailed, match=r"^The judge mine (answered|left|failed)"):
+        throne.compute(["A dog.", "A cat."], [["dog"], []], judges=OwnJudge(WRONG[name]), progress=False)
+
+
+def test_a_judge_of_ones_own():
+    for codes in (np.ones, lambda n: np.ones(n, dtype=bool), lambda n: [YES] * n):
+        judge = OwnJudge(lambda n, codes=codes: iter([([], []), (range(n), np.asarray(codes(n), dtype=int))]))
+        assert throne.compute(["A dog."], [["dog"]], judges=judge, progress=False)["recall_all"] == 1
+
+
+@pytest.mark.parametrize("lacks", ["answer", "close", "stored", "key"])
+def test_what_is_no_judge(lacks):
+    judge = OwnJudge(WRONG["nothing"])
+    setattr(judge, lacks, None)
+    with pytest.raises(ValueError, match="judges: .* is no judge; expected .* key, stored, answer and close"):
+        throne.compute(["A dog."], [["dog"]], judges=[judge])

@@ -1,6 +1,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,3 +82,50 @@ def test_agreement_out_of_range(agreement):
 def test_bad_votes(given, message):
     with pytest.raises(ValueError, match=message):
         voting.check(given, images=2, classes=3)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float32, bool, object, list])
+def test_votes_in_any_form(kind):
+    plain = np.arange(18).reshape(2, 3, 3) % 2
+    form = plain.tolist() if kind is list else plain.astype(kind)
+    assert (voting.check(form, 2, 3) == (plain == 1)).all()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        np.full((2, 3, 1), "1"),
+        [[["0"], ["1"], ["0"]]] * 2,
+        np.full((2, 3, 1), None),
+        np.full((2, 3, 1), 1j),
+        [[[0], [1], [None]]] * 2,
+        [[[0], [1], [10**30]]] * 2,
+        [[[0], [1, 0], [1]]] * 2,
+        np.ma.masked_array(np.ones((2, 3, 1)), np.eye(6)[0].reshape(2, 3, 1)),
+        [np.ma.masked_array(np.ones((3, 1)), np.eye(3)[0][:, None])] * 2,
+        pd.DataFrame(np.ones((2, 3))),
+        {"votes": np.ones((2, 3, 1))},
+        iter([1, 0]),
+        "010101",
+        np.array(1),
+        np.array(["2024-01-01"] * 6, dtype="datetime64[D]").reshape(2, 3, 1),
+    ],
+    ids=lambda odd: type(odd).__name__,
+)
+def test_what_are_no_votes(odd):
+    with pytest.raises(ValueError, match=r"^votes\b.*; expected"):
+        voting.check(odd, 2, 3)
+
+
+@pytest.mark.parametrize("number", [127, 128, 32_767, 32_768, 70_001])
+def test_any_number_of_votes_is_counted_exactly(number):
+    """Beyond what 8 and 16 bits hold, a count must not turn over."""
+    agreeing = number // 2 + 1
+    votes = np.zeros((1, 3, number), dtype=np.int8)
+    votes[0, 0] = votes[0, 1, :agreeing] = 1
+    yes, no = voting.count(voting.check(votes, 1, 3).astype(np.int8))
+    assert yes.tolist() == [[number, agreeing, 0]] and no.tolist() == [[0, number - agreeing, number]]
+    assert voting.label(yes, no, agreeing).tolist() == [[1, 1, 0]]
+    assert voting.label(yes, no, number).tolist() == [[1, voting.IGNORED, 0]]
+    decided = voting.undecided(yes, no, number, agreeing, np.ones((1, 3), dtype=bool))
+    assert not decided.any()

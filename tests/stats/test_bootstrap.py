@@ -1,0 +1,117 @@
+"""Intervals in parts: the same numbers as all at once, and memory that does not grow with them."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from halluscope import limits
+from halluscope.benchmarks.pope import metric as pope
+from halluscope.benchmarks.throne import metric as throne
+from halluscope.errors import LimitExceeded
+from halluscope.stats import bootstrap
+from halluscope.stats.bootstrap import LARGEST_SEED, Bootstrap, parts
+from halluscope.stats.correlation import by_chance
+
+CLASSES = [f"thing {n}" for n in range(5)]
+
+
+def intervals() -> list[object]:
+    """Intervals of each way of resampling: rows of a table, images with their cells, captions."""
+    rng = np.random.default_rng(1)
+    rows = 90
+    said, known = (rng.choice(["yes", "no"], rows).tolist() for _ in range(2))
+    asked = {"objects": rng.choice(CLASSES, rows).tolist(), "sampling": ["random", "popular"] * (rows // 2)}
+    of_rows = pope.compute(said, known, **asked, bootstrap=50)
+    of_images = pope.compute(said, known, **asked, bootstrap=50, image_ids=[n // 3 for n in range(rows)])
+    votes = rng.integers(2, size=(rows, len(CLASSES), 3))
+    references = [[name for name in CLASSES if rng.random() < 0.4] for _ in range(rows)]
+    of_texts = throne.compute([""] * rows, references, vocabulary=CLASSES, votes=votes, bootstrap=50)
+    return [one["interval"] for one in (of_rows, of_images, of_texts)]
+
+
+@pytest.mark.parametrize("at_once", [1, 100, 1000])
+def test_parts_give_the_numbers_of_the_whole(at_once, monkeypatch):
+    whole = intervals()
+    for module in ("halluscope.stats.bootstrap", "halluscope.benchmarks.pope.scoring"):
+        monkeypatch.setattr(f"{module}.AT_ONCE", at_once)
+    assert intervals() == whole
+
+
+@pytest.mark.parametrize(("rows", "at_once"), [(7, 2**24), (7, 20), (300, 1)])
+def test_the_draws_are_those_of_one_call(rows, at_once, monkeypatch):
+    """Against numpy, asked for all draws at once."""
+    monkeypatch.setattr(bootstrap, "AT_ONCE", at_once)
+    draws = np.random.default_rng(3).integers(rows, size=(50, rows))
+    expected = [[(draw == row).sum() for row in range(rows)] for draw in draws]
+    assert np.vstack([*Bootstrap(50, 3).weights(rows)]).tolist() == expected
+
+
+def test_orders_in_parts(monkeypatch):
+    rng = np.random.default_rng(2)
+    x, y = rng.random((2, 12))
+    whole = by_chance(x, y)
+    monkeypatch.setattr(bootstrap, "AT_ONCE", 5000)
+    assert by_chance(x, y) == whole
+    orders = np.random.default_rng(0).permuted(np.tile(np.arange(12), (40_319, 1)), axis=1)
+    found = [np.corrcoef(x, y[order])[0, 1] for order in orders[:2000]]
+    assert whole == pytest.approx(np.mean(np.abs(found) >= abs(np.corrcoef(x, y)[0, 1])), abs=0.05)
+
+
+def test_parts_are_as_large_as_may_be():
+    assert [*parts(10, bootstrap.AT_ONCE // 4)] == [4, 4, 2]
+    assert [*parts(3, 10 * bootstrap.AT_ONCE)] == [1, 1, 1]
+    assert [*parts(0, 5)] == []
+
+
+def test_resamples_have_a_limit():
+    most = limits.most("resamples")
+    assert Bootstrap(most).resamples == most
+    for beyond in (most + 1, 2_000_000_000, 10**400):
+        with pytest.raises(
+            LimitExceeded, match=r"^bootstrap=\d+.* the limit 'resamples' of 1,000,000 resamples"
+        ):
+            Bootstrap(beyond)
+    with limits.given("resamples=2G"):
+        assert str(Bootstrap(2_000_000_000)).startswith("0.95,percentile,2000000000")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"resamples": 1.0}, "bootstrap is 1.0; expected a number of resamples"),
+        ({"resamples": True}, "bootstrap is True"),
+        ({"seed": LARGEST_SEED + 1}, "seed is 18446744073709551616"),
+        ({"seed": None}, "seed is None"),
+        ({"level": 1.0}, "level is 1.0; expected a fraction between 0 and 1"),
+        ({"level": 1 - 1e-16}, "level is 0.99999"),
+        ({"level": float("nan")}, "level is nan"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(ValueError, match=message):
+        Bootstrap(**options)
+
+
+GROWTH = """
+import resource
+import numpy as np
+from halluscope.benchmarks.chair.scoring import Counts, Row, score
+from halluscope.stats.bootstrap import Bootstrap
+
+rows = 100_000
+counts = Counts.of([Row(2, 1, 1, 2, 9)] * rows)
+used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+resampling = Bootstrap(500)
+made = resampling.intervals(score(counts, weights) for weights in resampling.weights(rows))
+assert made["chair_i"] == (0.5, 0.5)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - used)
+"""
+
+
+def test_memory_does_not_grow_with_rows_times_resamples():
+    """All at once would take 400 MB of draws and as much of weights."""
+    ran = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, check=True)
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(ran.stdout) * unit < 200e6
