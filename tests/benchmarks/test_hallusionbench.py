@@ -619,6 +619,13 @@ def test_without_images_and_scored(files):
         (json.dumps([*rows(), rows()[0]]), "as is .*expected each question once"),
         (json.dumps([rows()[0] | {"gt_answer": "2"}]), "gt_answer is '2'"),
         (json.dumps([rows()[0] | {"question": None}]), "has no text"),
+        ("[" * 200_000, "not JSON, or is cut off: maximum recursion depth"),
+        (json.dumps([rows()[0] | {"set_id": 10**30}]), r"set_id is 10{30}; expected a whole number"),
+        (json.dumps([rows()[0] | {"set_id": "9" * 5000}]), "set_id is '9+.*; expected a whole number"),
+        (
+            json.dumps([rows()[0] | {"gt_answer": [["1"]]}]),
+            r"gt_answer is \[\['1'\]\]; expected 'yes' or 'no'",
+        ),
     ],
 )
 def test_bad_questions(files, content, message):

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -560,6 +561,41 @@ def test_corrupt_archive(upstream: Path, tmp_path: Path) -> None:
         throne_coco.build(labels, upstream, tmp_path / "out", subset=True)
     with pytest.raises(BuildError, match=r"jpg cannot be read, or is cut off: Bad CRC-32"):
         throne_coco.build(upstream, pictures, tmp_path / "out", subset=True)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["annotations/instances_val2017.json", "../a"], r"'\.\./a', which lies outside of it"),
+        (["annotations/instances_val2017.json", "a", "a"], "'a', twice; expected"),
+        (["annotations/instances_val2017.json", "a/" * 30_000], "a name of more than 1,000 characters"),
+    ],
+)
+def test_names_that_no_archive_needs(names: list[str], message: str, upstream: Path, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.zip"
+    with warnings.catch_warnings(), zipfile.ZipFile(labels, "w") as archive:
+        warnings.simplefilter("ignore")  # zipfile's own, of a name that comes twice
+        for name in names:
+            archive.writestr(name, (upstream / "instances_val2017.json").read_bytes())
+    with pytest.raises(BuildError, match=rf"--source .*labels\.zip holds .*{message}"):
+        throne_coco.build(labels, None, tmp_path / "out", subset=True, with_images=False)
+
+
+def test_a_source_that_is_too_large_or_no_file(
+    upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels, _ = zipped(upstream)
+    monkeypatch.setenv("HALLUSCOPE_LIMITS", "unpacked=100")
+    with pytest.raises(
+        LimitExceeded, match=r"instances_val2017\.json is larger than the limit 'unpacked' of 100"
+    ):
+        throne_coco.build(labels, None, tmp_path / "out", subset=True, with_images=False)
+    os.mkfifo(tmp_path / "pipe")
+    for source in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(
+            BuildError, match=rf"--source {source} is a pipe or a device; expected a file or a"
+        ):
+            throne_coco.build(source, None, tmp_path / "out", subset=True, with_images=False)
 
 
 # The folder: all or nothing

@@ -84,6 +84,25 @@ def test_replayed_answers(files, capsys):
     assert "judges:replay-" in result["signature"]
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 200_000, "is not JSON, or is cut off: maximum recursion depth"),
+        ('{"text": "a", "question": "b"}', "line 1: expected a JSON object with text, question and answer"),
+        ('{"text": "a", "question": "b", "answer": 1}', "all of them texts; got {"),
+        (
+            '{"text": "a", "question": "b", "answer": "c"}\n{"text": "a", "question": "b", "answer": "d"}',
+            "line 2: another answer to the same question, 'b', stands in an earlier line",
+        ),
+        ('{"text": "a", "question": "b", "answer": "c", "answer": "d"}', "'answer' stands there twice"),
+    ],
+)
+def test_bad_replayed_answers(text, message, files, capsys):
+    (files / "answers.jsonl").write_text(text)
+    assert score(files, "--judges", f"replay:{files / 'answers.jsonl'}") == 2
+    assert message in capsys.readouterr().err
+
+
 def test_bad_input_is_one_line_and_a_status(files, capsys):
     (files / "labels.json").write_text(json.dumps({"1": ["dgo"]}))
     assert score(files, "--judges", "lexical", "--limit", "1") == 2

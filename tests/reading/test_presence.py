@@ -2,11 +2,17 @@
 
 import gzip
 import json
+import warnings
+from pathlib import Path
 
 import datasets
 import pytest
 
+from halluscope import vocabularies
+from halluscope.errors import BuildError
 from halluscope.reading.presence import ImageObjects, load, read_all
+
+COCO = vocabularies.load("coco")
 
 
 def objects(source):
@@ -98,3 +104,95 @@ def test_rows_in_python():
         ValueError, match=r"references\[1\]: expected image_id and objects, a list of class names"
     ):
         read_all([{"image_id": 7, "objects": []}, {"image_id": 8, "objects": "dog"}])
+
+
+# The classes of the labels
+
+
+@pytest.fixture
+def coco_file(tmp_path):
+    """Writes a COCO file with categories of these names, and images of these file names."""
+
+    def write(names=COCO.classes, files=("7.jpg", "9.jpg"), ids=(7, 9)):
+        content = {
+            "images": [{"id": key, "file_name": file} for key, file in zip(ids, files, strict=True)],
+            "annotations": [{"id": 1, "image_id": 7, "category_id": 0, "iscrowd": 0}],
+            "categories": [{"id": place, "name": name} for place, name in enumerate(names)],
+        }
+        (tmp_path / "instances.json").write_text(json.dumps(content))
+        return str(tmp_path / "instances.json")
+
+    return write
+
+
+def test_annotations_know_the_very_classes_of_the_vocabulary(coco_file):
+    assert [image.objects for image in load([coco_file()], COCO)] == [["person"], []]
+    shuffled = list(reversed(COCO.classes))
+    assert [image.objects for image in load([coco_file(shuffled)], COCO)] == [[shuffled[0]], []]
+    for names, message in (
+        (
+            COCO.classes[:3],
+            r"it lacks 77 \('motorcycle', 'airplane', 'bus', 'train', 'truck', \.\.\.\)\. What nobody",
+        ),
+        (["persn", *COCO.classes[1:]], r"it lacks 1 \('person'\) and has others: 1 \('persn'\)"),
+        ([*COCO.classes, "unicorn"], r"has others: 1 \('unicorn'\)"),
+    ):
+        with pytest.raises(BuildError, match=rf"instances\.json does not have the 80 categories .*{message}"):
+            load([coco_file(names)], COCO)
+        assert load([coco_file(names)])
+
+
+def test_a_name_twice_in_annotations(coco_file):
+    with pytest.raises(
+        BuildError,
+        match=r"categories\[80\] \(id 80\) has the name 'person', which the id 0 has too; expected each",
+    ):
+        load([coco_file([*COCO.classes, "person"])], COCO)
+    with pytest.raises(
+        BuildError, match=r"images\[1\] \(id 9\) has the file_name '7\.jpg', which the id 7 has"
+    ):
+        load([coco_file(files=("7.jpg", "7.jpg"))])
+    file = Path(coco_file())
+    file.write_text(file.read_text().replace('"image_id": 7', '"image_id": 9, "image_id": 7'))
+    with pytest.raises(BuildError, match="'image_id' stands there twice"):
+        load([str(file)])
+
+
+@pytest.mark.parametrize("value", [10**30, 2**63, True, 1e300, 7.5, None, "x", [], "1" * 5000, float("nan")])
+def test_an_image_id_that_no_column_holds(value, tmp_path, coco_file):
+    with pytest.raises(ValueError, match="image_id is .*; expected a whole number of 64 bits"):
+        load([str(lines(tmp_path / "l.jsonl", {"image_id": value, "objects": []}))])
+    with pytest.raises(
+        BuildError, match=r"images\[1\] is .*; expected an object with a whole number of 64 bits"
+    ):
+        load([coco_file(ids=(7, value))])
+
+
+def test_labels_in_which_most_classes_are_nowhere(tmp_path):
+    rows = [{"image_id": number, "objects": ["dog", "cat"]} for number in range(100)]
+    few, many = lines(tmp_path / "few.jsonl", *rows[:99]), lines(tmp_path / "many.jsonl", *rows)
+    with pytest.warns(
+        UserWarning, match=r"the 100 in .*many\.jsonl holds 78 of the 80 classes .*person, bicycle"
+    ):
+        load([str(many)], COCO)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load([str(few)], COCO)
+        load([str(many)])
+
+
+def test_a_build_from_annotations_of_few_classes(tmp_path):
+    folder = tmp_path / "dataset"
+    folder.mkdir()
+    datasets.Dataset.from_list([{"image_id": 1, "objects": ["dog"]}]).to_parquet(
+        folder / "validation.parquet"
+    )
+    for stats, told in (('{"counts": {"images_per_class": {"dog": 1}}}', 1), ("5", 0), ("[", 0), ("{}", 0)):
+        (folder / "stats.json").write_text(stats)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert load([str(folder)], COCO) == [ImageObjects(1, ["dog"])]
+        said = [
+            str(one.message) for one in caught if "was built from annotations without 79" in str(one.message)
+        ]
+        assert len(said) == told

@@ -2,11 +2,23 @@
 
 import gzip
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import datasets
 import pytest
 
-from halluscope.reading.rows import Source, picture_columns, read_columns, read_rows, without_pictures
+from halluscope.answering.sources import open_source
+from halluscope.errors import BuildError, LimitExceeded
+from halluscope.reading.rows import (
+    Source,
+    check_distinct,
+    configs,
+    picture_columns,
+    read_columns,
+    read_rows,
+    without_pictures,
+)
 
 ROWS = [{"id": 1, "question": "A?"}, {"id": 2, "question": "B?"}]
 
@@ -122,3 +134,119 @@ def test_a_dataset_of_the_same_name_card_and_size_is_another_one(tmp_path):
         datasets.Dataset.from_list([{"answer": answer}]).to_parquet(folder / "data" / "test.parquet")
         assert read_rows(str(folder))["answer"][:] == [answer]
         assert read_rows(str(folder))["answer"][:] == [answer]
+
+
+# What a folder's card may name
+
+
+@pytest.fixture
+def asked():
+    """What a server on loopback was asked for, and its address."""
+    requests = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            requests.append(self.path)
+            self.send_error(404)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield requests, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def card(folder, named):
+    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  {named}\n---\n")
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "data_files: ADDRESS/rows.parquet",
+        "data_files: [data/test.parquet, ADDRESS/rows.parquet]",
+        "data_files: [{split: test, path: ADDRESS/rows.parquet}]",
+        "data_files: [{split: test, path: [data/*.parquet, ADDRESS/rows.parquet]}]",
+        "data_dir: ADDRESS/",
+        "data_files: hf://datasets/org/name/rows.parquet",
+        "data_files: zip://rows.json::ADDRESS/rows.zip",
+        "data_files: simplecache::/tmp/rows.parquet",
+        "data_files: /tmp/rows.parquet",
+        "data_files: ../rows.parquet",
+        "data_files: [{split: test, path: data/../../rows.parquet}]",
+    ],
+)
+def test_a_card_that_names_data_elsewhere(named, folder, asked):
+    requests, address = asked
+    source = card(folder, named.replace("ADDRESS", address))
+    for read in (read_rows, configs, open_source):
+        with pytest.raises(
+            BuildError, match=r"README\.md names .* as data, which lies outside of the folder"
+        ):
+            read(f"{source}@test")
+    assert requests == []
+
+
+def test_a_card_that_names_its_own_data(folder):
+    source = card(folder, "data_files: [{split: test, path: data/test-*.parquet}]")
+    assert read_rows(source)["id"][:] == [1, 2] and configs(source) == ["default"]
+    (folder / "README.md").write_text("# No configs\n---\n")
+    assert len(read_rows(f"{source}@test")) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["---\n[\n---\n", "---\n" + "[" * 200_000 + "\n---\n", "---\nconfigs: 5\n---\n"]
+)
+def test_a_card_that_cannot_be_read(text, folder):
+    (folder / "README.md").write_text(text)
+    with pytest.raises(BuildError, match=r"README\.md cannot be read: .*Correct the YAML"):
+        read_rows(str(folder))
+
+
+def test_what_else_says_where_data_lies(folder):
+    (folder / ".huggingface.yaml").write_text("configs: []")
+    with pytest.raises(BuildError, match=r"\.huggingface\.yaml is not read here; remove it"):
+        read_rows(str(folder))
+
+
+def test_an_address_is_no_dataset(asked):
+    requests, address = asked
+    for name in (f"{address}/rows.parquet", f"{address}/a/b", "hf://datasets/a/b", "/dev/zero", "../a/b"):
+        with pytest.raises(
+            (ValueError, FileNotFoundError),
+            match=r"no id of the Hub|There is no file|There is no dataset '(http|hf)'",
+        ):
+            read_rows(name)
+    assert requests == []
+
+
+def test_a_script_in_a_folder_is_not_run(folder):
+    (folder / f"{folder.name}.py").write_text("raise SystemExit('run')")
+    with pytest.raises(
+        ValueError, match="is no dataset that can be loaded .*scripts are no longer supported"
+    ):
+        read_rows(f"{folder}@test")
+
+
+def test_a_parquet_file_that_says_it_is_too_large(folder, monkeypatch):
+    monkeypatch.setenv("HALLUSCOPE_LIMITS", "rows=1")
+    for source in (folder, folder / "data" / "test-00000-of-00001.parquet"):
+        with pytest.raises(
+            LimitExceeded, match=r"test-00000-of-00001\.parquet is larger than the limit 'rows'"
+        ):
+            read_rows(f"{source}")
+
+
+def test_a_dataset_twice(folder, tmp_path):
+    (tmp_path / "link").symlink_to(folder)
+    check_distinct(["hqh@test", "hqh@validation", "hqh:a", "org/hqh", "org/hqh@test"])
+    for again in ("hqh@test", f"{folder}@test", "datasets/../datasets/hqh@test", f"{tmp_path}/link@test"):
+        with pytest.raises(BuildError, match="is given twice.*; expected each dataset once"):
+            check_distinct(["hqh@test", again])
+    with pytest.raises(BuildError, match="org/hqh is given twice; expected"):
+        check_distinct(["org/hqh", "org/hqh"])

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import sys
+import time
 import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -303,3 +304,69 @@ def test_a_spreadsheet_without_openpyxl(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[excel\]', or save the sheet as csv"):
         found(file)
+
+
+# Too large
+
+
+def test_a_file_of_too_many_rows(tmp_path, monkeypatch):
+    monkeypatch.setenv("HALLUSCOPE_LIMITS", "rows=2")
+    for name, content in (
+        ("a.csv", "id\n1\n2\n3\n"),
+        ("a.json", '{"1": "", "2": "", "3": ""}'),
+        ("a.json", '[{"id": 1}, {"id": 2}, {"id": 3}]'),
+        ("a.jsonl", '{"id": 1}\n{"id": 2}\n{"id": 3}'),
+    ):
+        with pytest.raises(LimitExceeded, match="is larger than the limit 'rows' of 2 rows"):
+            found(tmp_path / name, content)
+    pq.write_table(pa.Table.from_pylist(ROWS * 2), tmp_path / "a.parquet")
+    with pytest.raises(LimitExceeded, match="is larger than the limit 'rows' of 2 rows"):
+        found(tmp_path / "a.parquet")
+
+
+def test_one_long_text_in_each_row_of_a_small_parquet_file(tmp_path, monkeypatch):
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 500), pa.array(["x" * 1_000_000]))
+    pq.write_table(pa.table({"id": range(500), "response": texts}), tmp_path / "a.parquet")
+    assert (tmp_path / "a.parquet").stat().st_size < 200_000
+    monkeypatch.setenv("HALLUSCOPE_LIMITS", "unpacked=100MB")
+    with pytest.raises(LimitExceeded, match=r"a\.parquet is larger than the limit 'unpacked'"):
+        found(tmp_path / "a.parquet")
+
+
+def test_a_spreadsheet_that_holds_too_much(tmp_path, monkeypatch):
+    file = sheet(tmp_path / "a.xlsx", LINES)
+    monkeypatch.setenv("HALLUSCOPE_LIMITS", "sheet=10KB")
+    with pytest.raises(LimitExceeded, match=r"a\.xlsx is larger than the limit 'sheet' of 10,000 bytes"):
+        found(file)
+
+
+def test_a_row_that_says_it_is_far_below(tmp_path):
+    far = b'<row r="99999999999"><c r="A99999999999"><v>1</v></c></row></sheetData>'
+    file = sheet(tmp_path / "a.xlsx", LINES)
+    remade(file, "xl/worksheets/sheet1.xml", lambda text: text.replace(b"</sheetData>", far))
+    with pytest.raises(BuildError, match="has more rows than the 1,048,576 of a sheet"):
+        found(file)
+
+
+def test_entities_in_entities(tmp_path):
+    entities = b"".join(b'<!ENTITY e%d "%s">' % (i, b"&e%d;" % (i - 1) * 10) for i in range(1, 10))
+    doctype = b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY e0 "e">' + entities + b"]>"
+    for part, old in (("xl/workbook.xml", b'name="Sheet"'), ("xl/worksheets/sheet1.xml", b"A dog.")):
+        file = sheet(tmp_path / "a.xlsx", LINES)
+        new = old.replace(b"Sheet", b"&e9;").replace(b"A dog.", b"&e9;")
+        remade(file, part, lambda text, old=old, new=new: doctype + text.replace(old, new))
+        with pytest.raises(BuildError, match=r"a\.xlsx is no xlsx file, or is damaged"):
+            found(file)
+
+
+def test_a_cell_of_131_073_characters_whatever_was_read_before(tmp_path):
+    csv.field_size_limit(131_072)  # Python's own
+    assert len(found(tmp_path / "a.csv", "id,response\n1," + "x" * 131_073)[0]["response"]) == 131_073
+
+
+def test_many_columns_and_many_ids(tmp_path):
+    start = time.process_time()
+    names = [f"c{number}" for number in range(60_000)]
+    assert len(found(tmp_path / "a.csv", f"{','.join(names)}\n{','.join(names)}\n")[0]) == 60_000
+    assert len(found(tmp_path / "a.json", json.dumps(dict.fromkeys(map(str, range(60_000)), "")))) == 60_000
+    assert time.process_time() - start < 5

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import time
 from string import ascii_uppercase
 
 import datasets
@@ -396,3 +397,23 @@ def test_upstreams_questions(upstream):
             question, answer = ("text", "label") if "text" in row else ("question", "gt_answer")
             assert polarity(row[question]) != polarity(before[question])
             assert row[answer] == opposite(before[answer])
+
+
+@pytest.mark.parametrize(
+    "unit", [" ", "\n", "is ", "\nis ", ". is ", "the same ", "\u2028", "larger than ", ": ", "what "]
+)
+@pytest.mark.parametrize(
+    "around", ["Is {}?", "Is there a {}?", "Are the {} the same size?", "{}Is it red?", "Is it{}"]
+)
+def test_long_questions_take_linear_time(unit, around):
+    question = around.format(unit * (200_000 // len(unit)))
+    start = time.process_time()
+    for row in ({"answer": "yes"}, {"answer": "yes", "gt_answer_details": question}, {"answer": question}):
+        parallel_form([{"question": question, **row}])
+    assert time.process_time() - start < 3
+
+
+def test_more_options_than_letters():
+    row = {"question": "Which?", "options": [f"thing {number}" for number in range(30)]}
+    form = parallel_form([row | {"answer": "B"}, row | {"answer": "thing 3"}, row | {"answer": 29}])
+    assert form.refused == {"it has more options than there are letters": [0]} and form.kept == [1, 2]

@@ -5,14 +5,18 @@ tests/test_door.py tells what comes of them together.
 
 import gzip
 import json
+import os
+import re
+import time
 from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halluscope.errors import LimitExceeded
 from halluscope.reading.presence import ImageObjects
-from halluscope.responses import thoughts
+from halluscope.responses import parsers, thoughts
 from halluscope.responses.files import TEXTS, Reading, Response, read, text_of
 from halluscope.responses.match import IDS, ORDER, Identity, match
 
@@ -556,3 +560,133 @@ def test_an_unknown_word_for_thoughts():
 def test_a_response_is_its_text_and_where_it_stands():
     (one,) = responses([{"image_id": 7, "caption": "A dog."}]).each
     assert one == Response("responses[0]", {"image_id": 7, "caption": "A dog."}, "A dog.", "caption")
+
+
+# Questions in place of responses
+
+
+@dataclass(frozen=True)
+class Question:
+    question_id: int
+    question: str
+
+
+QUESTIONS = [Question(number, f"Is there a {thing}?") for number, thing in enumerate(("dog", "cat", "cup"))]
+
+
+def asked(rows, questions=QUESTIONS, **how):
+    return match(responses(rows, **how), questions, Identity(("question_id",)))
+
+
+def test_a_file_of_questions_is_no_file_of_responses():
+    rows = [{"question_id": one.question_id, "text": one.question} for one in QUESTIONS]
+    message = (
+        r"holds what was asked, not what the LVLM said: responses\[0\] has 'Is  ?there  ?a  ?dog\?' as text"
+    )
+    for source in (
+        rows,
+        [{"text": row["text"]} for row in rows],
+        [{**row, "text": row["text"].replace(" ", "  ")} for row in rows],
+    ):
+        with pytest.raises(ValueError, match=message):
+            asked(source)
+    with pytest.raises(ValueError, match=message):
+        asked([{**row, "label": "yes"} for row in rows], text_column="text")
+    other = [Question(0, "Is there a dog?"), Question(1, "Is there a bus?"), Question(2, "Is there a car?")]
+    with pytest.raises(ValueError, match=message):
+        asked(rows, other)
+
+
+def test_a_response_may_repeat_its_question():
+    rows = [{"question_id": one.question_id, "text": one.question} for one in QUESTIONS]
+    rows[1] |= {"text": "Yes."}
+    assert asked(rows).texts == [QUESTIONS[0].question, "Yes.", QUESTIONS[2].question]
+    rows = [{"question_id": one.question_id, "text": "A dog?"} for one in QUESTIONS]
+    assert asked(rows).texts == ["A dog?"] * 3
+
+
+def test_a_prompt_is_no_response():
+    identity = replace(DESCRIBED, prompt="Describe this image.")
+    rows = [{"image_id": 7, "text": "Describe this  image."}, {"image_id": 3, "text": "Describe this image."}]
+    with pytest.raises(ValueError, match="holds what was asked"):
+        matched(rows, identity)
+    assert matched([rows[0], rows[1] | {"text": "Snow."}], identity).texts[1] == "Snow."
+
+
+def test_a_hard_link_is_the_same_file(tmp_path):
+    one = answers(tmp_path)
+    os.link(one, tmp_path / "other.jsonl")
+    for sources in (
+        [one, tmp_path / "other.jsonl"],
+        [f"mine={one},{tmp_path / 'other.jsonl'}"],
+        [f"m={one},{one}"],
+    ):
+        with pytest.raises(ValueError, match="is given twice.*; expected each file once"):
+            read(sources)
+
+
+def test_halves_of_characters():
+    rows = [{"image_id": 7, "response": "a \ud83d\ude00 b"}, {"image_id": 3, "response": "a \ud83d b \ude00"}]
+    assert matched(rows).texts == ["a \U0001f600 b", "a \ufffd b \ufffd"]
+
+
+def test_a_response_that_is_too_long(monkeypatch):
+    monkeypatch.setenv("HALLUSCOPE_LIMITS", "cell=10")
+    with pytest.raises(
+        LimitExceeded, match=r"responses\[0\]: response is larger than the limit 'cell' of 10 char"
+    ):
+        matched([{"image_id": 7, "response": "x" * 11}])
+
+
+# Time
+
+
+@pytest.mark.parametrize(
+    "mark", ["<think>", "</think>", "<think></think>", "<think", "<think ", "[THINK]", "◁think▷", " "]
+)
+def test_thoughts_are_found_in_linear_time(mark):
+    start = time.process_time()
+    thoughts.without(mark * (200_000 // len(mark)))
+    assert time.process_time() - start < 3
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["<think>", "</think>", "<thinking >", "</thinking>", "[THINK]", "[/think]", "a", " "]
+        )
+    )
+)
+def test_thoughts_are_those_of_the_plain_rule(parts):
+    """A thought reaches from a mark to the next one that ends it."""
+    pairs = "|".join(f"{opening}.*?{closing}" for opening, closing in thoughts._MARKS)
+    text = "".join(parts)
+    assert thoughts._without_whole(text) == re.sub(pairs, "", text, flags=re.IGNORECASE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", parsers.PARSERS)
+def test_parsers_take_linear_time(name):
+    start = time.process_time()
+    for unit in (
+        " ",
+        "no ",
+        "no, ",
+        "yes or no ",
+        "there is no ",
+        "(",
+        '"a',
+        "1,",
+        "\n",
+        ". ",
+        "not visible ",
+    ):
+        parsers.PARSERS[name](unit * (200_000 // len(unit)) + "x")
+    assert time.process_time() - start < 10
+
+
+def test_60_000_responses_are_matched_in_linear_time():
+    images = [ImageObjects(number, [], f"{number:012d}.jpg") for number in range(60_000)]
+    rows = [{"image_id": image.file_name, "response": ""} for image in reversed(images)]
+    start = time.process_time()
+    assert matched(rows, rows=images).texts == [""] * 60_000
+    assert time.process_time() - start < 20

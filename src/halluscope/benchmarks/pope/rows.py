@@ -65,7 +65,7 @@ def read_official(file: Path | zipfile.Path, sampling: str) -> list[ObjectQuesti
         BuildError: for a row that is cut off or lacks something, a label other than yes and no, another question
             than POPE's, a file name without a number, or a question_id that comes twice.
     """
-    questions = [_question(row, where, sampling) for where, row in json_rows(file)]
+    questions = [_question(row, where, sampling) for where, row in list(json_rows(file))]
     ids = Counter(question.question_id for question in questions)
     if not questions or ids.most_common(1)[0][1] > 1:
         what = f"question_id {ids.most_common(1)[0][0]} more than once" if questions else "no question"

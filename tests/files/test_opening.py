@@ -1,0 +1,234 @@
+"""The one opener: what is packed, cut off, too large, no plain file, or given twice. Memory is measured in a child."""
+
+import gzip
+import json
+import os
+import struct
+import subprocess
+import sys
+import time
+import zipfile
+import zlib
+
+import pytest
+
+from halluscope.errors import BuildError, LimitExceeded
+from halluscope.files.opening import (
+    check_once,
+    json_rows,
+    leads_out,
+    read_bytes,
+    read_json,
+    read_text,
+)
+
+MB = 2**20
+NAME = "annotations/instances.json"
+
+
+def zeros(megabytes):
+    """So many megabytes of white space, packed by deflate."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return b"".join(packer.compress(b" " * MB) for _ in range(megabytes)) + packer.flush()
+
+
+def archive(file, packed, size):
+    """A zip with one member that says it holds `size` bytes, whatever it holds."""
+    name = NAME.encode()
+    facts = struct.pack("<IIIHH", 0, len(packed), size, len(name), 0)
+    local = struct.pack("<IHHHHH", 0x04034B50, 20, 0, 8, 0, 33) + facts + name
+    central = (
+        struct.pack("<IHHHHHH", 0x02014B50, 20, 20, 0, 8, 0, 33)
+        + facts
+        + struct.pack("<HHHII", 0, 0, 0, 0, 0)
+    )
+    end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 1, 1, len(central + name), len(local) + len(packed), 0)
+    file.write_bytes(local + packed + central + name + end)
+    return file
+
+
+def peak(code, *arguments, limits=""):
+    """What a child process prints, and the most memory it took beyond what its imports did, in bytes."""
+    script = (
+        "import sys, resource\nfrom pathlib import Path\n"
+        "from halluscope.files.opening import *\nfrom halluscope.reading.tables import rows\nimport zipfile\n"
+        "most = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\nbefore = most()\n"
+        f"try:\n    {code}\nexcept ValueError as error:\n    print(type(error).__name__, error)\n"
+        "print(most() - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"HALLUSCOPE_LIMITS": limits},
+    )
+    *said, taken = done.stdout.splitlines()
+    return "\n".join(said), int(taken)
+
+
+# Too large
+
+
+def test_a_member_that_says_it_is_too_large_is_not_even_unpacked(tmp_path):
+    file = archive(tmp_path / "a.zip", zeros(1), 3 * 2**30)
+    said, taken = peak("read_json(zipfile.Path(sys.argv[1], sys.argv[2]))", file, NAME)
+    assert said.startswith(
+        f"LimitExceeded {file}/{NAME} is larger than the limit 'unpacked' of 1,073,741,824"
+    )
+    assert taken < 10 * MB
+
+
+def test_a_member_that_says_it_is_small_gives_no_more_than_that(tmp_path):
+    file = archive(tmp_path / "a.zip", zeros(300), 100)
+    said, taken = peak("read_json(zipfile.Path(sys.argv[1], sys.argv[2]))", file, NAME)
+    assert said.startswith(f"BuildError {file}/{NAME} cannot be read, or is cut off: Bad CRC-32")
+    assert taken < 10 * MB
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_method_that_is_unpacked_without_a_bound_is_refused(method, tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as file:
+        file.writestr(NAME, "{}")
+    with pytest.raises(BuildError, match="another method than deflate; pack the archive anew"):
+        read_json(zipfile.Path(tmp_path / "a.zip", NAME))
+
+
+def test_a_gzip_is_unpacked_up_to_the_limit(tmp_path):
+    with gzip.open(tmp_path / "a.json.gz", "wb") as file:
+        for _ in range(300):
+            file.write(b" " * MB)
+    said, taken = peak("read_json(Path(sys.argv[1]))", tmp_path / "a.json.gz", limits="unpacked=40MiB")
+    assert "a.json.gz is larger than the limit 'unpacked' of 41,943,040 bytes" in said
+    assert taken < 60 * MB
+
+
+@pytest.mark.long
+def test_three_gigabytes_in_a_gzip_of_three_megabytes(tmp_path):
+    with gzip.open(tmp_path / "a.jsonl.gz", "wb") as file:
+        for _ in range(3 * 1024):
+            file.write(b" " * MB)
+    said, taken = peak("list(json_rows(Path(sys.argv[1])))", tmp_path / "a.jsonl.gz")
+    assert "is larger than the limit 'unpacked'" in said
+    assert taken < 1.2 * 2**30
+
+
+def test_a_file_on_disk_is_measured_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("HALLUSCOPE_LIMITS", "file=1KB,image=10")
+    (tmp_path / "a.json").write_bytes(b" " * 1001)
+    with pytest.raises(LimitExceeded, match=r"a\.json is larger than the limit 'file' of 1,000 bytes"):
+        read_text(tmp_path / "a.json")
+    with pytest.raises(LimitExceeded, match="limit 'image' of 10 bytes"):
+        read_bytes(tmp_path / "a.json", "image")
+
+
+@pytest.mark.parametrize(("unit", "first"), [(b"{}\n", b""), (b"{},", b"[")])
+def test_millions_of_rows_in_a_small_file(unit, first, tmp_path):
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(first + unit * 3_000_000))
+    said, taken = peak(
+        "for _ in json_rows(Path(sys.argv[1])): pass", tmp_path / "a.jsonl.gz", limits="rows=9K"
+    )
+    assert "a.jsonl.gz is larger than the limit 'rows' of 9,000 rows" in said
+    assert taken < 60 * MB
+
+
+# No plain file, or damaged
+
+
+@pytest.mark.parametrize("read", [read_bytes, read_text, read_json])
+def test_what_is_no_plain_file(read, tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for file, what in ((tmp_path, "a folder"), (tmp_path / "pipe.json", "a pipe or a device")):
+        with pytest.raises(BuildError, match=f"{file} is {what}; expected a file"):
+            read(file)
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        read(tmp_path / "loop")
+
+
+def test_a_device_that_never_ends():
+    from pathlib import Path
+
+    with pytest.raises(BuildError, match="/dev/zero is a pipe or a device; expected a file"):
+        read_bytes(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize("change", ["cut", "middle", "junk"])
+def test_a_damaged_gzip(change, tmp_path):
+    packed = bytearray(gzip.compress(b'{"a": "b"}\n' * 5000))
+    if change == "middle":
+        packed[40:50] = b"\xff" * 10
+    content = packed[:-20] if change == "cut" else packed + b"junk" * (change == "junk")
+    (tmp_path / "a.jsonl.gz").write_bytes(content)
+    with pytest.raises(BuildError, match=r"a\.jsonl\.gz cannot be read, or is cut off: .*Get the file again"):
+        list(json_rows(tmp_path / "a.jsonl.gz"))
+
+
+# JSON
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"a": ' * 200_000, '[{"a": ' + "[" * 200_000])
+def test_brackets_in_brackets(text, tmp_path):
+    (tmp_path / "a.json").write_text(text)
+    for read in (read_json, lambda file: list(json_rows(file))):
+        with pytest.raises(
+            BuildError, match=r"a\.json.* is not JSON, or is cut off: maximum recursion depth"
+        ):
+            read(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("[]", []),
+        (" [ ] \n", []),
+        ('[1,"a" , {"b": [2]}\n]', [1, "a", {"b": [2]}]),
+        ("[[1], [2]]", [[1], [2]]),
+        ("1\n\n 2 \r\n3", [1, 2, 3]),
+        ("\ufeff1", [1]),
+        ('"a\u2028b"\n2', ["a\u2028b", 2]),
+    ],
+)
+def test_rows_of_lines_and_of_lists(text, rows, tmp_path):
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    assert [row for _, row in json_rows(tmp_path / "a.json")] == rows
+
+
+@pytest.mark.parametrize(
+    "text", ["[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1] 2", "[1]]", "[", "[nul]", '["a', "[1}"]
+)
+def test_lists_that_are_none(text, tmp_path):
+    """Whatever json itself refuses is refused entry by entry too."""
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(text)
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(BuildError, match=r"a\.json is not JSON, or is cut off: .*; its end is "):
+        list(json_rows(tmp_path / "a.json"))
+
+
+def test_the_last_of_60_000_names_twice(tmp_path):
+    text = json.dumps({str(number): ["dog"] for number in range(60_000)})
+    (tmp_path / "a.json").write_text(f'{text[:-1]}, "59999": []}}')
+    start = time.process_time()
+    with pytest.raises(BuildError, match="'59999' stands there twice"):
+        read_json(tmp_path / "a.json")
+    assert time.process_time() - start < 2
+
+
+# Names
+
+
+def test_a_file_twice(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.touch(), two.touch()
+    os.link(one, tmp_path / "hard")
+    (tmp_path / "soft").symlink_to(one)
+    check_once([one, two, tmp_path / "not there", tmp_path / "not there either"])
+    for again in (one, tmp_path / "hard", tmp_path / "soft", tmp_path / ".." / tmp_path.name / "one"):
+        with pytest.raises(BuildError, match="is given twice.*; expected each file once. Leave one out"):
+            check_once([one, two, again])
+
+
+@pytest.mark.parametrize("name", ["../a", "/a", "a/../../b", "a\\b", "C:a", ".."])
+def test_names_that_lead_out(name):
+    assert leads_out(name) and not leads_out("a/b..c/d.jpg")
