@@ -197,8 +197,8 @@ def _inputs(
 ) -> dict[str, Any]:
     """The options that `inputs` takes: of one that goes with each file, the file's."""
     given = taken(function, options)
-    many = [option.name for option in benchmark.options if option.many and option.name in given]
-    given |= {name: texts(name, given[name]) for name in many}
+    lists = [one.name for one in benchmark.options if one.many and not one.each and one.name in given]
+    given |= {name: texts(name, given[name]) for name in lists}
     for option in benchmark.each & given.keys():
         values = given[option]
         if len(values) != count:
