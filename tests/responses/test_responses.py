@@ -10,6 +10,7 @@ import re
 import time
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -690,3 +691,11 @@ def test_60_000_responses_are_matched_in_linear_time():
     start = time.process_time()
     assert matched(rows, rows=images).texts == [""] * 60_000
     assert time.process_time() - start < 20
+
+
+@pytest.mark.parametrize("source", [5, None, 1.5, b"a.jsonl", {"a.jsonl"}, np.array(5), object()])
+def test_what_is_neither_a_file_nor_rows(source):
+    with pytest.raises(
+        ValueError, match="responses is .*; expected a file, a list of rows with an id and a text"
+    ):
+        read([source])

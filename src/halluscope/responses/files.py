@@ -6,7 +6,7 @@ whole document, lmms-eval only the text of its scores; that of the signature nam
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -155,11 +155,28 @@ def _files(given: Given) -> tuple[str | None, list[Path], Sequence[Row] | None]:
     if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a table of pandas
         return None, [], given.to_dict("records")
     if not isinstance(given, str | Path):
-        return None, [], given
+        return None, [], _rows(given)
     name, equals, parts = str(given).partition("=")
     if equals and name and not Path(given).exists():
         return name, [Path(part.strip()) for part in parts.split(",")], None
     return None, [Path(given)], None
+
+
+def _rows(given: Any) -> list[Row]:
+    """Rows as a list.
+
+    Raises:
+        ValueError: for what has none, or in no order.
+    """
+    try:
+        if not isinstance(given, Set | bytes):
+            return list(given)
+    except TypeError:  # it has nothing to loop over
+        pass
+    raise ValueError(
+        f"responses is {brief(given)} ({type(given).__name__}); expected a file, a list of rows with an id and a text, "
+        "or {id: text}."
+    )
 
 
 def _names(named: Sequence[tuple[str | None, list[Path]]]) -> list[str]:
