@@ -102,7 +102,7 @@ def _count(caption: Caption, present: frozenset[str]) -> Row:
 
 
 def _details(caption: Caption, present: frozenset[str]) -> dict[str, Any]:
-    """What a caption mentions, as [word, class]; the classes of it in the image, and not in it; and those it leaves out."""
+    """What a caption mentions, as [word, class]; its classes in the image, and not in it; and what it misses."""
     said = dict.fromkeys(caption.objects)
     return {
         "mentions": [list(mention) for mention in caption.mentions],
