@@ -125,7 +125,8 @@ def test_figures_worked_by_hand(own):
     assert got["mean_words"] == 18 / 4
     assert got["per_image"][0] == {
         "mentions": [["dog", "dog"], ["dog", "dog"], ["couch", "couch"]],
-        "hallucinated": [["couch", "couch"]],
+        "found": ["dog"],
+        "hallucinated": ["couch"],
         "missed": [],
     }
     assert got["per_image"][1]["missed"] == ["cup"]
@@ -324,7 +325,7 @@ def test_the_command_with_coco_files(command, coco_files, tmp_path, capsys):
     (result,) = json.loads(capsys.readouterr().out)
     assert (result["responses"], result["chair_s"], result["recall"]) == ("mine", 0.5, 0.5)
     rows = [json.loads(line) for line in (tmp_path / "images.jsonl").read_text().splitlines()]
-    assert rows[0]["hallucinated"] == [["cat", "cat"]]
+    assert rows[0]["hallucinated"] == ["cat"]
 
 
 def test_the_command_with_labels(command, tmp_path, capsys):

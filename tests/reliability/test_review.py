@@ -21,7 +21,7 @@ from halluscope.errors import LimitExceeded
 from halluscope.paths import PACKAGE
 from halluscope.reading.rows import read_rows
 from halluscope.reliability.review import making, sheet
-from halluscope.reliability.review.sheet import MARKS, Sheet, guarded, read_sheet, unguarded
+from halluscope.reliability.review.sheet import Sheet, guarded, read_sheet, unguarded
 from halluscope.signature import data_of, keys_of
 from halluscope.stats.strata import Stratum, error_rate
 from halluscope.stats.wilson import wilson
@@ -542,7 +542,7 @@ def test_numbers_that_a_sheet_cannot_have(tmp_path, name, rows, message):
 def test_strata_of_impossible_size(size, message):
     entry = {"model": "", "stratum": "a", "stratum_rows": size, "mark": "valid"}
     with pytest.raises(ValueError, match=message):
-        Sheet("valid-00000000-2", MARKS["valid"], [entry, entry], []).strata()
+        Sheet("valid-00000000-2", "valid", [entry, entry], []).strata()
 
 
 def test_a_long_cell_of_a_sheet(rows, tmp_path, monkeypatch):
@@ -711,4 +711,4 @@ def test_a_stratum_whose_size_is_lost():
     entry = {"id": "1", "model": "", "stratum": "x", "question": "q", "mark": "valid"}
     entries = [entry | {"stratum_rows": "4"}, entry | {"stratum_rows": "many"}]
     with pytest.raises(ValueError, match="expected the one number of rows"):
-        Sheet("valid-00000000-2", MARKS["valid"], entries, []).strata()
+        Sheet("valid-00000000-2", "valid", entries, []).strata()

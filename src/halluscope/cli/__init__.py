@@ -26,6 +26,7 @@ COMMANDS = {
     "score": "score an LVLM's responses: halluscope score NAME --help",
     "ablate": "what the number of votes that must agree does to the scores",
     "plan": "what scoring will take: questions, tokens, FLOP, time",
+    "agree": "do two methods read the same classes out of the same responses? and a sheet to mark their errors on",
     "correlate": "do two benchmarks rank the same models alike?",
     "parallel": "put a benchmark's questions into other words",
     "reliability": "does a benchmark give the same scores again?",

@@ -1,4 +1,4 @@
-"""`halluscope review make ROWS` and `review read SHEET.csv`: what people say of a sample of rows."""
+"""`halluscope review make ROWS` and `review read SHEET.csv`: what people say of a sample of rows, or of readings."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,8 @@ from typing import Any
 from halluscope.arguments import whole
 from halluscope.foreign import one_line
 from halluscope.reliability import indicators
-from halluscope.reliability.review.sheet import MARKS, Sheet, read_sheet
+from halluscope.reliability.review import readings
+from halluscope.reliability.review.sheet import OF_ROWS, READING, Sheet, read_sheet
 from halluscope.reporting.tables import aligned, percent, to_json
 from halluscope.signature import signature
 from halluscope.stats.strata import Stratum, error_rate, share
@@ -37,7 +38,7 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
     option("--seed", type=whole, default=0, help="of the draw")
     option(
         "--marks",
-        choices=list(MARKS),
+        choices=OF_ROWS,
         default="valid",
         help="valid: are question and answer right? agree: do you agree with the response, or the judgement?",
     )
@@ -87,6 +88,9 @@ def make(options: argparse.Namespace) -> None:
 def read(options: argparse.Namespace) -> None:
     """Read and print."""
     sheet = read_sheet(options.sheet, options.allow_unmarked)
+    if sheet.kind == READING:
+        _print_readings(readings.summary(sheet), options.json)
+        return
     models = _models(sheet)
     strata = sheet.strata()
     result = _overall(sheet, strata)
@@ -117,7 +121,7 @@ def _overall(sheet: Sheet, strata: Mapping[str, Stratum]) -> dict[str, Any]:
     """The share with the first mark, over all rows if there are strata: content validity if that is "valid"."""
     ones = sheet.ones()
     found: Mapping[str, Any]
-    if sheet.marks == MARKS["valid"]:
+    if sheet.kind == "valid":
         found = indicators.content(ones, strata)
         name, value, line = "content validity", found["content"], found["signature"]
     else:
@@ -179,6 +183,37 @@ def _print_strata(strata: dict[str, Any]) -> None:
         for name, one in strata.items()
     ]
     say(_plain(rows, ["stratum", "rows", "share %", "marked", "errors", "error rate %"]))
+
+
+def _print_readings(found: Mapping[str, Any], as_json: bool) -> None:
+    """THRONE, supplement, Tables 3 and 4, and the error rates that follow from the first."""
+    if as_json:
+        say(to_json(found))
+        return
+    rows = [
+        [
+            *(one[name] for name in ("methods", "stratum", "responses")),
+            percent(one["share"]),
+            *(one[name] for name in ("evaluated", "judgements", "errors")),
+            percent(one["error_rate"]),
+        ]
+        for one in found["table"]
+    ]
+    header = ("methods", "they", "responses", "share %", "evaluated", "judgements", "errors", "error rate %")
+    say(aligned(rows, header, "simple", left=2))
+    if found["unmarked"]:
+        say(f"\n{found['unmarked']:,} rows without a mark are left out")
+    say()
+    for method, rate in found["error_rates"].items():
+        say(f"error rate of {one_line(method)}: {_interval(rate['value'], rate['low'], rate['high'])}")
+    marks = found["false_positives"]
+    said = ", ".join(f"{mark} {marks[mark]:,}" for mark in (*readings.FALSE_POSITIVES, "neither"))
+    say(f"\nfalse positives in the {marks['responses']:,} responses: {said}")
+    if without := [
+        one_line(f"{one['methods']}, {one['stratum']}") for one in found["table"] if not one["errors"]
+    ]:
+        say(f"No error is marked for {'; '.join(without)}: there the interval is narrower than it should be.")
+    say(f"signature: {found['signature']}")
 
 
 def _plain(rows: Sequence[Sequence[Any]], header: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         image_ids: when they are given, an id that comes twice is an error.
-        per_image: also give, for each caption, what was mentioned, hallucinated and missed.
+        per_image: also give, for each caption, its mentions, and which classes were found, hallucinated and missed.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
 
     Returns:
@@ -102,10 +102,11 @@ def _count(caption: Caption, present: frozenset[str]) -> Row:
 
 
 def _details(caption: Caption, present: frozenset[str]) -> dict[str, Any]:
-    """What a caption mentions, as [word, class]; what of it is not in the image; and the classes it leaves out."""
-    said = [list(mention) for mention in caption.mentions]
+    """What a caption mentions, as [word, class]; its classes in the image, and not in it; and what it misses."""
+    said = dict.fromkeys(caption.objects)
     return {
-        "mentions": said,
-        "hallucinated": [[word, name] for word, name in said if name not in present],
-        "missed": sorted(present - set(caption.objects)),
+        "mentions": [list(mention) for mention in caption.mentions],
+        "found": [name for name in said if name in present],
+        "hallucinated": [name for name in said if name not in present],
+        "missed": sorted(present - said.keys()),
     }

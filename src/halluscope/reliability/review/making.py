@@ -17,7 +17,16 @@ from halluscope.files.writing import new_folder
 from halluscope.reading.pictures import open_named, open_stored
 from halluscope.reading.rows import picture_columns, without_pictures
 from halluscope.reliability.parallel import ANSWERS, OPTIONS, QUESTIONS
-from halluscope.reliability.review.sheet import COLUMNS, MARKS, Entry, cells, name_of, to_csv
+from halluscope.reliability.review.sheet import (
+    COLUMNS,
+    MARKS,
+    READING,
+    Entry,
+    cells,
+    marks_of,
+    name_of,
+    to_csv,
+)
 from halluscope.responses import files
 from halluscope.responses.files import TEXTS, text_of
 
@@ -26,6 +35,14 @@ LABELS = (*ANSWERS, "objects")
 FILES = ("file_name", "filename", "image")
 LARGEST_SIDE = 1280
 SHEET, PAGE = "sheet.csv", "page.html"
+
+ASKS = {
+    "valid": "Are the question and its answer right, clear and unambiguous?",
+    READING: "Is it right that the response says or implies this? The last two marks stand where it is not annotated, "
+    "and mean that it is right: nothing of the kind is in the image (hallucination), or something else is taken for it "
+    "(misclassification).",
+}
+"""What a page asks, whatever stands on it."""
 
 Row = Mapping[str, Any]
 
@@ -85,16 +102,16 @@ def draw(
         entry = _entry(row, place) | (
             {} if stratum is None else {"stratum": name, "stratum_rows": str(len(strata[name]))}
         )
-        image = _image(rows, place, row, images, folder)
+        image = image_of(rows, place, row, images, folder)
         for model in sorted(said, key=lambda _: generator.random()):
             answer = said[model].get(str(row.get(key)))
             if answer is None:
                 raise ValueError(
                     f"{model} has no response with the {key} {row.get(key)!r:.80}, which was drawn."
                 )
-            found.append(Drawn(_whole(entry | {"model": model, "response": answer}), image))
+            found.append(Drawn(whole(entry | {"model": model, "response": answer}), image))
         if not said:
-            found.append(Drawn(_whole(entry), image))
+            found.append(Drawn(whole(entry), image))
     return found
 
 
@@ -149,15 +166,21 @@ def _page(
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(
         folder.joinpath("page.html").read_text(encoding="utf-8")
     )
+    pictures = {image: place for place, image in enumerate(dict.fromkeys(filter(None, images)))}
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return template.render(
         title=title,
-        asks="Are the question and its answer right, clear and unambiguous?"
-        if marks == "valid"
-        else f"Do you agree with the {'response' if 'response' in columns else 'answer'}?",
+        asks=ASKS.get(marks, f"Do you agree with the {'response' if 'response' in columns else 'answer'}?"),
         marks=MARKS[marks],
-        entries=list(zip(entries, images, strict=True)),
-        data={"columns": list(columns), "rows": [cells(entry, columns) for entry in entries]},
+        entries=[
+            (entry, pictures.get(image or ""), marks_of(marks, entry))
+            for entry, image in zip(entries, images, strict=True)
+        ],
+        data={
+            "columns": list(columns),
+            "rows": [cells(entry, columns) for entry in entries],
+            "pictures": list(pictures),
+        },
         sheet=entries[0]["sheet"],
         script=script,
         digest=digest,
@@ -215,7 +238,7 @@ def _by_key(responses: Mapping[str, Sequence[Row]], row: Row) -> tuple[str, dict
     return key, said
 
 
-def _image(rows: Any, place: int, row: Row, images: Path | None, folder: Path | None) -> str | None:
+def image_of(rows: Any, place: int, row: Row, images: Path | None, folder: Path | None) -> str | None:
     """The image as a data URI, at most `LARGEST_SIDE` pixels wide and high."""
     name = f"The image of rows[{place}]"
     stored = next((rows[place][column] for column in picture_columns(rows)[:1]), None)
@@ -232,6 +255,6 @@ def _image(rows: Any, place: int, row: Row, images: Path | None, folder: Path | 
     return "data:image/jpeg;base64," + base64.b64encode(encoded.getvalue()).decode()
 
 
-def _whole(entry: Mapping[str, str]) -> dict[str, str]:
+def whole(entry: Mapping[str, str]) -> dict[str, str]:
     """With a question mark for half a character, which no file can hold."""
     return {name: text.encode("utf-8", "replace").decode() for name, text in entry.items()}

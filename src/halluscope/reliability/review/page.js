@@ -65,6 +65,7 @@ function csv() {
   return [data.columns, ...rows].map((cells) => cells.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
+for (const image of document.querySelectorAll("img")) image.src = data.pictures[image.dataset.picture];
 for (const article of articles) {
   for (const button of buttons(article)) button.addEventListener("click", () => mark(article, button));
   article.querySelector("input").addEventListener("input", (event) => keep(article, { note: event.target.value }));
@@ -83,7 +84,7 @@ document.getElementById("save").addEventListener("click", () => {
 document.addEventListener("keydown", (event) => {
   if (event.target.tagName === "INPUT" || event.ctrlKey || event.metaKey || event.altKey) return;
   const at = articles.indexOf(document.activeElement.closest("article"));
-  const button = at >= 0 && { 1: 0, 2: 1 }[event.key] !== undefined && buttons(articles[at])[{ 1: 0, 2: 1 }[event.key]];
+  const button = at >= 0 && buttons(articles[at])[Number(event.key) - 1];
   if (button) {
     if (said[articles[at].dataset.row]?.mark !== button.dataset.mark) mark(articles[at], button);
     go(articles[at + 1]);

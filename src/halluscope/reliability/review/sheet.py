@@ -21,9 +21,17 @@ from halluscope.files.opening import read_text
 from halluscope.foreign import brief
 from halluscope.stats.strata import Stratum
 
-MARKS = {"valid": ("valid", "not valid"), "agree": ("agree", "disagree")}
-"""What may be marked: whether a question and its answer are valid (HQM, equation 3), or whether people agree with what
-stands there: a model's response (equation 4), or a judgement of it (THRONE, supplement, section 4). The first is 1."""
+OF_ROWS = ("valid", "agree")
+READING = "reading"
+MARKS: Mapping[str, tuple[str, ...]] = {
+    "valid": ("valid", "not valid"),
+    "agree": ("agree", "disagree"),
+    READING: ("right", "wrong", "hallucination", "misclassification"),
+}
+"""What may be marked. Of rows: whether a question and its answer are valid (HQM, equation 3), or whether people agree
+with what stands there, a model's response (equation 4) or a judgement of it; the first is 1. Of what a method reads out
+of a response: whether that is right or wrong (THRONE, supplement, section 4, Table 3); of a false positive also that it
+is right, and a hallucination or a misclassification (Table 4)."""
 
 COLUMNS = (
     "sheet",
@@ -32,17 +40,23 @@ COLUMNS = (
     "model",
     "stratum",
     "stratum_rows",
+    "read_by",
+    "annotated",
     "question",
     "answer",
     "response",
     "mark",
     "note",
 )
+MADE_BY = "`halluscope review make` or `halluscope agree`"
 NEEDED = ("sheet", "row", "mark")
 SOME = 5
 """So many rows are named in a message."""
 
-SIGNED = ("id", "model", "stratum", "stratum_rows", "question")
+YES, NO = "yes", "no"
+"""What stands as `annotated`: whether what is read out of the response is in the ground truth."""
+
+SIGNED = ("id", "model", "stratum", "stratum_rows", "read_by", "annotated", "question")
 """What the name of a sheet holds a digest of: letters and digits only, since spreadsheets change spaces, quotes and
 leading zeros. Of the other columns they change more, such as an answer that they take for a date."""
 
@@ -68,15 +82,20 @@ class Sheet:
 
     Attributes:
         name: what its column `sheet` says.
-        marks: the two marks that it knows; the first is 1.
+        kind: which of `MARKS` it knows.
         entries: its rows in their order, those without a mark left out.
         unmarked: the numbers of the rows without a mark.
     """
 
     name: str
-    marks: tuple[str, str]
+    kind: str
     entries: list[Entry]
     unmarked: list[int]
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The marks that it knows; of rows the first is 1."""
+        return MARKS[self.kind]
 
     def ones(self) -> list[int]:
         """1 for each row with the first mark, 0 for each with the other."""
@@ -88,9 +107,9 @@ class Sheet:
         Raises:
             ValueError: for a sheet with other marks.
         """
-        if self.marks != MARKS["valid"]:
+        if self.kind != "valid":
             raise ValueError(
-                f"The sheet {self.name} asks whether people {self.marks[0]}; expected one made with --marks valid."
+                f"The sheet {self.name} has the marks {', '.join(self.marks)}; expected one made with --marks valid."
             )
         return self.ones()
 
@@ -101,36 +120,53 @@ class Sheet:
             found.setdefault(entry["model"], []).append(entry)
         return {} if set(found) == {""} else {name: replace(self, entries=of) for name, of in found.items()}
 
-    def strata(self) -> dict[str, Stratum]:
-        """The strata, in which the second mark is an error; empty if the sheet has none.
+    def sizes(self) -> dict[str, int]:
+        """From how many rows each stratum was drawn; of readings, from how many responses.
 
         Raises:
             ValueError: for a stratum without its number of rows, or with more rows than that.
         """
-        ones: dict[str, list[int]] = {}
         rows: dict[str, set[str]] = {}
-        for entry, one in zip(self.entries, self.ones(), strict=True):
-            ones.setdefault(entry["stratum"], []).append(one)
+        for entry in self.entries:
             rows.setdefault(entry["stratum"], set()).add(entry["stratum_rows"])
-        if set(ones) == {""}:
-            return {}
         for name, sizes in rows.items():
             if len(sizes) != 1 or not _NUMBER.fullmatch(min(sizes)):
                 raise ValueError(
                     f"The stratum {name!r:.80} has {' and '.join(sorted(sizes)) or 'no':.80} as stratum_rows; expected "
                     "the one number of rows that it was drawn from."
                 )
-        drawn = Counter((entry["model"], entry["stratum"]) for entry in self.entries)
-        for (_, name), count in drawn.items():
+        drawn = {
+            (entry["model"], entry["stratum"], entry["id"] if self.kind == READING else place)
+            for place, entry in enumerate(self.entries)
+        }
+        for (_, name), count in Counter((model, stratum) for model, stratum, _ in drawn).items():
             if count > int(min(rows[name])):
                 raise ValueError(
                     f"The stratum {name!r:.80} has {count:,} rows on the sheet, and was drawn from {min(rows[name])}; "
                     "expected no more than that."
                 )
+        return {name: int(min(sizes)) for name, sizes in rows.items()}
+
+    def strata(self) -> dict[str, Stratum]:
+        """The strata, in which the second mark is an error; empty if the sheet has none.
+
+        Raises:
+            ValueError: as `sizes`.
+        """
+        ones: dict[str, list[int]] = {}
+        for entry, one in zip(self.entries, self.ones(), strict=True):
+            ones.setdefault(entry["stratum"], []).append(one)
+        if set(ones) == {""}:
+            return {}
+        sizes = self.sizes()
         return {
-            name: Stratum(int(min(rows[name])), len(found), len(found) - sum(found))
-            for name, found in ones.items()
+            name: Stratum(sizes[name], len(found), len(found) - sum(found)) for name, found in ones.items()
         }
+
+
+def marks_of(kind: str, entry: Entry) -> tuple[str, ...]:
+    """The marks that a row may have: what is annotated is neither hallucination nor misclassification."""
+    return MARKS[kind][:2] if entry.get("annotated") == YES else MARKS[kind]
 
 
 def name_of(entries: Sequence[Entry], marks: str) -> str:
@@ -190,7 +226,6 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     """
     lines = _lines(path)
     name, kind, size = _name(path, lines)
-    marks = MARKS[kind]
     found: dict[int, Entry] = {}
     for where, line in lines:
         if line["sheet"] != name:
@@ -205,9 +240,9 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
         if row in found:
             raise ValueError(f"{where} is row {row}, which stands there already. Remove one of the two.")
         mark = " ".join(line["mark"].lower().split())
-        if mark not in (*marks, ""):
+        if mark not in (*(known := marks_of(kind, line)), ""):
             raise ValueError(
-                f"{where}: the mark is {line['mark']!r:.80}; expected {' or '.join(map(repr, marks))}."
+                f"{where}: the mark is {line['mark']!r:.80}; expected {' or '.join(map(repr, known))}."
             )
         found[row] = {**line, "mark": mark}
     if lacks := size - len(found):
@@ -233,7 +268,7 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
         raise ValueError(
             f"{path} has no mark in {min(lost)}, which would then not count at all; mark some of its rows."
         )
-    return Sheet(name, marks, marked, unmarked)
+    return Sheet(name, kind, marked, unmarked)
 
 
 def _part(entry: Entry) -> str:
@@ -254,7 +289,7 @@ def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
     columns = rows[0] if rows else []
     if missing := [column for column in NEEDED if column not in columns]:
         raise ValueError(
-            f"{path} has no column {' or '.join(missing)}; expected a sheet that `halluscope review make` made."
+            f"{path} has no column {' or '.join(missing)}; expected a sheet that {MADE_BY} made."
         )
     lines = []
     for number, row in enumerate(rows[1:], 2):
@@ -277,9 +312,7 @@ def _name(path: Path, lines: Sequence[tuple[str, Entry]]) -> tuple[str, str, int
     name = names.most_common(1)[0][0] if names else ""
     parts = _NAME.fullmatch(name)
     if not parts:
-        raise ValueError(
-            f"{path}: sheet is {name!r:.80}; expected a sheet that `halluscope review make` made."
-        )
+        raise ValueError(f"{path}: sheet is {name!r:.80}; expected a sheet that {MADE_BY} made.")
     return name, parts["marks"], int(parts["rows"])
 
 

@@ -1,0 +1,189 @@
+"""`halluscope agree FIRST SECOND`: where two methods read the same classes out of responses, and who errs where not.
+
+Source: THRONE, supplement, section 4. What is marked on the sheet is read by `halluscope review read`.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from halluscope.arguments import whole
+from halluscope.cli import common
+from halluscope.files.writing import new_file
+from halluscope.foreign import one_line
+from halluscope.reliability import agreement
+from halluscope.reliability.agreement import AND, Both, Key
+from halluscope.reliability.review.sheet import READING
+from halluscope.reporting.tables import aligned, percent, to_json
+from halluscope.terminal import say
+
+SHOWN = 15
+"""So many classes are printed; --json gives all."""
+
+
+@dataclass(frozen=True)
+class _Image:
+    """A row as the matcher finds it."""
+
+    image_id: str | int
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the files of two methods, and the options of a review sheet."""
+    parser.set_defaults(run=run)
+    option = parser.add_argument
+    for which in ("first", "second"):
+        option(
+            which,
+            metavar=which.upper(),
+            help="what `score NAME --per-image FILE` wrote for one or more LVLMs; METHOD=FILE names the method",
+        )
+    option(
+        "--per-image",
+        type=Path,
+        metavar="FILE",
+        help="write what each reads out of which response, as JSON lines",
+    )
+    option(
+        "--out", type=Path, metavar="FOLDER", help="where page.html and sheet.csv go, to mark their errors on"
+    )
+    option(
+        "--responses",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="for the sheet: the responses that were scored",
+    )
+    option(
+        "--agreeing",
+        type=whole,
+        default=5,
+        metavar="N",
+        help="of how many responses of each LVLM they agree on",
+    )
+    option("--disagreeing", type=whole, default=10, metavar="N", help="of how many that they do not agree on")
+    option("--seed", type=whole, default=0, help="of the draw")
+    option(
+        "--dataset",
+        metavar="DATASET",
+        help="for the sheet's images: rows with image_id, and image or file_name",
+    )
+    option("--images", type=Path, metavar="FOLDER", help="where the image files are that its rows name")
+    common.add_format(parser)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Compare, and draw a sheet if one is asked for."""
+    if bool(given.out) != bool(given.responses):
+        raise ValueError(
+            "--out and --responses belong together: the sheet shows the responses. Give both, or neither."
+        )
+    if (given.dataset and not given.out) or (given.images and not given.dataset):
+        raise ValueError(
+            "--images says where the files are that --dataset names, and --dataset is for the sheet: --out."
+        )
+    if given.per_image:
+        common.check_output(given, "per_image")
+    both = agreement.read(given.first, given.second)
+    found = agreement.compare(both)
+    sheet = _sheet(given, both) if given.out else ""
+    if given.per_image:
+        _write(given.per_image, both)
+    if given.format == common.JSON:
+        say(to_json({**found, "sheet": sheet or None}))
+        return
+    _print(found, given.format)
+    if sheet:
+        out = one_line(given.out)
+        say(
+            f"{out}: the sheet {sheet}. Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet."
+        )
+
+
+def _write(file: Path, both: Both) -> None:
+    with new_file(file) as lines:
+        for row in agreement.each(both):
+            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _sheet(given: argparse.Namespace, both: Both) -> str:
+    """Draw and write a sheet; returns its name."""
+    from halluscope.reliability.review import making, readings
+
+    drawn = readings.draw(
+        both,
+        _texts(given.responses, both),
+        given.agreeing,
+        given.disagreeing,
+        given.seed,
+        _pictures(given.dataset, given.images) if given.dataset else lambda image: None,
+    )
+    return making.write(drawn, given.out, READING, f"What {AND.join(both.names)} read out of responses")
+
+
+def _texts(given: Sequence[str], both: Both) -> dict[Key, str]:
+    """The responses, without thoughts: of each LVLM as many as were scored.
+
+    Raises:
+        ValueError: for responses that are missing, or none of these.
+    """
+    from halluscope.responses import files
+    from halluscope.responses.match import Identity, match
+    from halluscope.responses.thoughts import without
+
+    images: dict[str, list[_Image]] = {}
+    for model, image in both.first.said:
+        images.setdefault(model, []).append(_Image(image))
+    read = {one.name: one for one in files.read(given)}
+    if lacking := sorted(images.keys() - read.keys()):
+        raise ValueError(
+            f"--responses has no file called {lacking[0]!r:.80}, whose responses were scored; it has "
+            f"{', '.join(sorted(read)):.200}. Name the same files as in `halluscope score`."
+        )
+    texts = {}
+    for model, rows in images.items():
+        scored = replace(read[model], each=read[model].each[: len(rows)])  # the first of them, with --limit
+        matched = match(scored, rows, Identity(("image_id",)))
+        for row, text in zip(matched.rows, matched.texts, strict=True):
+            texts[model, str(row.image_id)] = without(text)
+    return texts
+
+
+def _pictures(dataset: str, folder: Path | None) -> Callable[[str], str | None]:
+    """The images by their ids."""
+    from halluscope.reading.rows import Source, read_rows, without_pictures
+    from halluscope.reliability.review.making import image_of
+
+    rows = read_rows(dataset)
+    table = without_pictures(rows)
+    places = {str(table[place].get("image_id")): place for place in range(len(table))}
+
+    def picture(image: str) -> str | None:
+        if image not in places:
+            raise ValueError(
+                f"{dataset} has no row with the image_id {image:.80}; expected the images that were scored."
+            )
+        place = places[image]
+        return image_of(rows, place, table[place], folder, Source.of(dataset).folder)
+
+    return picture
+
+
+def _print(found: Mapping[str, Any], style: str) -> None:
+    every: dict[str, Any] = {"responses": "all", **found}
+    rows = [
+        [one["responses"], one["images"], one["agree"], percent(one["agreement"])]
+        for one in (*found["models"], every)
+    ]
+    say(aligned(rows, ["responses", "images", "agree", "agree %"], style))
+    differ = [(name, of) for name, of in found["classes"].items() if of["first"] + of["second"]]
+    if differ:
+        first, second = found["methods"]
+        cells = [[name, *(of[part] for part in ("both", "first", "second"))] for name, of in differ[:SHOWN]]
+        say(f"\n{aligned(cells, ['read out by', 'both', f'only {first}', f'only {second}'], style)}")
+    if differ[SHOWN:]:
+        say(f"and {len(differ[SHOWN:])} more classes that they differ on; --json gives all")
+    say(f"\nsignature: {found['signature']}")

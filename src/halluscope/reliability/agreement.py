@@ -1,0 +1,214 @@
+"""Where two methods read the same classes out of a response, and where they do not.
+
+Source: THRONE, supplement, section 4 and Table 3: of 55,000 responses two methods agree on 38,350, 69.7 %. They agree
+where the classes that one reads out of the response, found and hallucinated together, are those that the other does.
+What is in the image does not count here, so that each method may have a ground truth of its own.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from halluscope.files.opening import json_rows, plain_name
+from halluscope.foreign import brief, one_line
+from halluscope.signature import data_of, signature
+
+AND = " and "
+"""What joins the names of methods that say the same."""
+
+Key = tuple[str, str]
+"""The name of the responses' file, and the image's id as text."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a method reads out of a response.
+
+    Attributes:
+        found: classes that are in the image.
+        hallucinated: classes that are not.
+    """
+
+    found: frozenset[str]
+    hallucinated: frozenset[str]
+
+    @property
+    def classes(self) -> frozenset[str]:
+        """All classes that it reads out of the response."""
+        return self.found | self.hallucinated
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a method reads out of each response.
+
+    Attributes:
+        name: of the method.
+        said: of each response.
+    """
+
+    name: str
+    said: Mapping[Key, Said]
+
+
+@dataclass(frozen=True)
+class Both:
+    """What two methods read out of the same responses.
+
+    Attributes:
+        first: one method.
+        second: the other.
+    """
+
+    first: Method
+    second: Method
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The methods' names."""
+        return self.first.name, self.second.name
+
+    def agree(self, key: Key) -> bool:
+        """Whether both read the same classes out of a response."""
+        return self.first.said[key].classes == self.second.said[key].classes
+
+    def classes(self, key: Key) -> frozenset[str]:
+        """What either of them reads out of a response."""
+        return self.first.said[key].classes | self.second.said[key].classes
+
+    def who(self, key: Key, name: str) -> str:
+        """The methods that read this class out of a response."""
+        return AND.join(one.name for one in (self.first, self.second) if name in one.said[key].classes)
+
+    def is_false_positive(self, key: Key, name: str) -> bool:
+        """Whether a method reads this class out of a response though it is not in the method's ground truth."""
+        return any(name in one.said[key].hallucinated for one in (self.first, self.second))
+
+
+def read(first: str, second: str) -> Both:
+    """Read what two methods say of the same responses.
+
+    Args:
+        first: a file that `halluscope score NAME --per-image FILE` wrote; "METHOD=FILE" names the method, which else is
+            called as the file is.
+        second: the other.
+
+    Raises:
+        ValueError: for a file of another kind, a response that comes twice, methods of one name, or other responses.
+        FileNotFoundError: if there is no such file.
+    """
+    both = Both(_method(first), _method(second))
+    one, other = both.names
+    if one == other or AND in one or AND in other:
+        raise ValueError(
+            f"The methods are called {one!r:.80} and {other!r:.80}; expected two names, neither with {AND!r} in it. "
+            "Name them: METHOD=FILE."
+        )
+    for here, there in ((both.first, both.second), (both.second, both.first)):
+        if lacking := sorted(here.said.keys() - there.said.keys()):
+            model, image = map(one_line, lacking[0])
+            raise ValueError(
+                f"{one_line(there.name)} says nothing of {len(lacking):,} of the {len(here.said):,} responses that "
+                f"{one_line(here.name)} has read, such as that of {model:.80} to the image {image:.80}. Expected "
+                "the same files of responses and the same images; score both on these."
+            )
+    return both
+
+
+def compare(both: Both) -> dict[str, Any]:
+    """How often two methods agree.
+
+    Returns:
+        `methods`, their names; `images`, how many responses there are; `agree`, on how many they agree; `agreement`,
+        the share, in [0, 1]; `models`, the same of each file of responses; `classes`, class -> out of how many
+        responses "both" read it, "first" alone, and "second" alone; `signature`.
+    """
+    agree = {key: both.agree(key) for key in sorted(both.first.said)}
+    models = dict.fromkeys(model for model, _ in agree)
+    return {
+        "methods": list(both.names),
+        **_share(list(agree.values())),
+        "models": [
+            {"responses": model, **_share([same for (of, _), same in agree.items() if of == model])}
+            for model in models
+        ],
+        "classes": _classes(both),
+        "signature": signature("agreement", data=data_of("responses", _compared(both)), methods=both.names),
+    }
+
+
+def each(both: Both) -> Iterator[dict[str, Any]]:
+    """Of each response whether they agree, the classes that both read out of it, and those that only one does."""
+    for key in sorted(both.first.said):
+        one, other = (method.said[key].classes for method in (both.first, both.second))
+        yield {
+            "responses": key[0],
+            "image_id": int(key[1]) if key[1].isdecimal() else key[1],
+            "agree": one == other,
+            "both": sorted(one & other),
+            "first": sorted(one - other),
+            "second": sorted(other - one),
+        }
+
+
+def _share(agree: list[bool]) -> dict[str, Any]:
+    return {"images": len(agree), "agree": sum(agree), "agreement": sum(agree) / len(agree)}
+
+
+def _classes(both: Both) -> dict[str, dict[str, int]]:
+    """How many responses each class is read out of, those that the methods differ on most first."""
+    found = {
+        part: Counter(name for row in each(both) for name in row[part])
+        for part in ("both", "first", "second")
+    }
+    names = sorted({name for counts in found.values() for name in counts})
+    names.sort(key=lambda name: -(found["first"][name] + found["second"][name]))
+    return {name: {part: counts[name] for part, counts in found.items()} for name in names}
+
+
+def _compared(both: Both) -> Iterator[list[str]]:
+    for key, said in both.first.said.items():
+        yield [*key, *sorted(said.classes), "", *sorted(both.second.said[key].classes)]
+
+
+def _method(given: str) -> Method:
+    name, equals, file = given.partition("=")
+    path = Path(file if equals and name and not Path(given).exists() else given)
+    if not path.exists():
+        raise FileNotFoundError(
+            f"There is no file {path}; expected what `halluscope score NAME --per-image FILE` wrote."
+        )
+    said: dict[Key, Said] = {}
+    for where, row in json_rows(path):
+        key, one = _said(row, where)
+        if key in said:
+            raise ValueError(
+                f"{where}: the response of {one_line(key[0], 80)} to the image {one_line(key[1], 80)} comes twice."
+            )
+        said[key] = one
+    if not said:
+        raise ValueError(
+            f"{path} holds no row; expected what `halluscope score NAME --per-image FILE` writes."
+        )
+    return Method(plain_name(path) if str(path) == given else name, said)
+
+
+def _said(row: Any, where: str) -> tuple[Key, Said]:
+    lists = [row.get(name) for name in ("found", "hallucinated")] if isinstance(row, Mapping) else [None]
+    if not all(map(_are_names, lists)) or not _is_key(row.get("responses"), row.get("image_id")):
+        raise ValueError(
+            f"{where}: expected what `halluscope score NAME --per-image FILE` writes, with responses, image_id, and "
+            f"lists of class names as found and hallucinated; got {brief(row, 120)}."
+        )
+    key = row["responses"], str(row["image_id"])
+    return key, Said(frozenset(row["found"]), frozenset(row["hallucinated"]))
+
+
+def _are_names(names: Any) -> bool:
+    return isinstance(names, list) and all(isinstance(name, str) and name for name in names)
+
+
+def _is_key(model: Any, image: Any) -> bool:
+    return isinstance(model, str) and isinstance(image, int | str) and not isinstance(image, bool)

@@ -1,0 +1,557 @@
+"""Two methods that read classes out of responses: where they agree, and the sheet on which their errors are marked."""
+
+import csv
+import json
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from halluscope import cli
+from halluscope.reliability import agreement
+from halluscope.reliability.agreement import Both, Method, Said
+from halluscope.reliability.review import readings
+from halluscope.reliability.review.sheet import Sheet, read_sheet
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.strata import Clustered, Stratum, clustered_error_rate, error_rate
+
+WORDS = {
+    ("alpha", 1): (
+        ["dog", "cat"],
+        [],
+        ["dog"],
+        ["cat"],
+    ),  # the same classes, held against other ground truths
+    ("alpha", 2): (["dog"], [], ["dog"], ["cup"]),
+    ("alpha", 3): ([], [], [], []),
+    ("beta", 1): (["dog"], ["cup"], ["dog"], []),
+    ("beta", 2): ([], [], [], ["cat"]),
+    ("beta", 3): ([], ["cup"], [], ["cup"]),
+}
+"""Model and image: what the first method finds and calls hallucinated, and the second."""
+
+
+def write(path, rows):
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return str(path)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """What two methods wrote, and the responses of two models."""
+    for place, name in enumerate(("first", "second")):
+        rows = [
+            {"responses": model, "image_id": image}
+            | {"found": of[2 * place], "hallucinated": of[2 * place + 1], "missed": []}
+            for (model, image), of in WORDS.items()
+        ]
+        write(tmp_path / f"{name}.jsonl", rows)
+    for model in ("alpha", "beta"):
+        rows = [{"image_id": i, "response": f"<think>hm</think>{model} saw {i}."} for i in (1, 2, 3)]
+        write(tmp_path / f"{model}.jsonl", rows)
+    return tmp_path
+
+
+def agree(files, *words):
+    return cli.main(["agree", str(files / "first.jsonl"), str(files / "second.jsonl"), *map(str, words)])
+
+
+def make(files, *words, out="review"):
+    folder = files / out
+    responses = [files / "alpha.jsonl", files / "beta.jsonl"]
+    assert agree(files, "--out", folder, "--responses", *responses, *words) == 0
+    return folder
+
+
+def table(file):
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def mark(folder, says):
+    """What a spreadsheet saves; `says` gives the mark of a row."""
+    rows = [row | {"mark": says(row)} for row in table(folder / "sheet.csv")]
+    out = folder / "marked.csv"
+    with out.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return out
+
+
+# Where they agree
+
+
+def test_worked_by_hand(files, capsys):
+    """They agree on alpha 1 and 3 and on beta 3: what is in the image does not count, and silence is agreement."""
+    assert agree(files, "--json", "--per-image", files / "each.jsonl") == 0
+    got = json.loads(capsys.readouterr().out)
+    assert got["methods"] == ["first", "second"] and got["sheet"] is None
+    assert (got["images"], got["agree"], got["agreement"]) == (6, 3, 0.5)
+    assert [(one["responses"], one["images"], one["agree"]) for one in got["models"]] == [
+        ("alpha", 3, 2),
+        ("beta", 3, 1),
+    ]
+    assert got["classes"] == {
+        "cup": {"both": 1, "first": 1, "second": 1},
+        "cat": {"both": 1, "first": 0, "second": 1},
+        "dog": {"both": 3, "first": 0, "second": 0},
+    }
+    rows = [json.loads(line) for line in (files / "each.jsonl").read_text().splitlines()]
+    assert rows[1] == {
+        "responses": "alpha",
+        "image_id": 2,
+        "agree": False,
+        "both": ["dog"],
+        "first": [],
+        "second": ["cup"],
+    }
+    assert [row["agree"] for row in rows] == [True, False, True, False, False, True]
+
+
+def test_as_a_table(files, capsys):
+    command = ["agree", f"A={files / 'first.jsonl'}", f"B={files / 'second.jsonl'}"]
+    assert cli.main(command) == 0
+    out = capsys.readouterr().out
+    assert [line.split() for line in out.splitlines()[2:5]] == [
+        ["alpha", "3", "2", "66.7"],
+        ["beta", "3", "1", "33.3"],
+        ["all", "6", "3", "50.0"],
+    ]
+    assert "only A    only B" in out and "methods:A,B" in out and "dog" not in out
+
+
+def test_the_signature_tells_what_was_compared(files, capsys):
+    seen = []
+    for _ in range(2):
+        assert agree(files, "--json") == 0
+        seen.append(json.loads(capsys.readouterr().out)["signature"])
+        rows = [json.loads(line) for line in (files / "second.jsonl").read_text().splitlines()]
+        rows[0]["found"] = []
+        write(files / "second.jsonl", rows)
+    assert seen[0] != seen[1]
+
+
+ROW = {"responses": "m", "image_id": 1, "found": [], "hallucinated": []}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (
+            [ROW],
+            [ROW | {"image_id": 2}],
+            "second says nothing of 1 of the 1 responses that first has read, .* of m to",
+        ),
+        ([ROW], [ROW, ROW | {"responses": "n"}], "first says nothing of 1 of the 2 .* of n to the image 1"),
+        ([ROW, ROW], [ROW], "the response of m to the image 1 comes twice"),
+        (
+            [ROW],
+            [ROW | {"hallucinated": [["man", "person"]]}],
+            "lists of class names as found and hallucinated",
+        ),
+        ([ROW], [{"responses": "m", "image_id": 1, "found": []}], "lists of class names"),
+        ([ROW], [ROW | {"responses": None}], "with responses, image_id"),
+        ([ROW], [ROW | {"image_id": 1.5}], "with responses, image_id"),
+        ([ROW], [[1]], "with responses, image_id"),
+        ([ROW], [], "holds no row|no row"),
+    ],
+)
+def test_files_that_cannot_be_compared(tmp_path, first, second, message):
+    paths = [write(tmp_path / f"{name}.jsonl", rows) for name, rows in (("first", first), ("second", second))]
+    with pytest.raises(ValueError, match=message):
+        agreement.read(*paths)
+
+
+@pytest.mark.parametrize("names", [("A", "A"), ("A and B", "C")])
+def test_names_that_tell_nothing_apart(files, names):
+    given = [f"{name}={files / file}.jsonl" for name, file in zip(names, ("first", "second"), strict=True)]
+    with pytest.raises(ValueError, match="expected two names, neither with ' and ' in it"):
+        agreement.read(*given)
+
+
+def test_a_benchmark_is_no_file(capsys):
+    assert cli.main(["agree", "throne", "pope"]) == 2
+    assert (
+        "There is no file throne; expected what `halluscope score NAME --per-image FILE` wrote"
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [["--out", "x"], ["--responses", "x"], ["--dataset", "x"], ["--images", "x"]]
+)
+def test_options_that_belong_together(files, words, capsys):
+    assert agree(files, *words) == 2
+    assert "--out" in capsys.readouterr().err
+
+
+# The sheet
+
+
+def test_a_row_for_each_judgement(files):
+    """Alpha 3 is drawn by nobody: nothing is read out of it. It counts in the size of its stratum all the same."""
+    rows = table(make(files) / "sheet.csv")
+    found = {
+        (row["model"], row["id"], row["question"].partition(":")[0].partition(" (")[0]): (
+            row["read_by"],
+            row["annotated"],
+            row["stratum"],
+        )
+        for row in rows
+    }
+    assert len(found) == len(rows) and found == {
+        ("alpha", "1", "dog"): ("first and second", "yes", "agree"),
+        ("alpha", "1", "cat"): ("first and second", "no", "agree"),  # for the second method
+        ("alpha", "2", "dog"): ("first and second", "yes", "disagree"),
+        ("alpha", "2", "cup"): ("second", "no", "disagree"),
+        ("beta", "1", "dog"): ("first and second", "yes", "disagree"),
+        ("beta", "1", "cup"): ("first", "no", "disagree"),
+        ("beta", "2", "cat"): ("second", "no", "disagree"),
+        ("beta", "3", "cup"): ("first and second", "no", "agree"),
+    }
+    assert {row["stratum_rows"] for row in rows} == {"3"}
+    assert all(row["response"] == f"{row['model']} saw {row['id']}." for row in rows)  # without thoughts
+
+
+def test_tables_3_and_4_by_hand(files, capsys):
+    """The agreed: 3 judgements, 1 wrong. First: 3 and 1 wrong of those not agreed; second: 4 and 1. Halves each."""
+    wrong = {("alpha", "1", "cat"), ("alpha", "2", "cup"), ("beta", "1", "dog")}
+
+    def says(row):
+        if (row["model"], row["id"], row["question"][:3]) in wrong:
+            return "wrong"
+        kinds = {"beta1": "Hallucination", "beta2": " misclassification", "beta3": "right"}
+        return kinds[row["model"] + row["id"]] if row["annotated"] == "no" else "right"
+
+    marked = mark(make(files), says)
+    capsys.readouterr()
+    assert cli.main(["review", "read", str(marked), "--json"]) == 0
+    got = json.loads(capsys.readouterr().out)
+    columns = ("methods", "stratum", "responses", "share", "evaluated", "judgements", "errors")
+    assert [tuple(row[name] for name in columns) for row in got["table"]] == [
+        ("first and second", "agree", 3, 0.5, 2, 3, 1),
+        ("first", "disagree", 3, 0.5, 3, 3, 1),
+        ("second", "disagree", 3, 0.5, 3, 4, 2),
+    ]
+    assert got["error_rates"]["first"]["value"] == pytest.approx(0.5 * 1 / 3 + 0.5 * 1 / 3)
+    assert got["error_rates"]["second"]["value"] == pytest.approx(0.5 * 1 / 3 + 0.5 * 2 / 4)
+    assert got["false_positives"] == {
+        "hallucination": 1,
+        "misclassification": 1,
+        "neither": 1,
+        "responses": 5,
+    }
+    assert cli.main(["review", "read", str(marked)]) == 0
+    out = capsys.readouterr().out
+    assert "error rate of first: 33.3 % (" in out and "error rate of second: 41.7 % (" in out
+    assert "false positives in the 5 responses: hallucination 1, misclassification 1, neither 1" in out
+
+
+def test_what_is_annotated_is_no_false_positive(files):
+    marked = mark(make(files), lambda row: "hallucination")
+    with pytest.raises(ValueError, match="the mark is 'hallucination'; expected 'right' or 'wrong'"):
+        read_sheet(marked)
+
+
+@pytest.mark.parametrize(("column", "value"), [("read_by", "second"), ("annotated", "yes"), ("id", "2")])
+def test_an_edited_row_is_refused(files, column, value):
+    marked = mark(make(files), lambda row: "right")
+    rows = table(marked)
+    rows[0][column] = value
+    with marked.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    with pytest.raises(ValueError, match="are not what the sheet reading-.*-8 was made with"):
+        read_sheet(marked)
+
+
+def test_a_sheet_of_readings_is_no_content_validity(files):
+    with pytest.raises(
+        ValueError, match="has the marks right, wrong, .*; expected one made with --marks valid"
+    ):
+        read_sheet(mark(make(files), lambda row: "right")).valid()
+
+
+def test_no_error_is_said(files, capsys):
+    assert cli.main(["review", "read", str(mark(make(files), lambda row: "right"))]) == 0
+    assert (
+        "No error is marked for first and second, agree; first, disagree; second" in capsys.readouterr().out
+    )
+
+
+def test_an_unmarked_row_is_left_out(files, capsys):
+    marked = mark(make(files), lambda row: "" if row["id"] == "2" and row["model"] == "beta" else "right")
+    assert cli.main(["review", "read", str(marked)]) == 2
+    capsys.readouterr()
+    assert cli.main(["review", "read", str(marked), "--allow-unmarked", "--json"]) == 0
+    got = json.loads(capsys.readouterr().out)
+    assert got["unmarked"] == 1 and [row["evaluated"] for row in got["table"]] == [2, 2, 2]
+
+
+def test_responses_of_another_name(files, capsys):
+    assert agree(files, "--out", files / "review", "--responses", files / "alpha.jsonl") == 2
+    assert "--responses has no file called 'beta'" in capsys.readouterr().err
+    assert not (files / "review").exists()
+
+
+def test_responses_of_a_part_are_the_first(files):
+    more = [{"image_id": i, "response": f"alpha saw {i}."} for i in (1, 2, 3, 4)]
+    write(files / "alpha.jsonl", more)
+    assert len(table(make(files) / "sheet.csv")) == 8
+
+
+def test_each_image_stands_on_the_page_once(files):
+    rows = [{"image_id": i, "file_name": f"{i}.png"} for i in (1, 2, 3)]
+    for i in (1, 2, 3):
+        Image.new("RGB", (8, 8), (80 * i, 0, 0)).save(files / f"{i}.png")
+    images = ["--dataset", write(files / "images.jsonl", rows), "--images", files]
+    page = (make(files, *images) / "page.html").read_text()
+    assert page.count("data:image/jpeg;base64,") == 3 and page.count("<img data-picture=") == 8
+
+
+def test_an_image_that_the_dataset_lacks(files, capsys):
+    dataset = write(files / "images.jsonl", [{"image_id": 9, "file_name": "9.png"}])
+    responses = [files / "alpha.jsonl", files / "beta.jsonl"]
+    assert agree(files, "--out", files / "review", "--responses", *responses, "--dataset", dataset) == 2
+    assert "has no row with the image_id 1" in capsys.readouterr().err
+
+
+def both_of(said):
+    """Two methods that say this: key -> the classes of the first, and of the second; all are annotated."""
+    return Both(
+        *(
+            Method(name, {key: Said(frozenset(of[place]), frozenset()) for key, of in said.items()})
+            for place, name in enumerate(("first", "second"))
+        )
+    )
+
+
+def entries(drawn, says):
+    rows = (one.entry for one in drawn)
+    return [row | {"mark": says(row)} for row in rows]
+
+
+def test_so_many_of_each_model():
+    said = {
+        (model, str(image)): (["dog"], ["dog"] if image % 2 else ["cat"])
+        for model in ("alpha", "beta")
+        for image in range(100)
+    }
+    texts = dict.fromkeys(said, "text")
+    drawn = readings.draw(both_of(said), texts, 5, 10, seed=1)
+    chosen = {(one.entry["model"], one.entry["stratum"], one.entry["id"]) for one in drawn}
+    assert Counter(one[:2] for one in chosen) == {
+        ("alpha", "agree"): 5,
+        ("beta", "agree"): 5,
+        ("alpha", "disagree"): 10,
+        ("beta", "disagree"): 10,
+    }
+    assert [one.entry for one in readings.draw(both_of(said), texts, 5, 10, seed=1)] == [
+        one.entry for one in drawn
+    ]
+    other = {one.entry["id"] for one in readings.draw(both_of(said), texts, 5, 10, seed=2)}
+    assert other != {one[2] for one in chosen}
+    alone = {key: of for key, of in said.items() if key[0] == "beta"}
+    again = {
+        (one.entry["stratum"], one.entry["id"]) for one in readings.draw(both_of(alone), texts, 5, 10, seed=1)
+    }
+    assert again == {one[1:] for one in chosen if one[0] == "beta"}
+
+
+def test_nothing_to_mark():
+    with pytest.raises(
+        ValueError, match="Of the 1 responses on which first and second agree, no class is read out"
+    ):
+        readings.draw(both_of({("m", "1"): ([], []), ("m", "2"): (["dog"], [])}), {})
+
+
+@pytest.mark.parametrize("more", [{"agreeing": 0}, {"disagreeing": -1}])
+def test_a_sample_of_none(more):
+    with pytest.raises(ValueError, match="expected a number of responses of at least 1"):
+        readings.draw(both_of({("m", "1"): (["dog"], ["dog"])}), {}, **more)
+
+
+# The error rates
+
+
+def printed(stratum, read_by, responses, judgements, errors, size):
+    """Rows of a sheet with the counts of a row of Table 3, spread over its responses."""
+    return [
+        {"model": "m", "id": f"{stratum} {place % responses}", "stratum": stratum, "stratum_rows": str(size)}
+        | {"read_by": read_by, "annotated": "yes", "mark": "wrong" if place < errors else "right"}
+        for place in range(judgements)
+    ]
+
+
+def test_the_counts_of_table_3():
+    """The paper prints 8.8 % and 4.3 %; of the latter its own formula gives 0.0417."""
+    rows = [
+        *printed("agree", "throne and other", 55, 157, 4, 38350),
+        *printed("disagree", "throne", 110, 376, 30, 16650),
+        *printed("disagree", "other", 110, 477, 111, 16650),
+    ]
+    got = readings.summary(Sheet("reading-00000000-1010", "reading", rows, []))
+    assert got["error_rates"]["other"]["value"] == pytest.approx(0.088, abs=5e-4)
+    assert got["error_rates"]["throne"]["value"] == pytest.approx(0.042, abs=5e-4)
+    assert [round(100 * row["error_rate"], 1) for row in got["table"]] == [2.5, 8.0, 23.3]
+    assert [row["evaluated"] for row in got["table"]] == [55, 110, 110]
+    assert [round(100 * row["share"], 1) for row in got["table"]] == [69.7, 30.3, 30.3]
+
+
+def test_judgements_that_err_together_tell_less():
+    """Ten judgements a response, wrong all ten or none, are as many as the responses; alone they are what they are."""
+    rng = np.random.default_rng(0)
+    wrong = (rng.random(200) < 0.2).astype(int)
+    counts = [Stratum(1, 2000, 10 * int(wrong.sum()))]
+    together = clustered_error_rate([Clustered(1, np.full(200, 10), 10 * wrong)], Bootstrap(2000))
+    of_responses = error_rate([Stratum(1, 200, int(wrong.sum()))])
+    naive = error_rate(counts)
+    assert together["value"] == pytest.approx(naive["value"])
+    width = together["high"] - together["low"]
+    assert width == pytest.approx(of_responses["high"] - of_responses["low"], rel=0.1)
+    assert width > 2.5 * (naive["high"] - naive["low"])
+
+
+def test_strata_are_drawn_again_each_for_itself():
+    """The variance of a sum of independent rates is the sum of theirs."""
+    rng = np.random.default_rng(1)
+    strata = [Clustered(1, np.ones(300, int), (rng.random(300) < 0.3).astype(int)) for _ in range(2)]
+    alone = [clustered_error_rate([one], Bootstrap(4000)) for one in strata]
+    whole = clustered_error_rate(strata, Bootstrap(4000))
+    width = [one["high"] - one["low"] for one in (*alone, whole)]
+    assert width[2] == pytest.approx(np.hypot(width[0], width[1]) / 2, rel=0.1)
+
+
+def test_a_stratum_without_judgements_is_undefined():
+    silent = Clustered(1, np.zeros(3, int), np.zeros(3, int))
+    assert np.isnan([*clustered_error_rate([silent], Bootstrap(10)).values()]).all()
+
+
+@pytest.mark.long
+def test_a_marker_with_known_error_rates_is_recovered():
+    """Two methods that invent classes at known rates; the sheet tells the rates, and its interval holds them mostly."""
+    rng = random.Random(0)
+    said, wrong = {}, set()
+    for model in ("alpha", "beta", "gamma"):
+        for image in range(2000):
+            key, first, second = (model, str(image)), set(), set()
+            for number in range(rng.randint(1, 5)):
+                name = f"thing {number}"
+                first.add(name)
+                second.add(name)
+                if rng.random() < 0.03:
+                    wrong.add((key, name))
+            if rng.random() < 0.3:  # the second method is easily misled, the first seldom
+                for number in range(rng.randint(1, 3)):
+                    name = f"phantom {number}"
+                    (second if rng.random() < 0.8 else first).add(name)
+                    if rng.random() < 0.9:
+                        wrong.add((key, name))
+            said[key] = (first, second)
+    both = both_of(said)
+    truth = _true_rates(both, wrong)
+    assert truth["second"] > 1.5 * truth["first"]
+    got = {name: [] for name in truth}
+    texts = dict.fromkeys(said, "text")
+    for seed in range(100):
+        marked = entries(
+            readings.draw(both, texts, 10, 20, seed),
+            lambda row: (
+                "wrong"
+                if ((row["model"], row["id"]), row["question"].partition(":")[0]) in wrong
+                else "right"
+            ),
+        )
+        rates = readings.summary(Sheet("reading-00000000-1", "reading", marked, []))["error_rates"]
+        for name, rate in rates.items():
+            got[name].append((rate["value"], rate["low"] <= truth[name] <= rate["high"]))
+    for name, found in got.items():
+        assert np.mean([value for value, _ in found]) == pytest.approx(truth[name], abs=0.006)
+        assert np.mean([inside for _, inside in found]) >= 0.85
+
+
+def _true_rates(both, wrong):
+    """The formula of section 4.1, of all responses."""
+    rates = {}
+    for name, method in (("first", both.first), ("second", both.second)):
+        value = 0.0
+        for same in (True, False):
+            keys = [key for key in method.said if both.agree(key) is same]
+            judged = [(key, one) for key in keys for one in method.said[key].classes]
+            value += len(keys) / len(method.said) * sum(one in wrong for one in judged) / len(judged)
+        rates[name] = value
+    return rates
+
+
+# In a browser, and on real responses
+
+
+@pytest.mark.long
+def test_the_page_knows_four_marks(files, browser, capsys):
+    from selenium.webdriver.common.by import By
+
+    rows = [{"image_id": i, "file_name": "1.png"} for i in (1, 2, 3)]
+    Image.new("RGB", (8, 8)).save(files / "1.png")
+    folder = make(files, "--dataset", write(files / "images.jsonl", rows), "--images", files)
+    sheet = table(folder / "sheet.csv")
+    browser.get((folder / "page.html").as_uri())
+    cards = browser.find_elements(By.TAG_NAME, "article")
+    assert [len(card.find_elements(By.TAG_NAME, "button")) for card in cards] == [
+        2 if row["annotated"] == "yes" else 4 for row in sheet
+    ]
+    assert all(card.find_element(By.TAG_NAME, "img").get_property("naturalWidth") == 8 for card in cards)
+    browser.execute_script("arguments[0].focus()", cards[0])
+    for row in sheet:
+        browser.switch_to.active_element.send_keys("1" if row["annotated"] == "yes" else "4")
+    pressed = browser.find_elements(By.CSS_SELECTOR, "button[aria-pressed=true]")
+    assert [one.text for one in pressed] == [
+        "right" if row["annotated"] == "yes" else "misclassification" for row in sheet
+    ]
+
+
+@pytest.mark.long
+def test_real_responses_of_five_models(tmp_path, upstream, capsys):
+    labels = str(upstream / "chair" / "coco2014_chair_objects.json.gz")
+    responses = sorted(map(str, (upstream / "responses").glob("pope_instruction1_*.jsonl")))
+    words = [
+        "--responses",
+        *responses,
+        "--dataset",
+        labels,
+        "--limit",
+        "100",
+        "--bootstrap",
+        "0",
+        "--per-image",
+    ]
+    by_votes, by_words = str(tmp_path / "throne.jsonl"), str(tmp_path / "chair.jsonl")
+    assert cli.main(["score", "throne", *words, by_votes, "--judges", "lexical", "--quiet"]) == 0
+    synonyms = str(upstream / "chair" / "synonyms.txt")
+    assert cli.main(["score", "chair", *words, by_words, "--synonyms", synonyms]) == 0
+    capsys.readouterr()
+    assert (
+        cli.main(
+            [
+                "agree",
+                by_votes,
+                by_words,
+                "--json",
+                "--out",
+                str(tmp_path / "review"),
+                "--responses",
+                *responses,
+            ]
+        )
+        == 0
+    )
+    got = json.loads(capsys.readouterr().out)
+    assert got["images"] == 500 and all(0.6 < one["agreement"] < 0.95 for one in got["models"])
+    rows = table(tmp_path / "review" / "sheet.csv")
+    drawn = Counter(
+        (model, stratum) for model, stratum, _ in {(r["model"], r["stratum"], r["id"]) for r in rows}
+    )
+    assert {*drawn.values()} == {5, 10} and len(drawn) == 10
