@@ -22,6 +22,7 @@ illusion)?
         "correct": HIGHER,
         "inconsistent": LOWER,
         "wrong": LOWER,
+        "figure_score": HIGHER,
         "language_hallucination": None,
         "visual_illusion": None,
         "mixed": None,

@@ -87,12 +87,16 @@ def compute(
         `aAcc` (equation 3), `qAcc` (5), `fAcc` (4), `easy_aAcc` and `hard_aAcc` (the share of pairs all of whose
         questions about no or an original image, or about an edited one, are right), `correct`, `inconsistent` and
         `wrong` (shares of the figures, section 4.3.2), `language_hallucination`, `visual_illusion` and `mixed` (shares
-        of the failed answers, Figure 3), and `aAcc/<category>/<subcategory>`, fractions in [0, 1]; `pct_diff`
+        of the failed answers, Figure 3), `figure_score` (the mean over figures of the share of right answers), each
+        accuracy and this by category, as the authors' script has them (`aAcc/VD`, `qAcc/VD`, `fAcc/VD`,
+        `easy_aAcc/VD`, `hard_aAcc/VD`, `figure_score/VD`, and of "VS"; its column "Wrong" per figure is 1 - `fAcc`),
+        and `aAcc/<category>/<subcategory>`, fractions in [0, 1]; `pct_diff`
         (equation 6) in [-1, 1]; `fp_ratio` (equation 7) in [0, 1].
         A share of nothing is NaN: of a perfect model the `fp_ratio` and the diagnosis; without the questions that have
         no visual ("lmms-eval", "vlmevalkit") the diagnosis. With "vlmevalkit" also `overall`.
         `unread`, the share of answers or verdicts that could not be read (they count as uncertain), and `uncertain`,
         the share of the others that are uncertain, None for given verdicts; `questions`, `pairs`, `figures`, `sets`;
+        `counts`, for each category its `easy_questions`, `hard_questions` and `figures`, as the script prints them;
         `thoughts`, how many texts held one that was removed;
         `signature`; `interval` with a bootstrap, and with repeats `spread`, each figure's least and greatest value.
 
@@ -139,6 +143,7 @@ def compute(
         "pairs": len(np.unique(layout.pair)),
         "figures": len(np.unique(layout.figure[~layout.no_visual])),
         "sets": layout.sets,
+        "counts": scoring.counted(layout),
         "thoughts": thought,
         "signature": signature(
             "hallusionbench",
