@@ -400,6 +400,20 @@ def test_verdicts_that_cannot_be_read_are_an_error_or_counted():
     assert got["unread"] > 0 and got["unread"] + got["uncertain"] == 1
 
 
+def test_a_language_model_is_asked_in_the_authors_words():
+    def agreeable(prompt, _):
+        return "Same." if "response2" in prompt or "Answer 2" in prompt else "incorrect"
+
+    judges = {by: FakeJudge(agreeable) for by in prompts.WORDINGS}
+    got = {by: hallusionbench.compute(["Yes"] * 12, rows(), judge=judges[by], prompts=by) for by in judges}
+    assert figures(got["ours"]) == figures(got["authors"])
+    for by, key in (("ours", "prompts-2"), ("authors", "authors-prompts-1")):
+        assert f"|correctness:fake-1,{key}|same:fake-1,{key}|" in got[by]["signature"]
+        assert any("response1:" in prompt for prompt in judges[by].asked) is (by == "authors")
+    ruled = [hallusionbench.compute(["Yes"] * 12, rows(), prompts=by)["signature"] for by in judges]
+    assert ruled[0] == ruled[1] and "prompts" not in ruled[0], "rules are asked nothing"
+
+
 # Options and bad input
 
 
@@ -416,8 +430,8 @@ def test_no_option_is_missing_from_the_signature():
         "repeats": 3,
         "thoughts": "kept",
     }
-    nothing = {"max_failed", "max_tokens", "per_question", "device", "store", "progress"}
-    # max_tokens stands in the judge's key: see the test below
+    nothing = {"max_failed", "max_tokens", "per_question", "device", "store", "progress", "prompts"}
+    # max_tokens and prompts stand in the judge's key: see the tests below
     assert registry.benchmark("hallusionbench").keywords == moves.keys() | nothing
 
     def signed(**given):
@@ -542,6 +556,7 @@ def changed(number, **values):
         ({"judge": "rulez"}, "no judge 'rulez' .*openai:MODEL.*'rules' and 'vlmevalkit'"),
         ({"judge": "lexical"}, "no judge 'lexical' .*'rules' and 'vlmevalkit'"),
         ({"same": [2] * 12}, r"same\[0\] is 2; expected 0, 1"),
+        ({"prompts": "mine"}, "prompts is 'mine'; expected 'ours' or 'authors'"),
         ({"protocol": "mine"}, "protocol is 'mine'; expected 'official' or 'lmms-eval' or 'vlmevalkit'"),
         ({"bias": "mine"}, "bias is 'mine'"),
         ({"repeats": 0}, "repeats is 0"),

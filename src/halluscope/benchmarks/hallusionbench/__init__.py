@@ -68,6 +68,11 @@ illusion)?
         Option(
             "bias", "a yes is read from answers, or inferred from verdicts", choices=("answers", "official")
         ),
+        Option(
+            "prompts",
+            "in whose words a language model is asked (default: ours)",
+            choices=("ours", "authors"),
+        ),
     ),
     given=("correctness", "same"),
     items="per_question",
