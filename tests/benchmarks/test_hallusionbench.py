@@ -84,6 +84,27 @@ def test_the_official_scripts_numbers(metric, real, case):
     verdicts = {name: [int(digit) for digit in given[name]] for name in ("correctness", "same")}
     got = metric.compute(predictions=[""] * len(real), references=real, **verdicts)
     assert {name: got[name] for name in given["expected"]} == pytest.approx(given["expected"], abs=1e-9)
+    asked = got["counts"]
+    for category in ("VD", "VS"):
+        expected = of_category(real, verdicts["correctness"], verdicts["same"], category)
+        assert {name: got[name] for name in expected} == pytest.approx(expected, abs=1e-9)
+    questions = {of: one["easy_questions"] + one["hard_questions"] for of, one in asked.items()}
+    figures = {of: one["figures"] for of, one in asked.items()}
+    for score, of in (("aAcc", questions), ("fAcc", figures)):
+        both = sum(got[f"{score}/{category}"] * of[category] for category in of) / sum(of.values())
+        assert both == pytest.approx(given["expected"][score], abs=1e-9)
+
+
+def test_the_questions_of_each_category_are_those_of_the_papers_figure_2(real):
+    texts = [""] * len(real)
+    got = hallusionbench.compute(texts, real, correctness="1" * len(real), same="0" * len(real))["counts"]
+    figure_2 = dict(published.load("hallusionbench_questions").results)
+    for category, counts in got.items():
+        groups = [row for name, row in figure_2.items() if name.startswith(f"{category}/")]
+        easy = sum(row.get("no_visual", 0) + row["original"] for row in groups)
+        assert counts["easy_questions"] == easy
+        assert counts["hard_questions"] == sum(row["edited"] for row in groups)
+    assert sum(one["figures"] for one in got.values()) == 346
 
 
 def test_simple_models_have_the_scores_of_arithmetic(real):
@@ -192,7 +213,16 @@ def counted(references, correctness, same):
         "wrong": share(sum(not any(group) for group in by_figure), len(by_figure)),
         "inconsistent": share(sum(any(group) and not all(group) for group in by_figure), len(by_figure)),
         **{name: share(failures[name], len(wrong)) for name in FAILURES[1:]},
+        "figure_score": share(sum(sum(group) / len(group) for group in by_figure), len(by_figure)),
     }
+
+
+def of_category(references, correctness, same, category):
+    """What the authors' script computes of the rows of one category, by the same counting on these alone."""
+    mine = [row for row, one in enumerate(references) if one["category"] == category]
+    part = counted([references[i] for i in mine], [correctness[i] for i in mine], [same[i] for i in mine])
+    scores = ("aAcc", "qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "figure_score")
+    return {f"{score}/{category}": part[score] for score in scores}
 
 
 def failed_of(one, correctness, agrees, control):
@@ -220,6 +250,9 @@ def test_random_verdicts_give_the_counted_figures(metric, seed):
     )
     expected = counted(references, correctness, same)
     assert {name: got[name] for name in expected} == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    for category in ("VD", "VS"):
+        expected = of_category(references, correctness, same, category)
+        assert {name: got[name] for name in expected} == pytest.approx(expected, abs=1e-12)
     for group in ("VD/ocr", "VS/ocr"):
         mine = [
             row for row, one in enumerate(references) if f"{one['category']}/{one['subcategory']}" == group
@@ -367,6 +400,20 @@ def test_verdicts_that_cannot_be_read_are_an_error_or_counted():
     assert got["unread"] > 0 and got["unread"] + got["uncertain"] == 1
 
 
+def test_a_language_model_is_asked_in_the_authors_words():
+    def agreeable(prompt, _):
+        return "Same." if "response2" in prompt or "Answer 2" in prompt else "incorrect"
+
+    judges = {by: FakeJudge(agreeable) for by in prompts.WORDINGS}
+    got = {by: hallusionbench.compute(["Yes"] * 12, rows(), judge=judges[by], prompts=by) for by in judges}
+    assert figures(got["ours"]) == figures(got["authors"])
+    for by, key in (("ours", "prompts-2"), ("authors", "authors-prompts-1")):
+        assert f"|correctness:fake-1,{key}|same:fake-1,{key}|" in got[by]["signature"]
+        assert any("response1:" in prompt for prompt in judges[by].asked) is (by == "authors")
+    ruled = [hallusionbench.compute(["Yes"] * 12, rows(), prompts=by)["signature"] for by in judges]
+    assert ruled[0] == ruled[1] and "prompts" not in ruled[0], "rules are asked nothing"
+
+
 # Options and bad input
 
 
@@ -383,8 +430,8 @@ def test_no_option_is_missing_from_the_signature():
         "repeats": 3,
         "thoughts": "kept",
     }
-    nothing = {"max_failed", "max_tokens", "per_question", "device", "store", "progress"}
-    # max_tokens stands in the judge's key: see the test below
+    nothing = {"max_failed", "max_tokens", "per_question", "device", "store", "progress", "prompts"}
+    # max_tokens and prompts stand in the judge's key: see the tests below
     assert registry.benchmark("hallusionbench").keywords == moves.keys() | nothing
 
     def signed(**given):
@@ -509,6 +556,7 @@ def changed(number, **values):
         ({"judge": "rulez"}, "no judge 'rulez' .*openai:MODEL.*'rules' and 'vlmevalkit'"),
         ({"judge": "lexical"}, "no judge 'lexical' .*'rules' and 'vlmevalkit'"),
         ({"same": [2] * 12}, r"same\[0\] is 2; expected 0, 1"),
+        ({"prompts": "mine"}, "prompts is 'mine'; expected 'ours' or 'authors'"),
         ({"protocol": "mine"}, "protocol is 'mine'; expected 'official' or 'lmms-eval' or 'vlmevalkit'"),
         ({"bias": "mine"}, "bias is 'mine'"),
         ({"repeats": 0}, "repeats is 0"),
@@ -733,6 +781,11 @@ def test_tables_like_the_papers(files, capsys):
     assert "random chance, expected" in names and "CVPR 2024, Tables 2 and 3" in out
     assert "Where no number of rows stands there, the row is as published, of all 1,129 questions." in out
     assert "VS/ocr" in out and "interval over sets: aAcc" in out
+    by_category = [
+        line.split()[-7:] for line in out.splitlines() if re.match(r"mine .*(VD|VS|overall) ", line)
+    ]
+    assert [line[0] for line in by_category] == ["VD", "VS", "overall"]
+    assert {cell for line in by_category for cell in line[1:]} == {"100.0"} and "figure_score" in out
     header = {"qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "aAcc"}
     assert header <= set(out.splitlines()[0].split()) and "language_hallucination" in out
     about = (

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.benchmarks.hallusionbench.prompts import AGREEMENTS, VERDICTS, correctness, read, same
+from halluscope.benchmarks.hallusionbench.prompts import (
+    AGREEMENTS,
+    VERDICTS,
+    WORDINGS,
+    correctness,
+    read,
+    same,
+)
 
 CORRECTNESS = {word: word for word in VERDICTS}
 SAME = {word: word for word in AGREEMENTS}
@@ -52,8 +59,8 @@ def test_whether_two_answers_agree_is_read_strictly():
 # A judge that only repeats
 
 
-def about(answer: str):
-    return correctness({"question": "Is it red?", "reference": "It is red.", "answer": answer})
+def about(answer: str, by: str = "ours"):
+    return correctness({"question": "Is it red?", "reference": "It is red.", "answer": answer}, by)
 
 
 @pytest.mark.parametrize(
@@ -69,11 +76,12 @@ def about(answer: str):
         "correct correct-000000 correct-ffffff",
     ],
 )
-def test_repeating_an_answer_or_a_word_of_it_is_no_verdict(answer):
-    asked = about(answer)
+@pytest.mark.parametrize("by", WORDINGS)
+def test_repeating_an_answer_or_a_word_of_it_is_no_verdict(answer, by):
+    asked = about(answer, by)
     words = re.findall(r"[\w-]+", answer)
     assert not [reply for reply in (answer, json.dumps(answer), *words) if asked.read(reply)]
-    agreement = same({"question": "Is it red?", "control": "It is the same", "answer": "different: no"})
+    agreement = same({"question": "Is it red?", "control": "It is the same", "answer": "different: no"}, by)
     assert not [reply for reply in ("same", "Same.", "different") if agreement.read(reply)]
 
 
@@ -88,9 +96,10 @@ def test_no_part_of_an_answer_is_a_verdict(before, word, after, data):
 @pytest.mark.parametrize(
     "answer", ["Yes.", "That is correct, it is red.", "The order is incorrect", "\ud800"]
 )
-def test_an_honest_verdict_on_any_answer_is_read(answer):
+@pytest.mark.parametrize("by", WORDINGS)
+def test_an_honest_verdict_on_any_answer_is_read(answer, by):
     """Whoever says the words as the prompt, or the schema, has them."""
-    asked = about(answer)
+    asked = about(answer, by)
     prompted = re.findall(r"generate [“\"]([\w-]+)[”\"]", asked.prompt)
     assert prompted == asked.schema["properties"]["verdict"]["enum"]
     assert [asked.read(word) for word in prompted] == [*VERDICTS]
@@ -103,3 +112,13 @@ def test_the_papers_words_are_asked_by_where_they_stand_in_no_answer():
     assert about("Yes.").schema["properties"]["verdict"]["enum"] == [*VERDICTS]
     assert "generate “correct”." in about("Yes.").prompt
     assert about("The order is correct.").read("incorrect") == "incorrect", "that is no word of the answer"
+
+
+def test_the_authors_words_lay_two_answers_side_by_side_without_the_question():
+    fields = {"question": "Is it red?", "control": "It is blue.", "answer": "It is green."}
+    asked = same(fields, "authors")
+    assert asked.prompt.endswith('\n response1:"It is green."\nresponse2: "It is blue."\nOutput:')
+    assert fields["question"] not in asked.prompt and fields["question"] in same(fields).prompt
+    assert [asked.read(word) for word in AGREEMENTS] == [*AGREEMENTS]
+    assert asked.read("The same") is asked.read("They are not the same.") is None, "the script takes both"
+    assert about("Yes.", "authors").prompt != about("Yes.").prompt

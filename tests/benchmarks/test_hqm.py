@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import warnings
 from itertools import permutations
 from pathlib import Path
 
@@ -190,10 +191,61 @@ def test_where_lower_is_better_people_disagree(tmp_path, capsys, signature, by):
     got = json.loads(capsys.readouterr().out)
     assert (got["by"], got["criterion"]["score"]) == (by, "disagree")
     assert got["criterion"]["pearson"] == pytest.approx(1)
+    assert "turned" not in got["criterion"], "both are better the lower"
     assert cli.main([*command, "--criterion-by", "agree"]) == 0
-    assert json.loads(capsys.readouterr().out)["criterion"]["pearson"] == pytest.approx(-1)
+    other = json.loads(capsys.readouterr().out)["criterion"]
+    assert (other["pearson"], other["turned"]) == (pytest.approx(1), True)
+    assert cli.main([*command[:-1], "--criterion-by", "agree"]) == 0
+    assert "compared with people's agree, turned, as it is better the other way" in capsys.readouterr().out
     assert cli.main([*command, "--by", "accuracy"]) == 0
     assert json.loads(capsys.readouterr().out)["criterion"]["score"] == "agree"
+
+
+DIRECTED = [
+    (one, score)
+    for one in registry.benchmarks()
+    for score, way in one.scores.items()
+    if way and "/" not in score and "*" not in score
+]
+
+
+@pytest.mark.parametrize(("benchmark", "score"), DIRECTED, ids=lambda one: getattr(one, "name", one))
+def test_every_score_faces_what_people_say(tmp_path, capsys, benchmark, score):
+    """A model that people call better has a better score: the criterion is +1, whichever way either is better."""
+    better = {"a": 0.1, "b": 0.2, "c": 0.4}
+    worse = {model: 1 - value for model, value in better.items()}
+    mine = worse if benchmark.scores[score] == LOWER else better
+    first = results(tmp_path / "first.json", SCORES, f"{benchmark.name}|x", **{score: mine})
+    people = results(tmp_path / "people.json", SCORES, "review|x", agree=better, disagree=worse)
+    for human in ([], ["--criterion-by", "agree"], ["--criterion-by", "disagree"]):
+        assert cli.main(["reliability", first, "--by", score, "--criterion", people, "--json", *human]) == 0
+        assert json.loads(capsys.readouterr().out)["criterion"]["pearson"] == pytest.approx(1), human
+
+
+def test_two_benchmarks_correlate_by_which_models_are_better(tmp_path, capsys):
+    higher = results(tmp_path / "a.json", SCORES, "throne|x", **{"f0.5_cls": SCORES})
+    lower = results(tmp_path / "b.json", SCORES, "chair|x", chair_i={"a": 0.3, "b": 0.2, "c": 0.1})
+    none = results(tmp_path / "c.json", SCORES, "pope|x", yes_ratio={"a": 0.3, "b": 0.2, "c": 0.1})
+    found = {}
+    for name, command in {
+        "opposed": [higher, lower, "--by", "f0.5_cls", "chair_i"],
+        "swapped": [lower, higher, "--by", "chair_i", "f0.5_cls"],
+        "alike": [lower, lower, "--by", "chair_i"],
+        "without a direction": [higher, none, "--by", "f0.5_cls", "yes_ratio"],
+    }.items():
+        with warnings.catch_warnings(action="ignore"):
+            assert cli.main(["correlate", *command, "--json"]) == 0
+        found[name] = json.loads(capsys.readouterr().out)
+    assert [one["turned"] for one in found.values()] == [True, True, False, False]
+    assert found["opposed"]["pearson"]["value"] == pytest.approx(math.sqrt(27 / 28))
+    assert found["opposed"]["pearson"]["value"] == pytest.approx(found["swapped"]["pearson"]["value"])
+    assert found["without a direction"]["pearson"]["value"] == pytest.approx(-math.sqrt(27 / 28))
+    assert "|turned:chair_i|" in found["opposed"]["signature"] and "turned" not in found["alike"]["signature"]
+    assert cli.main(["correlate", higher, lower, "--by", "f0.5_cls", "chair_i"]) == 0
+    assert "chair_i is turned: it is better the other way round than f0.5_cls" in capsys.readouterr().out
+    constant = results(tmp_path / "d.json", SCORES, "chair|x", chair_i=dict.fromkeys(SCORES, 0.5))
+    assert cli.main(["correlate", higher, constant, "--by", "f0.5_cls", "chair_i"]) == 0
+    assert "All second scores are 0.5" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["reliability {} --retest {}", "correlate {} {} --by {by}"])

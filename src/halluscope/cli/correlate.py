@@ -1,4 +1,8 @@
-"""`halluscope correlate A.json B.json`: do two benchmarks rank the same models alike?"""
+"""`halluscope correlate A.json B.json`: do two benchmarks rank the same models alike?
+
+Of two scores one of which is better the higher, the other the lower it is, the second is turned: what is positive is
+agreement on which models are better.
+"""
 
 import argparse
 import warnings
@@ -7,6 +11,7 @@ from pathlib import Path
 from halluscope.arguments import whole
 from halluscope.files.writing import is_same
 from halluscope.foreign import brief, one_line
+from halluscope.reliability.direction import direction, turn, turned
 from halluscope.reporting.results import read_results, scores
 from halluscope.reporting.tables import aligned, to_json
 from halluscope.signature import data_of, signature
@@ -47,6 +52,8 @@ def run(options: argparse.Namespace) -> None:
     x, y = (scores(file, models, name) for file, name in zip((first, second), by, strict=True))
     if is_same(options.first, options.second) and by[0] == by[1]:
         warnings.warn("Both files are one: scores always agree with themselves.", stacklevel=2)
+    opposed = turned(direction(first, by[0]), direction(second, by[1]))
+    y = turn(y) if opposed else y
     resampling = Bootstrap(options.bootstrap, options.seed)
     found = correlations(x, y, resampling)
     chance, why = by_chance(x, y), undefined(x, y)
@@ -54,15 +61,19 @@ def run(options: argparse.Namespace) -> None:
         "correlation",
         data=data_of("models", zip(models, x, y, strict=True)),
         by=by,
+        **({"turned": by[1]} if opposed else {}),
         left_out=options.leave_out or "no",
         interval=resampling,
     )
     if options.json:
-        say(to_json({"models": models, **found, "chance": chance, "undefined": why, "signature": line}))
+        facts = {"chance": chance, "undefined": why, "turned": opposed, "signature": line}
+        say(to_json({"models": models, **found, **facts}))
         return
     rows = [[name, *(f"{value:.3f}" for value in scores.values())] for name, scores in found.items()]
     say(f"{len(models)} models in both: {', '.join(map(one_line, models))}\n")
     say(aligned(rows, ["", "correlation", "low", "high"], "simple", left=4))
+    if opposed:
+        say(f"\n{by[1]} is turned: it is better the other way round than {by[0]}")
     say(
         f"\n{why or f'a Pearson correlation as strong comes about by chance: {chance:.3f}'}\nsignature: {line}"
     )

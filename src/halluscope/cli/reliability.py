@@ -16,6 +16,7 @@ from halluscope.files.writing import is_same
 from halluscope.foreign import brief, one_line
 from halluscope.registry import LOWER
 from halluscope.reliability import indicators
+from halluscope.reliability.direction import AGREE, DISAGREE, direction, makers, turn, turned
 from halluscope.reliability.review.sheet import read_sheet
 from halluscope.reporting import published
 from halluscope.reporting.results import Result, read_results, score, scores
@@ -29,8 +30,6 @@ COLUMNS = {
     "criterion": "criterion",
 }
 OPTIONS = {"test_retest": "--retest", "parallel_forms": "--parallel", "criterion": "--criterion"}
-AGREE, DISAGREE = "agree", "disagree"
-"""What `halluscope review read --json` gives a model: the share of its rows with which people agree, or do not."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +47,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(
         "--criterion-by",
         metavar="SCORE",
-        help=f"the score in --criterion (default: {AGREE}; {DISAGREE} for scores of which lower is better)",
+        help=f"the score in --criterion (default: {AGREE}; {DISAGREE} for scores of which lower is better); of two "
+        "scores that are better in opposite ways one is turned",
     )
     option("--published", action="store_true", help="among the paper's results (Table I)")
     common.add_intervals(parser)
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
     first = read_results(options.first)
     benchmark = _benchmark(first)
     by = options.by or _principal(benchmark)
-    human = options.criterion_by or (DISAGREE if _is_lower_better(benchmark, by) else AGREE)
+    human = options.criterion_by or (DISAGREE if direction(first, by) == LOWER else AGREE)
     others = {
         name: (read_results(path), other)
         for name, path, other in (
@@ -101,21 +101,14 @@ def _principal(name: str) -> str:
     return known[name]
 
 
-def _is_lower_better(name: str, score: str) -> bool:
-    try:
-        return registry.benchmark(name).direction(score) == LOWER
-    except (KeyError, ValueError):
-        return False
-
-
 def _benchmark(results: Mapping[str, Result]) -> str:
     """The metric that made the results."""
-    names = {str(result.get("signature", "")).partition("|")[0] for result in results.values()}
+    names = makers(results)
     if len(names) != 1:
         raise ValueError(
-            f"The first file holds results of {', '.join(map(brief, sorted(names))) or 'nothing':.300}; expected one."
+            f"The first file holds results of {', '.join(map(brief, names)) or 'nothing':.300}; expected one."
         )
-    return names.pop()
+    return names[0]
 
 
 def _indicator(
@@ -132,9 +125,11 @@ def _indicator(
             f"{OPTIONS[name]} has no result of {brief(missing[0])}; expected the same "
             f"{len(first)} models in both: {', '.join(first):.300}."
         )
+    again = scores(second, list(first), other, "--criterion-by" if name == "criterion" else "--by")
+    opposed = turned(direction(first, by), direction(second, other))
     result = indicators.compute(
         scores(first, list(first), by),
-        scores(second, list(first), other, "--criterion-by" if name == "criterion" else "--by"),
+        turn(again) if opposed else again,
         indicator=name,
         bootstrap=options.bootstrap,
         seed=options.seed,
@@ -144,7 +139,12 @@ def _indicator(
         if name == "criterion"
         else sorted({one for model in first for one in _changed(first[model], second[model])})
     )
-    return {**result, "changed": changed, **({"score": other} if other != by else {})}
+    return {
+        **result,
+        "changed": changed,
+        **({"score": other} if other != by else {}),
+        **({"turned": True} if opposed else {}),
+    }
 
 
 def _changed(first: Result, second: Result) -> list[str]:
@@ -218,12 +218,18 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
                     or f"{result['models']} models; as strong by chance: {result['chance']:.3f}"
                 )
             )
-            lines += [f"  compared with people's {result['score']}"] if "score" in result else []
+            lines += (
+                [f"  compared with people's {result['score']}{_turned(result)}"] if "score" in result else []
+            )
             lines += [f"  not the same in both: {one_line(change)}" for change in result["changed"]]
         else:
             lines.append(f"{COLUMNS[name]}: {result['valid']} of {result['rows']} rows are valid")
         lines.append(f"  signature: {result['signature']}")
     return lines
+
+
+def _turned(result: Mapping[str, Any]) -> str:
+    return ", turned, as it is better the other way round" if "turned" in result else ""
 
 
 def _number(value: float | None, digits: int = 3) -> str:

@@ -22,6 +22,7 @@ illusion)?
         "correct": HIGHER,
         "inconsistent": LOWER,
         "wrong": LOWER,
+        "figure_score": HIGHER,
         "language_hallucination": None,
         "visual_illusion": None,
         "mixed": None,
@@ -66,6 +67,11 @@ illusion)?
         ),
         Option(
             "bias", "a yes is read from answers, or inferred from verdicts", choices=("answers", "official")
+        ),
+        Option(
+            "prompts",
+            "in whose words a language model is asked (default: ours)",
+            choices=("ours", "authors"),
         ),
     ),
     given=("correctness", "same"),

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halluscope import options
-from halluscope.benchmarks.hallusionbench import prompts, scoring
+from halluscope.benchmarks.hallusionbench import prompts as wordings
+from halluscope.benchmarks.hallusionbench import scoring
 from halluscope.benchmarks.hallusionbench.rows import (
     OFFICIAL,
     Counting,
@@ -55,6 +56,7 @@ def compute(
     same: ArrayLike | str | None = None,
     protocol: str = OFFICIAL,
     bias: str | None = None,
+    prompts: str = wordings.OURS,
     bootstrap: int = 0,
     seed: int = 0,
     level: float = 0.95,
@@ -73,6 +75,9 @@ def compute(
         bias: what counts as a yes in `pct_diff` and `fp_ratio`: "answers" is equations 6 and 7 over the answers that
             could be read; "official" infers it from the verdicts, as the authors' script does. By default "answers"
             where rules judge correctness, else "official".
+        prompts: the words in which a language model is asked: "ours" (the paper's question about correctness, this
+            project's whether two answers agree) or "authors" (both as in the authors' script); its replies are read
+            in the same way. Rules are asked nothing.
         bootstrap: how many resamples of the sets an interval is made of; 0 for none. Questions of a set depend on
             each other.
         seed: of the bootstrap.
@@ -87,12 +92,16 @@ def compute(
         `aAcc` (equation 3), `qAcc` (5), `fAcc` (4), `easy_aAcc` and `hard_aAcc` (the share of pairs all of whose
         questions about no or an original image, or about an edited one, are right), `correct`, `inconsistent` and
         `wrong` (shares of the figures, section 4.3.2), `language_hallucination`, `visual_illusion` and `mixed` (shares
-        of the failed answers, Figure 3), and `aAcc/<category>/<subcategory>`, fractions in [0, 1]; `pct_diff`
+        of the failed answers, Figure 3), `figure_score` (the mean over figures of the share of right answers), each
+        accuracy and this by category, as the authors' script has them (`aAcc/VD`, `qAcc/VD`, `fAcc/VD`,
+        `easy_aAcc/VD`, `hard_aAcc/VD`, `figure_score/VD`, and of "VS"; its column "Wrong" per figure is 1 - `fAcc`),
+        and `aAcc/<category>/<subcategory>`, fractions in [0, 1]; `pct_diff`
         (equation 6) in [-1, 1]; `fp_ratio` (equation 7) in [0, 1].
         A share of nothing is NaN: of a perfect model the `fp_ratio` and the diagnosis; without the questions that have
         no visual ("lmms-eval", "vlmevalkit") the diagnosis. With "vlmevalkit" also `overall`.
         `unread`, the share of answers or verdicts that could not be read (they count as uncertain), and `uncertain`,
         the share of the others that are uncertain, None for given verdicts; `questions`, `pairs`, `figures`, `sets`;
+        `counts`, for each category its `easy_questions`, `hard_questions` and `figures`, as the script prints them;
         `thoughts`, how many texts held one that was removed;
         `signature`; `interval` with a bootstrap, and with repeats `spread`, each figure's least and greatest value.
 
@@ -118,10 +127,11 @@ def compute(
     if bias is None:
         bias = "answers" if given is None and grading.named(READERS) else "official"
     word("bias", bias, BIAS)
+    word("prompts", prompts, tuple(wordings.WORDINGS))
     needs_judge = given is None or (agreed is None and not counting.visual_only)
     if needs_judge and not grading.named(READERS):
         _check_worded(questions)
-    judge = _judge_of(grading) if needs_judge else None
+    judge = _judge_of(grading, prompts) if needs_judge else None
     if not needs_judge:
         grading.check_once("the verdicts are given and nothing is judged")
     verdicts = _judge(judge, questions, predictions, layout, given, agreed, not counting.visual_only)
@@ -139,6 +149,7 @@ def compute(
         "pairs": len(np.unique(layout.pair)),
         "figures": len(np.unique(layout.figure[~layout.no_visual])),
         "sets": layout.sets,
+        "counts": scoring.counted(layout),
         "thoughts": thought,
         "signature": signature(
             "hallusionbench",
@@ -241,15 +252,15 @@ READERS = {
 
 
 class _LanguageModel:
-    """Asks a language model, with the prompts of `prompts`."""
+    """Asks a language model, in one of the wordings of `prompts`."""
 
-    def __init__(self, grading: Grading) -> None:
-        self._grading = grading
+    def __init__(self, grading: Grading, prompts: str) -> None:
+        self._grading, self._by = grading, prompts
 
     @property
     def key(self) -> list[str]:
         """The judge's, which its first reply may change, and the prompts'."""
-        return [self._grading.chat.key, prompts.KEY]
+        return [self._grading.chat.key, wordings.WORDINGS[self._by].key]
 
     def correctness(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> Ints:
         asked = [
@@ -261,7 +272,7 @@ class _LanguageModel:
             for question, text in zip(questions, texts, strict=True)
         ]
         codes = {"incorrect": INCORRECT, "correct": CORRECT, "unclear": UNCERTAIN}
-        return _coded(self._grading.verdicts([prompts.correctness(one) for one in asked]), codes)
+        return _coded(self._grading.verdicts([wordings.correctness(one, self._by) for one in asked]), codes)
 
     def same(
         self, questions: Sequence[VisualQuestion], controls: Sequence[str], texts: Sequence[str]
@@ -271,20 +282,20 @@ class _LanguageModel:
             for question, control, text in zip(questions, controls, texts, strict=True)
         ]
         codes = {"same": 1, "different": 0}
-        return _coded(self._grading.verdicts([prompts.same(one) for one in asked]), codes)
+        return _coded(self._grading.verdicts([wordings.same(one, self._by) for one in asked]), codes)
 
 
 def _coded(words: Sequence[Sequence[str | None]], codes: Mapping[str, int]) -> Ints:
     return np.array([[UNREAD if word is None else codes[word] for word in row] for row in words])
 
 
-def _judge_of(grading: Grading) -> _Judging:
+def _judge_of(grading: Grading, prompts: str) -> _Judging:
     """Who judges; a language model is looked for now, before any answer is read."""
     if grading.named(READERS):
         grading.check_once(f"{grading.judge!r} gives the same verdicts each time")
         return READERS[grading.judge]
     grading.prepare(READERS)
-    return _LanguageModel(grading)
+    return _LanguageModel(grading, prompts)
 
 
 def _judge(

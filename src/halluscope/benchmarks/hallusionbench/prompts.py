@@ -1,8 +1,10 @@
 """What a language model is asked about an answer in HallusionBench, and how strictly its reply is read.
 
 The question about correctness is printed in section 4.1 of the paper; the frame around it and the question whether two
-answers agree are this project's, because the paper does not print them. `judging.graders.verdicts.fill`
-puts texts into the templates.
+answers agree are this project's ("ours"), because the paper does not print them. The authors' script has both, in
+slightly other words about correctness, and without the question where it compares two answers ("authors").
+`judging.graders.verdicts.fill` puts texts into the templates. Replies are read in the same way, whoever's words asked
+for them: the script itself takes any reply that holds "correct" or "same" somewhere.
 
 A judge may merely repeat a word that it reads in an answer, such as "correct". So where an answer holds one of the
 words that a verdict is asked by, all of them get a mark that the answer cannot hold, such as "correct-3f9a1c"; a word
@@ -15,13 +17,11 @@ reply that begins with the word and does not take it back counts as well.
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 
 from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of
-
-KEY = "prompts-2"
-"""Stands in a signature; the number goes up when a prompt or a reader changes."""
 
 CORRECTNESS = """\
 Imagine you are an intelligent teacher. Thoroughly read the question, reference answer, and the prediction answer to \
@@ -47,6 +47,50 @@ Answer 1: {control}
 Answer 2: {answer}
 Output:"""
 
+AUTHORS_CORRECTNESS = """\
+Imagine you are an intelligent teacher. Thoroughly read the question, reference answer and the prediction answer to \
+ensure a clear understanding of the information provided. Assess the correctness of the predictions. If the prediction \
+answer does not conflict with the reference answer, please generate “correct”. If the prediction answer conflict with \
+the reference answer, please generate “incorrect”. If the prediction answer is unclear about the answer, please \
+generate "unclear". \n
+ Question:{question}
+Reference answer: {reference}
+Prediction answer:{answer}
+Output:"""
+"""As the authors' script asks: tianyi-lab/HallusionBench, utils.py, BSD-3-Clause, © its authors."""
+
+AUTHORS_SAME = """\
+Imagine you are an intelligent teacher. Thoroughly read the two responses to two different questions. Assess the \
+consistency of the information provided within those two responses. You do not know the specific questions, but you \
+can asssess the consistency among the two responses by checking for logical conflicts if both responses are correct. \
+If response1 does not conflict with response2, please generate “same”. Otherwise, generate "different". \n
+ response1:{answer}
+response2: {control}
+Output:"""
+"""As the authors' script asks, from where `AUTHORS_CORRECTNESS` is."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The words in which a judge is asked.
+
+    Attributes:
+        key: stands in a signature; the number goes up when a prompt or a reader changes.
+        correctness: whether an answer is right; placeholders: question, reference, answer.
+        same: whether it agrees with the control question's; placeholders: control, answer and, if told, question.
+    """
+
+    key: str
+    correctness: str
+    same: str
+
+
+OURS = "ours"
+WORDINGS = {
+    OURS: Wording("prompts-2", CORRECTNESS, SAME),
+    "authors": Wording("authors-prompts-1", AUTHORS_CORRECTNESS, AUTHORS_SAME),
+}
+
 VERDICTS = ("correct", "incorrect", "unclear")
 AGREEMENTS = ("same", "different")
 _TAKES_BACK = re.compile(
@@ -56,14 +100,14 @@ _TAKES_BACK = re.compile(
 )
 
 
-def correctness(fields: Mapping[str, str]) -> Asked[str]:
+def correctness(fields: Mapping[str, str], by: str = OURS) -> Asked[str]:
     """The question whether an answer is correct, as one of `VERDICTS`; fields: question, reference, answer."""
-    return _asked(CORRECTNESS, VERDICTS, fields, said=[fields["answer"]])
+    return _asked(WORDINGS[by].correctness, VERDICTS, fields, said=[fields["answer"]])
 
 
-def same(fields: Mapping[str, str]) -> Asked[str]:
+def same(fields: Mapping[str, str], by: str = OURS) -> Asked[str]:
     """The question whether two answers agree, as one of `AGREEMENTS`; fields: question, control, answer."""
-    return _asked(SAME, AGREEMENTS, fields, said=[fields["control"], fields["answer"]])
+    return _asked(WORDINGS[by].same, AGREEMENTS, fields, said=[fields["control"], fields["answer"]])
 
 
 def _asked(template: str, words: Sequence[str], fields: Mapping[str, str], said: Sequence[str]) -> Asked[str]:
@@ -74,7 +118,8 @@ def _asked(template: str, words: Sequence[str], fields: Mapping[str, str], said:
     marked = {word + mark: word for word in words}
     known = marked | {word: word for word in words if word not in text}
     schema = json_of(verdict={"type": "string", "enum": [*marked]})
-    return Asked(fill(template, **fields), partial(read, known=known), schema)
+    told = {name: text for name, text in fields.items() if f"{{{name}}}" in template}
+    return Asked(fill(template, **told), partial(read, known=known), schema)
 
 
 def _mark(words: Sequence[str], text: str) -> str:

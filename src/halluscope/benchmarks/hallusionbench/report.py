@@ -5,7 +5,7 @@ from typing import Any
 
 from halluscope.benchmarks.hallusionbench import metric
 from halluscope.benchmarks.hallusionbench.rows import OFFICIAL
-from halluscope.reporting.tables import Named, group_table, interval, percent, ranked, table
+from halluscope.reporting.tables import Named, aligned, group_table, interval, percent, ranked, table
 
 ACCURACY = ("qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "aAcc")
 """The columns of Table 2."""
@@ -15,6 +15,9 @@ ANALYSIS = (
     *("language_hallucination", "visual_illusion", "mixed"),
 )
 """The columns of Table 3."""
+
+BY_CATEGORY = (*ACCURACY, "figure_score")
+"""What the authors' script computes of each category too."""
 
 PLAIN = ("pct_diff", "fp_ratio")
 """What the paper does not print in percent."""
@@ -47,6 +50,8 @@ def report(
         "",
         table(best, ANALYSIS, style, "answers", PLAIN),
         "",
+        categories(results, style),
+        "",
         group_table(results, "aAcc", style),
     ]
     if source:
@@ -58,6 +63,16 @@ def report(
     for name, result in results:
         lines += [f"\n{name}", *(f"  {line}" for line in remarks(result))]
     return "\n".join(lines)
+
+
+def categories(results: Named, style: str) -> str:
+    """One row per LVLM and category, and one for both: what the authors' script says of VD, VS and overall."""
+    rows = [
+        [name, of or "overall", *(percent(result.get(f"{score}{of and '/'}{of}")) for score in BY_CATEGORY)]
+        for name, result in results
+        for of in (*result["counts"], "")
+    ]
+    return aligned(rows, ["answers", "category", *BY_CATEGORY], style, left=2)
 
 
 def remarks(result: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from halluscope import limits
-from halluscope.benchmarks.hallusionbench.rows import EDITED, NO_VISUAL, SUPPLEMENT, VisualQuestion
+from halluscope.benchmarks.hallusionbench.rows import DEPENDENT, EDITED, NO_VISUAL, SUPPLEMENT, VisualQuestion
+from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers
 
 INCORRECT, CORRECT, UNCERTAIN = 0, 1, 2
@@ -78,6 +79,12 @@ class Layout:
         return int(self.set.max()) + 1
 
     @property
+    def categories(self) -> dict[str, Bools]:
+        """Which rows are of each category that is there: "VD" and "VS"."""
+        rows = {DEPENDENT: ~self.supplement, SUPPLEMENT: self.supplement}
+        return {category: among for category, among in rows.items() if among.any()}
+
+    @property
     def is_control(self) -> Bools:
         """Whether a row is a control question."""
         return np.equal(self.control, np.arange(len(self.control)))
@@ -142,7 +149,7 @@ def tally(
     visual = ~layout.no_visual
     rows = _Rows(layout.set)
     pairs, figures = _Groups(layout.pair, layout.set), _Groups(layout.figure, layout.set)
-    counts = {
+    counts: dict[str, tuple[Ints | Floats, Ints]] = {
         "aAcc": rows.share(good),
         "qAcc": pairs.all(good),
         "fAcc": figures.all(good, visual),
@@ -153,36 +160,71 @@ def tally(
         "correct": figures.all(good, visual),
         "inconsistent": figures.some(good, visual),
         "wrong": figures.all(~good, visual),
+        "figure_score": figures.mean(good, visual),
     }
     failure = diagnose(layout, correctness, same) if same is not None else np.zeros_like(correctness)
     whole = ~good if same is not None else np.zeros_like(good)
     for code in (LANGUAGE, VISION, MIXED):
         counts[FAILURES[code]] = rows.share(failure == code, whole)
+    for category, among in layout.categories.items():
+        counts |= {
+            f"aAcc/{category}": rows.share(good, among),
+            f"qAcc/{category}": pairs.all(good, among),
+            f"fAcc/{category}": figures.all(good, among & visual),
+            f"easy_aAcc/{category}": pairs.all(good, among & ~layout.edited),
+            f"hard_aAcc/{category}": pairs.all(good, among & layout.edited),
+            f"figure_score/{category}": figures.mean(good, among & visual),
+        }
     for number, name in enumerate(layout.groups):
         counts[f"aAcc/{name}"] = rows.share(good, layout.group == number)
     return counts
 
 
+def counted(layout: Layout) -> dict[str, dict[str, int]]:
+    """How many questions and figures the authors' script counts in each category, before it prints a score."""
+    visual = ~layout.no_visual
+    return {
+        category: {
+            "easy_questions": int((among & ~layout.edited).sum()),
+            "hard_questions": int((among & layout.edited).sum()),
+            "figures": len(np.unique(layout.figure[among & visual])),
+        }
+        for category, among in layout.categories.items()
+    }
+
+
 def chance(layout: Layout) -> dict[str, float]:
     """The expected figures of a model that says yes or no by the toss of a coin; its diagnosis is left undefined."""
-    visual = ~layout.no_visual
-    half = {
-        "qAcc": _mean_half(layout.pair),
-        "fAcc": _mean_half(layout.figure[visual]),
-        "easy_aAcc": _mean_half(layout.pair[~layout.edited]),
-        "hard_aAcc": _mean_half(layout.pair[layout.edited]),
-    }
+    everything = np.ones(len(layout.yes), dtype=bool)
+    whole = _chance(layout, everything)
     yes = float(layout.yes.mean())
     return {
-        "aAcc": 0.5,
-        **half,
+        **whole,
         "pct_diff": 0.5 - yes,
         "fp_ratio": 1 - yes,
-        "correct": half["fAcc"],
-        "inconsistent": 1 - 2 * half["fAcc"],
-        "wrong": half["fAcc"],
+        "correct": whole["fAcc"],
+        "inconsistent": 1 - 2 * whole["fAcc"],
+        "wrong": whole["fAcc"],
         **dict.fromkeys(FAILURES[1:], np.nan),
+        **{
+            f"{score}/{category}": value
+            for category, among in layout.categories.items()
+            for score, value in _chance(layout, among).items()
+        },
         **{f"aAcc/{name}": 0.5 for name in layout.groups},
+    }
+
+
+def _chance(layout: Layout, among: Bools) -> dict[str, float]:
+    """The expected accuracies of a coin on some of the rows."""
+    edited, visual = among & layout.edited, among & ~layout.no_visual
+    return {
+        "aAcc": 0.5,
+        "qAcc": _mean_half(layout.pair[among]),
+        "fAcc": _mean_half(layout.figure[visual]),
+        "easy_aAcc": _mean_half(layout.pair[among & ~edited]),
+        "hard_aAcc": _mean_half(layout.pair[edited]),
+        "figure_score": 0.5 if visual.any() else np.nan,
     }
 
 
@@ -205,7 +247,8 @@ class _Groups:
 
     def __init__(self, groups: Ints, sets: Ints) -> None:
         self._groups, self._number = groups, int(groups.max()) + 1
-        self._rows = _Rows(sets[np.unique(groups, return_index=True)[1]])
+        self._sets_of = sets[np.unique(groups, return_index=True)[1]]
+        self._rows = _Rows(self._sets_of)
         self._sets = int(sets.max()) + 1
 
     def all(self, good: Bools, among: Bools | None = None) -> tuple[Ints, Ints]:
@@ -217,6 +260,14 @@ class _Groups:
         """The groups some but not all of whose rows are good, and the groups that have a row."""
         total, hits = self._totals(good, among)
         return self._by_set((hits > 0) & (hits < total)), self._by_set(total > 0)
+
+    def mean(self, good: Bools, among: Bools) -> tuple[Floats, Ints]:
+        """The sum over groups of the share of these rows that are good, and the groups that have one."""
+        total, hits = self._totals(good, among)
+        share = np.divide(hits, total, out=np.zeros(len(total)), where=total > 0)
+        sums: Floats = np.zeros(self._sets)
+        np.add.at(sums, self._sets_of, share)
+        return sums, self._by_set(total > 0)
 
     def _totals(self, good: Bools, among: Bools | None) -> tuple[Ints, Ints]:
         among = np.ones_like(good) if among is None else among
