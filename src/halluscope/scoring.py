@@ -14,7 +14,7 @@ from halluscope.registry import Benchmark
 from halluscope.responses import files
 from halluscope.responses.files import Given, Reading
 from halluscope.responses.match import ORDER, Identity, Matched, match
-from halluscope.signature import changed
+from halluscope.signature import changed, data_of
 
 FUNCTIONS = ("load", "wanted", "inputs")
 """The functions of a room's `rows` that take options too."""
@@ -47,8 +47,8 @@ def score(
             partial, id_column, text_column.
 
     Returns:
-        The metric's result; with it "matched", by what the responses were put to their rows, and "part", [rows that
-        were scored, rows that the dataset has], where these differ.
+        The metric's result; with it "matched", by what the responses were put to their rows, "texts", which tells
+        responses from others, and "part", [rows that were scored, rows that the dataset has], where these differ.
 
     Raises:
         ValueError: for an unknown name or option, or responses that do not belong to the dataset.
@@ -124,6 +124,14 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     result: dict[str, Any] = benchmark.compute(ready.matched.texts, **{**others, **ready.inputs})
     matched = ready.matched
     result["matched"] = matched.by
+    id = registry.identity(benchmark).id
+    result["texts"] = data_of(
+        "texts",
+        (
+            [*(getattr(row, part) for part in id), text]
+            for row, text in zip(matched.rows, matched.texts, strict=True)
+        ),
+    )
     choices: dict[str, Any] = {"responses": _how(benchmark, matched.by)}
     if len(matched.rows) < matched.of:
         result["part"] = [len(matched.rows), matched.of]

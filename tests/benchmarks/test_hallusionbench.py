@@ -428,17 +428,28 @@ def test_no_option_is_missing_from_the_signature():
         "seed": 1,
         "level": 0.9,
         "repeats": 3,
+        "judge_seed": 3,
         "thoughts": "kept",
     }
-    nothing = {"max_failed", "max_tokens", "per_question", "device", "store", "progress", "prompts"}
-    # max_tokens and prompts stand in the judge's key: see the tests below
+    nothing = {
+        "max_failed",
+        "max_tokens",
+        "temperature",
+        "fresh",
+        "per_question",
+        "device",
+        "store",
+        "progress",
+        "prompts",
+    }
+    # max_tokens, temperature and prompts stand in the judge's key: see the tests below; fresh asks the same again
     assert registry.benchmark("hallusionbench").keywords == moves.keys() | nothing
 
     def signed(**given):
         return hallusionbench.compute(["Yes"] * 12, rows(), **({"bootstrap": 5} | given))["signature"]
 
     for option, value in moves.items():
-        if option != "repeats":
+        if option not in ("repeats", "judge_seed"):
             assert signed(**{option: value}) != signed(), option
     for option, value in {"max_failed": 0.5, "per_question": True, "progress": False}.items():
         assert signed(**{option: value}) == signed(), option
@@ -462,14 +473,16 @@ def test_other_questions_have_another_signature(others):
 
 
 def test_a_named_judge_is_told_how_long_a_reply_may_be(monkeypatch):
-    def resolve(judge, *, device, max_tokens):
+    def resolve(judge, *, device, max_tokens, temperature):
         fake = FakeJudge(about_colors)
-        fake.key = f"{judge}:max_tokens={max_tokens}"
+        fake.key = f"{judge}:temperature={temperature}:max_tokens={max_tokens}"
         return fake
 
     monkeypatch.setattr("halluscope.judging.graders.resolve.resolve_chat", resolve)
-    got = hallusionbench.compute(["It is red."] * 12, rows(), judge="org/model", max_tokens=77)
-    assert "max_tokens=77" in got["signature"]
+    got = hallusionbench.compute(
+        ["It is red."] * 12, rows(), judge="org/model", max_tokens=77, temperature=0.7
+    )
+    assert "temperature=0.7:max_tokens=77" in got["signature"]
 
 
 def test_a_part_of_the_benchmark_is_scored_with_a_warning(real):

@@ -600,20 +600,22 @@ def test_no_option_is_missing_from_the_signature(texts):
         "judge": FakeJudge(lambda prompt, _: literal(prompt)),
         "judgements": [judged(True)] * 8,
         "repeats": 2,
+        "judge_seed": 1,
         "bootstrap": 10,
         "seed": 1,
         "level": 0.9,
         "thoughts": "kept",
     }
     nothing = {"max_failed": 0.5, "per_question": True, "progress": False, "device": "cpu", "store": None}
-    # max_tokens stands in a named judge's key: see below
-    assert registry.benchmark("hqh").keywords - {"max_tokens"} == moves.keys() | nothing.keys()
+    # max_tokens and temperature stand in a named judge's key: see below; fresh asks the same again
+    elsewhere = {"max_tokens", "temperature", "fresh"}
+    assert registry.benchmark("hqh").keywords - elsewhere == moves.keys() | nothing.keys()
 
     def signed(**given_):
         return hqh.compute(texts, rows(), **({"bootstrap": 5} | given_))["signature"]
 
     for option, value in moves.items():
-        beside = {"judge": moves["judge"]} if option == "repeats" else {}
+        beside = {"judge": moves["judge"]} if option in ("repeats", "judge_seed") else {}
         assert signed(**{option: value} | beside) != signed(**beside), option
     for option, value in nothing.items():
         assert signed(**{option: value}) == signed(), option
@@ -917,7 +919,7 @@ def test_tables_like_the_papers(files, texts, served, capsys):
     assert score(files, mine, right, options=options) == 0
     out = capsys.readouterr().out
     names = [line.split("  ")[0] for line in out.splitlines()]
-    judged_by = rf"openai:judge@\w+:temperature=0:seed=0:max_tokens=512:json_schema,{prompts.KEY}, 8 rows"
+    judged_by = rf"openai:judge@\w+:temperature=0:max_tokens=512:json_schema,{prompts.KEY}, 8 rows"
     own = {
         name.partition(" ")[0]: i
         for i, name in enumerate(names)

@@ -318,8 +318,13 @@ def test_json_for_machines(files, capsys):
 
 def test_a_figure_inside_another(tmp_path, capsys):
     sampled = {name: {"f0.5_cls": value} for name, value in SCORES.items()}
-    file = results(tmp_path / "a.json", SCORES, "throne|data:coco-3-0a1b2c3d", sampled=sampled)
-    assert cli.main(["reliability", file, "--retest", file, "--by", "sampled/f0.5_cls"]) == 0
+    file, again = (
+        results(
+            tmp_path / f"{seed}.json", SCORES, f"throne|data:coco-3-0a1b2c3d|seeds:{seed}", sampled=sampled
+        )
+        for seed in range(2)
+    )
+    assert cli.main(["reliability", file, "--retest", again, "--by", "sampled/f0.5_cls"]) == 0
     assert "throne [sampled/f0.5_cls]" in capsys.readouterr().out
 
 

@@ -10,7 +10,7 @@ from tabulate import tabulate_formats
 from halluscope import registry
 from halluscope.arguments import Parser, number, whole
 from halluscope.files.writing import check_new
-from halluscope.judging.store import default_path
+from halluscope.judging.store import AskAnew, default_path
 from halluscope.options import ALL, Door, Option
 from halluscope.registry import Benchmark
 from halluscope.responses.thoughts import THOUGHTS
@@ -132,6 +132,8 @@ def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any
     found |= {name: getattr(given, name) for name in shared if hasattr(given, name)}
     if benchmark.judges:
         found["progress"] = not given.quiet
+    if found.get("fresh"):
+        found["store"] = AskAnew(found.get("store"))  # one for all files: the same prompt is asked once a run
     return found
 
 

@@ -1,18 +1,19 @@
 """`halluscope reliability FIRST.json`: how far a benchmark can be believed, in the columns of HQM's Table I.
 
 The files hold what `halluscope score NAME ... --json` printed for the same models: in the first run, in a second run,
-in the parallel form that `halluscope parallel` made, and by people.
+in the parallel form that `halluscope parallel` made, and by people. A second run is one in which the models answered
+again (`halluscope answer --sample --seed N`), or a judge did (`halluscope score --seed N`, or `--fresh`): the same
+results twice are refused, and the same responses and verdicts are said.
 """
 
 import argparse
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from halluscope import registry
 from halluscope.cli import common
-from halluscope.files.writing import is_same
 from halluscope.foreign import brief, one_line
 from halluscope.registry import LOWER
 from halluscope.reliability import indicators
@@ -30,6 +31,13 @@ COLUMNS = {
     "criterion": "criterion",
 }
 OPTIONS = {"test_retest": "--retest", "parallel_forms": "--parallel", "criterion": "--criterion"}
+RETEST = "test_retest"
+SECOND_RUNS = (RETEST, "parallel_forms")
+AGAIN = (
+    "let the models answer again (halluscope answer --sample --seed 1), or the judge (halluscope score --seed 1, or "
+    "--fresh)"
+)
+"""How a second run is made."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -70,9 +78,6 @@ def run(options: argparse.Namespace) -> None:
         )
         if path
     }
-    for option in ("retest", "parallel"):
-        if (path := getattr(options, option)) and is_same(path, options.first):
-            warnings.warn(f"--{option} is the first file: scores always agree with themselves.", stacklevel=2)
     if not others and not options.content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
     found = {
@@ -127,6 +132,8 @@ def _indicator(
         )
     again = scores(second, list(first), other, "--criterion-by" if name == "criterion" else "--by")
     opposed = turned(direction(first, by), direction(second, other))
+    if name in SECOND_RUNS:
+        _check_rows(name, first, second)
     result = indicators.compute(
         scores(first, list(first), by),
         turn(again) if opposed else again,
@@ -134,25 +141,81 @@ def _indicator(
         bootstrap=options.bootstrap,
         seed=options.seed,
     )
-    changed = (
-        []
-        if name == "criterion"
-        else sorted({one for model in first for one in _changed(first[model], second[model])})
-    )
+    found: dict[str, Any] = {"changed": []}
+    if name in SECOND_RUNS:
+        _check_another(name, first, second)
+        found["changed"] = sorted({one for model in first for one in _changed(first[model], second[model])})
+    if name == RETEST:
+        found |= _told_again(first, second, by)
     return {
         **result,
-        "changed": changed,
+        **found,
         **({"score": other} if other != by else {}),
         **({"turned": True} if opposed else {}),
     }
 
 
+def _check_rows(name: str, first: Mapping[str, Result], second: Mapping[str, Result]) -> None:
+    """Check that two runs are about the same rows, or as many in another form.
+
+    Raises:
+        ValueError: if they are not.
+    """
+    for model in first:
+        one, other = (_keys(result).get("data", "") for result in (first[model], second[model]))
+        kinds = (one.rpartition("-")[0], other.rpartition("-")[0])
+        if one and other and (one != other if name == RETEST else kinds[0] != kinds[1]):
+            how = (
+                "score both runs against the same rows of the same dataset"
+                if name == RETEST
+                else "`halluscope parallel --first FILE` writes the rows that have another form, as they were"
+            )
+            raise ValueError(
+                f"{OPTIONS[name]} is about other rows than the first run: of {brief(model)} {one_line(one, 100)}, "
+                f"then {one_line(other, 100)}; expected the same in both: {how}."
+            )
+
+
+def _check_another(name: str, first: Mapping[str, Result], second: Mapping[str, Result]) -> None:
+    """Check that a second run is not the first one again.
+
+    Raises:
+        ValueError: if all results are the same.
+    """
+    if all(first[model] == second[model] for model in first):
+        again = AGAIN if name == RETEST else "score the answers to the form that `halluscope parallel` made"
+        raise ValueError(
+            f"{OPTIONS[name]} holds the first run again: all results of {len(first)} models are the same, and scores "
+            f"always agree with themselves. Expected another run: {again}."
+        )
+
+
+def _told_again(first: Mapping[str, Result], second: Mapping[str, Result], by: str) -> dict[str, Any]:
+    """Of which models the second run holds the responses of the first, and of which its verdicts too."""
+    texts = [model for model in first if _are_equal(first[model], second[model], "texts")]
+    same = [
+        model
+        for model in texts
+        if first[model].get("verdicts") == second[model].get("verdicts")
+        and score(first[model], by) == score(second[model], by)
+    ]
+    if len(same) == len(first):
+        warnings.warn(f"{OPTIONS[RETEST]} holds the very same responses and verdicts: {AGAIN}.", stacklevel=2)
+    return {"same": same, "same_responses": texts}
+
+
+def _are_equal(first: Result, second: Result, name: str) -> bool:
+    return name in first and first[name] == second.get(name)
+
+
+def _keys(result: Result) -> dict[str, str]:
+    """The keys of a result's signature and their values."""
+    return dict(part.partition(":")[::2] for part in str(result.get("signature", "")).split("|"))
+
+
 def _changed(first: Result, second: Result) -> list[str]:
     """The choices in the signatures of two results that differ, such as "questions: paper, then released"."""
-    one, other = (
-        dict(part.partition(":")[::2] for part in str(result.get("signature", "")).split("|"))
-        for result in (first, second)
-    )
+    one, other = _keys(first), _keys(second)
     return [
         f"{key}: {one.get(key, 'none')}, then {other.get(key, 'none')}"
         for key in dict.fromkeys([*one, *other])
@@ -163,10 +226,16 @@ def _changed(first: Result, second: Result) -> list[str]:
 def _overview(benchmark: str, by: str, found: Mapping[str, Any], options: argparse.Namespace) -> str:
     """HQM's Table I: one row a benchmark."""
     values = {name: result.get("pearson", result.get("content")) for name, result in found.items()}
-    rows = [[f"{benchmark} [{by}]", *(_number(values.get(name)) for name in COLUMNS)]]
+    cells = [_number(values.get(name)) + (" (same)" if _is_same(found.get(name)) else "") for name in COLUMNS]
+    rows = [[f"{benchmark} [{by}]", *cells]]
     for name, printed in published.load("hqm").results if options.published else ():
         rows.append([name, *(_number(printed.get(column), 4) for column in COLUMNS)])
     return aligned(rows, ["benchmark", *COLUMNS.values()], options.format)
+
+
+def _is_same(result: Mapping[str, Any] | None) -> bool:
+    """Whether nothing was run again."""
+    return result is not None and len(result.get("same", ())) == result.get("models")
 
 
 def _coefficients(found: Mapping[str, Any], style: str) -> str:
@@ -218,6 +287,7 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
                     or f"{result['models']} models; as strong by chance: {result['chance']:.3f}"
                 )
             )
+            lines += _again(result)
             lines += (
                 [f"  compared with people's {result['score']}{_turned(result)}"] if "score" in result else []
             )
@@ -230,6 +300,15 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
 
 def _turned(result: Mapping[str, Any]) -> str:
     return ", turned, as it is better the other way round" if "turned" in result else ""
+
+
+def _again(result: Mapping[str, Any]) -> Iterator[str]:
+    """What was not run again."""
+    if same := result.get("same", []):
+        yield f"  the very same responses and verdicts in both: {one_line(', '.join(same), 300)}"
+        yield f"    so this says nothing of them; {AGAIN}"
+    if others := [model for model in result.get("same_responses", ()) if model not in same]:
+        yield f"  the same responses in both, judged again: {one_line(', '.join(others), 300)}"
 
 
 def _number(value: float | None, digits: int = 3) -> str:

@@ -10,6 +10,7 @@ not work over a network file system).
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -94,14 +95,21 @@ class AnswerStore:
             found = {one: self._reply(_found_by(judge, *one)) for one in asked}
         return {one: reply for one, reply in found.items() if reply is not None}
 
-    def keep_reply(self, judge: str, asked: Asked, reply: str) -> None:
-        """Keep a reply; on return it is in the file. Of the prompt, only its sha256 is kept."""
+    def keep_reply(self, judge: str, asked: Asked, reply: str, replace: bool = False) -> None:
+        """Keep a reply; on return it is in the file. Of the prompt, only its sha256 is kept.
+
+        Args:
+            judge: its key.
+            asked: what it was asked.
+            reply: what it said.
+            replace: whether it stands in for one that is kept already, which otherwise stays.
+        """
         key, *place = found_by = _found_by(judge, *asked)
         data = utf8(reply)
         with self._writing():
             (number,) = self._numbers("judge", [(key,)])
             row = (int(number), *place, data, records.reply_checksum(*found_by, data))
-            self._db.execute(records.KEEP_REPLY, row)
+            self._db.execute(records.REPLACE_REPLY if replace else records.KEEP_REPLY, row)
 
     def count(self) -> tuple[int, int]:
         """How many votes and how many replies are kept."""
@@ -173,6 +181,32 @@ class ReadOnlyStore(AnswerStore):
         """Judges, questions or texts; those that are not there have the number -1."""
         with self._explained():
             return records.named(self._find(table, keys), keys)
+
+
+class AskAnew:
+    """A store in which nothing is found but replies that came through it; they replace those that were kept.
+
+    Args:
+        store: a store, or where it lies; it is opened when it is needed.
+    """
+
+    def __init__(self, store: AnswerStore | str | Path | None = None) -> None:
+        self._given = store
+        self._came: set[tuple[str, Asked]] = set()
+
+    @cached_property
+    def store(self) -> AnswerStore:
+        """Where the replies go."""
+        return self._given if isinstance(self._given, AnswerStore) else AnswerStore(self._given)
+
+    def replies(self, judge: str, asked: Sequence[A]) -> dict[A, str]:
+        """As `AnswerStore.replies`."""
+        return self.store.replies(judge, [one for one in asked if (judge, one) in self._came])
+
+    def keep_reply(self, judge: str, asked: Asked, reply: str) -> None:
+        """As `AnswerStore.keep_reply`."""
+        self.store.keep_reply(judge, asked, reply, replace=True)
+        self._came.add((judge, asked))
 
 
 class KeptAnswers:

@@ -49,6 +49,8 @@ WHERE key = ? AND prompt = ? AND repeat = ? AND seed = ?
 KEEP_VOTE = "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 KEEP_REPLY = "INSERT INTO reply VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 
+REPLACE_REPLY = "INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?, ?, ?)"
+
 VOTE = np.dtype([("text", "i8"), ("answer", "i8"), ("margin", "f8"), ("checksum", "i8")])
 """What is read of a vote; a margin of NULL becomes NaN."""
 

@@ -5,7 +5,7 @@ answer to the control question, the same question about the original image or ab
 questions, pairs and figures.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -80,13 +80,14 @@ def compute(
             in the same way. Rules are asked nothing.
         bootstrap: how many resamples of the sets an interval is made of; 0 for none. Questions of a set depend on
             each other.
-        seed: of the bootstrap.
+        seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
         level: of the interval, in (0, 1).
         per_question: also give, for each question, its verdicts and what the answer failed of (first repeat).
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge ("rules", the default, or "vlmevalkit", that harness'
             way to read yes and no without its judge, need no model), repeats (section 4.1: three; the scores are
-            means), max_failed, max_tokens, device, store, progress; see `halluscope.judging.graders.grading.Grading`.
+            means), judge_seed, temperature, fresh, max_failed, max_tokens, device, store, progress; see
+            `halluscope.judging.graders.grading.Grading`.
 
     Returns:
         `aAcc` (equation 3), `qAcc` (5), `fAcc` (4), `easy_aAcc` and `hard_aAcc` (the share of pairs all of whose
@@ -103,7 +104,8 @@ def compute(
         the share of the others that are uncertain, None for given verdicts; `questions`, `pairs`, `figures`, `sets`;
         `counts`, for each category its `easy_questions`, `hard_questions` and `figures`, as the script prints them;
         `thoughts`, how many texts held one that was removed;
-        `signature`; `interval` with a bootstrap, and with repeats `spread`, each figure's least and greatest value.
+        `signature`; `verdicts`, where a language model judged, which tells its verdicts from others; `interval` with a
+        bootstrap, and with repeats `spread`, each figure's least and greatest value.
 
     Raises:
         ValueError: for any bad input, before a model is asked.
@@ -113,7 +115,7 @@ def compute(
     predictions, thought = take_out(predictions, thoughts)
     questions = read_all(references)
     resampling = Bootstrap(bootstrap, seed, level)
-    grading = options.build(Grading, judging, "hallusionbench", judge=RULES)
+    grading = options.build(Grading, judging, "hallusionbench", judge=RULES, judge_seed=seed)
     counting = known_protocol(protocol)
     given = _codes(correctness, "correctness", (0, 1, 2), len(questions))
     agreed = _codes(same, "same", (0, 1), len(questions))
@@ -160,11 +162,14 @@ def compute(
             correctness=judge_key if given is None else GIVEN,
             same=_same_key(counting, agreed, judge_key),
             repeats=len(tallies),
+            **(grading.drawn if isinstance(judge, _LanguageModel) else {}),
             bias=["answers", reader.key] if bias == "answers" else bias,
             **choice(thoughts),
             interval=resampling,
         ),
     }
+    if isinstance(judge, _LanguageModel):
+        result["verdicts"] = data_of("verdicts", _verdicts_of(questions, verdicts))
     if bootstrap:
         drawn = resampling.weights(layout.sets)
         result["interval"] = resampling.intervals(map(partial(tallying.resampled, tallies), drawn))
@@ -374,6 +379,14 @@ def _tallies(
         )
         for repeat, correctness in enumerate(verdicts.correctness)
     ]
+
+
+def _verdicts_of(questions: Sequence[VisualQuestion], verdicts: _Verdicts) -> Iterator[Iterable[Any]]:
+    """The verdicts on each answer, in all repeats."""
+    given = [verdicts.correctness, *([] if verdicts.same is None else [verdicts.same])]
+    return (
+        [*one.id, *(code for each in given for code in each[:, row])] for row, one in enumerate(questions)
+    )
 
 
 def _of_each_question(

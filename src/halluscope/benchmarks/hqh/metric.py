@@ -69,14 +69,14 @@ def compute(
             (extra_claims may be None too, where nobody looked for them); when given, nothing judges it.
         bootstrap: how many resamples of the images an interval is made of; 0 for none. Questions about an image depend
             on each other.
-        seed: of the bootstrap.
+        seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
         level: of the interval, in (0, 1).
         per_question: also give, for each question, what was judged (first repeat).
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge ("reference-only", the default, asks no model: does the
-            answer contain the right one? It cannot see extra claims), repeats (the scores are means), max_failed,
-            max_tokens (512: a judge quotes the claims that it counts), device, store, progress; see
-            `halluscope.judging.graders.grading.Grading`.
+            answer contain the right one? It cannot see extra claims), repeats (the scores are means), judge_seed,
+            temperature, fresh, max_failed, max_tokens (512: a judge quotes the claims that it counts), device, store,
+            progress; see `halluscope.judging.graders.grading.Grading`.
 
     Returns:
         Equation 5: `main_hal`, the share of wrong main answers, in [0, 1]; `extra_hal`, the mean number of claims
@@ -93,7 +93,8 @@ def compute(
         in how many answers that were `searched` how many `extra_claims` there are, of how many that were
         `judged_in_full` how many were `hallucinated` in either way (None where nobody looked);
         `thoughts`, how many texts held one that was removed;
-        `signature`; `interval` with a bootstrap, `spread` with repeats (each score's least and greatest value), and
+        `signature`; `verdicts`, where a language model judged, which tells its verdicts from others; `interval` with a
+        bootstrap, `spread` with repeats (each score's least and greatest value), and
         `per_question` when asked for.
 
     Raises:
@@ -105,7 +106,9 @@ def compute(
     predictions, thought = take_out(predictions, thoughts)
     questions = read_all(references)
     resampling = Bootstrap(bootstrap, seed, level)
-    grading = options.build(Grading, judging, "hqh", judge=REFERENCE_ONLY, max_tokens=MAX_TOKENS)
+    grading = options.build(
+        Grading, judging, "hqh", judge=REFERENCE_ONLY, max_tokens=MAX_TOKENS, judge_seed=seed
+    )
     warn_of_a_part(len(questions), QUESTIONS)
     if judgements is not None:
         grading.check_once("the judgements are given and nothing is judged")
@@ -133,10 +136,13 @@ def compute(
             judge=judged.key,
             image_data=_image_data(questions) if judged.told else "no",
             repeats=len(tallies),
+            **(grading.drawn if judged.told else {}),
             **choice(thoughts),
             interval=resampling,
         ),
     }
+    if judged.told:
+        result["verdicts"] = data_of("verdicts", _verdicts(questions, judged))
     if bootstrap:
         drawn = resampling.weights(int(image.max()) + 1)
         result["interval"] = resampling.intervals(map(partial(tallying.resampled, tallies), drawn))
@@ -270,6 +276,11 @@ def _counts(tallies: Sequence[Tally], group: str) -> dict[str, int | None]:
 def _about(questions: Sequence[FreeQuestion]) -> Iterator[Iterable[Any]]:
     """What tells questions from others, such as from their parallel form."""
     return (one.row.values() for one in questions)
+
+
+def _verdicts(questions: Sequence[FreeQuestion], judged: _Judged) -> Iterator[Iterable[Any]]:
+    """What was judged of each answer, in all repeats."""
+    return ([one.id, *judged.correct[:, row], *judged.extra[:, row]] for row, one in enumerate(questions))
 
 
 def _image_data(questions: Sequence[FreeQuestion]) -> str:

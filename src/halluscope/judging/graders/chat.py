@@ -14,8 +14,9 @@ Schema = Mapping[str, Any]
 class ChatJudge(Protocol):
     """Anyone who replies to prompts.
 
-    A judge that can hold its replies to a JSON schema says so by an attribute `structured` that is true; `replies` then
-    gets the schemas as well, one a prompt.
+    A judge says what else it can by attributes that are true. With `structured` it holds its replies to a JSON schema:
+    `replies` then gets `schemas`, one a prompt. With `seeded` it draws its replies by a seed: `replies` then gets
+    `seeds`, one a prompt. With `greedy` its reply to a prompt is always the same, and it is not asked for it twice.
 
     Attributes:
         failures: how many prompts got no reply, by reason.
@@ -27,16 +28,16 @@ class ChatJudge(Protocol):
     def key(self) -> str:
         """What stands in a signature and in the store: everything about the judge that can move a reply.
 
-        Model, temperature, seed, the longest reply, and whether it is held to a schema; never an access key, and never
-        a path of this machine. A call of `replies` may change it, for a server that refuses a setting, but not while
-        replies come.
+        Model, temperature, the longest reply, and whether it is held to a schema; never an access key, and never a path
+        of this machine. The seed of a reply stands beside it. A call of `replies` may change it, for a server that
+        refuses a setting, but not while replies come.
         """
         ...
 
     def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
         """Each prompt's place with the reply, in any order, as they come; None where there was none.
 
-        A reply depends on its prompt alone.
+        A reply depends on its prompt and its seed alone.
 
         Raises:
             JudgeUnavailable: if there is nobody to reply.

@@ -19,7 +19,7 @@ PATH = "chat/completions"
 
 _PROBE = "Reply with one word: ready"
 _RENAMED = {"max_tokens": "max_completion_tokens"}
-_FORMAT = "response_format"
+_FORMAT, _SEED = "response_format", "seed"
 _NAMED = {_FORMAT: rf"{_FORMAT}|json_schema"}
 """How servers name what they refuse, where that is not the setting's own name."""
 
@@ -33,8 +33,7 @@ class EndpointJudge:
         key_variable: the environment variable that holds the access key. OPENAI_API_KEY may be unset for a server that
             wants none. The key goes to https:// and to this machine; over plain http:// to another machine only if the
             environment variable HALLUSCOPE_KEY_TO names the host.
-        temperature: None leaves it to the server.
-        seed: None sends none.
+        temperature: how freely a reply is drawn; None leaves it to the server.
         max_tokens: how long a reply may be, thinking included.
         structured: hold replies to the JSON schema of what is asked, where there is one (OpenAI's structured output).
         at_once: how many requests may be under way, or have come back without being taken.
@@ -55,7 +54,6 @@ class EndpointJudge:
         base_url: str | None = None,
         key_variable: str = KEY_VARIABLE,
         temperature: float | None = 0.0,
-        seed: int | None = 0,
         max_tokens: int = MAX_TOKENS,
         structured: bool = False,
         at_once: int = 16,
@@ -64,10 +62,13 @@ class EndpointJudge:
     ) -> None:
         self._server = Server.named(model, base_url, key_variable)
         self._client = Client(self._server, at_once, attempts, timeout)
-        self._sent = {"temperature": temperature, "seed": seed, "max_tokens": max_tokens}
+        self._sent: dict[str, float | None] = {"temperature": temperature, "max_tokens": max_tokens}
+        self._takes_seed = True
         self._settled = False
         self.structured = structured
         self.failures: Counter[str] = Counter()
+
+    seeded = True
 
     @property
     def model(self) -> str:
@@ -78,34 +79,38 @@ class EndpointJudge:
     def key(self) -> str:
         """The model, a digest of the address if it is not OpenAI's, and what is sent beside the prompt."""
         limit = self._sent.get("max_tokens", self._sent.get("max_completion_tokens"))
-        settings = {name: self._sent.get(name) for name in ("temperature", "seed")}
-        said = ":".join(
-            f"{name}={'default' if value is None else f'{value:g}'}" for name, value in settings.items()
-        )
+        temperature = self._sent.get("temperature")
+        said = f"temperature={'default' if temperature is None else f'{temperature:g}'}"
+        seedless = "" if self._takes_seed else ":seed=refused"
         form = ":json_schema" if self.structured else ""
-        return f"{self._server.key}:{said}:max_tokens={limit}{form}"
+        return f"{self._server.key}:{said}{seedless}:max_tokens={limit}{form}"
 
     def replies(
-        self, prompts: Sequence[str], schemas: Sequence[Schema | None] | None = None
+        self,
+        prompts: Sequence[str],
+        schemas: Sequence[Schema | None] | None = None,
+        seeds: Sequence[int] | None = None,
     ) -> Iterator[tuple[int, str | None]]:
         """Ask about all prompts, many at once. The first call asks a word first, to learn what the server takes.
 
         Args:
             prompts: each the only message of a chat.
             schemas: of each prompt's reply, or None; they count where `structured` is true.
+            seeds: of each prompt's reply, sent along; by default 0.
 
         Raises:
             JudgeUnavailable: if the server is down, refuses the access key, or knows no such model.
         """
-        asked = list(zip(prompts, schemas or [None] * len(prompts), strict=True))
+        every = len(prompts)
+        asked = list(zip(prompts, schemas or [None] * every, seeds or [0] * every, strict=True))
         if not self._settled:
-            self._settle(next((schema for _, schema in asked if schema), None))
+            self._settle(next((schema for _, schema, _ in asked if schema), None))
         return self._replies(asked)
 
     def close(self) -> None:
         """Nothing is held between calls."""
 
-    def _replies(self, asked: Sequence[tuple[str, Schema | None]]) -> Iterator[tuple[int, str | None]]:
+    def _replies(self, asked: Sequence[tuple[str, Schema | None, int]]) -> Iterator[tuple[int, str | None]]:
         for place, said in self._client.each(PATH, (self._body(*one) for one in asked)):
             reply = _read(said)
             if isinstance(reply, Failure):
@@ -127,7 +132,7 @@ class EndpointJudge:
         if failure.status not in (400, 422):
             return None
         sent = self._body(_PROBE, schema).keys() - {"model", "messages", *_RENAMED.values()}
-        names = (name for name in (_FORMAT, *self._sent) if name in sent)
+        names = (name for name in (_FORMAT, _SEED, *self._sent) if name in sent)
         return next(
             (name for name in names if re.search(rf"\b(?:{_NAMED.get(name, name)})\b", failure.words)), None
         )
@@ -139,15 +144,18 @@ class EndpointJudge:
             return
         if name == _FORMAT:
             self.structured, shown = False, "JSON schema of a reply"
+        elif name == _SEED:
+            self._takes_seed, shown = False, _SEED
         else:
             shown = f"{name}={self._sent.pop(name):g}"
         warnings.warn(f"{self.model} takes no {shown} and is asked without: {failure.said}", stacklevel=5)
 
-    def _body(self, prompt: str, schema: Schema | None) -> dict[str, Any]:
+    def _body(self, prompt: str, schema: Schema | None, seed: int = 0) -> dict[str, Any]:
         return {
             "model": self.model,
             "messages": [{"role": "user", "content": foreign.encodable(prompt)}],
             **{name: value for name, value in self._sent.items() if value is not None},
+            **({_SEED: seed} if self._takes_seed else {}),
             **(_held_to(schema) if schema and self.structured else {}),
         }
 

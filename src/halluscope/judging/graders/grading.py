@@ -1,5 +1,6 @@
 """How verdicts on free text are asked of a language model, and how often."""
 
+import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,9 +9,9 @@ from typing import Any, TypeVar
 
 from halluscope.inputs import flags, kind
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
-from halluscope.judging.graders.verdicts import Asked, check_max_failed, collect
-from halluscope.judging.store import AnswerStore
-from halluscope.numbers import whole
+from halluscope.judging.graders.verdicts import Asked, check_max_failed, collect, is_greedy
+from halluscope.judging.store import AnswerStore, AskAnew
+from halluscope.numbers import finite, whole
 from halluscope.options import Option
 
 GIVEN = "given"
@@ -20,6 +21,12 @@ MOST_REPEATS = 1000
 """More repeats than that say nothing more."""
 
 MOST_TOKENS = 1_000_000
+
+LARGEST_SEED = 2**63 - 1
+"""A store keeps no larger seed, and a server takes none."""
+
+HOTTEST = 2.0
+"""No endpoint takes a higher temperature."""
 
 V = TypeVar("V")
 
@@ -36,7 +43,20 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
             "judge",
             f"who gives verdicts: {rules}, openai:MODEL[@BASE_URL] (extra api), or a local model (judge)",
         ),
-        Option("repeats", "how often a language model judges (default: 1)", int, metavar="N"),
+        Option(
+            "repeats",
+            "how often a language model judges, each time with the next seed (default: 1)",
+            int,
+            metavar="N",
+        ),
+        Option(
+            "judge_seed",
+            "the seed of its first replies, sent to an endpoint (default: --seed)",
+            int,
+            metavar="N",
+        ),
+        Option("temperature", "of an endpoint's replies, 0 to 2 (default: 0)", float, metavar="T"),
+        Option("fresh", "ask again, and replace the replies that are kept", flag=True),
         Option("max_failed", "the share of unreadable verdicts that is an error (default: 0.02)", float),
         Option(
             "max_tokens",
@@ -54,7 +74,13 @@ class Grading:
     Attributes:
         judge: the name of a rule that the benchmark knows, or a language model: an endpoint "openai:MODEL[@BASE_URL]",
             a local model's folder, Hub id or GGUF file, or a chat judge.
-        repeats: how often it judges each answer, 1 to 1,000.
+        repeats: how often it judges each answer, 1 to 1,000, each time with a seed of its own. A local model decodes
+            greedily, so that its repeats are equal.
+        judge_seed: the seed of the first repeat's replies, by default the metric's `seed`; each further repeat has the
+            next one. An endpoint is sent it, and replies are kept by it: another one asks anew.
+        temperature: how freely an endpoint draws its replies, 0 to 2. A local model takes 0 alone; a chat judge that is
+            given has its own.
+        fresh: ask again what was asked already; the new replies replace those that are kept.
         max_failed: the share of its replies, 0 to 1, that may be unreadable before that is an error.
         max_tokens: how long a reply may be of a judge that is named; a chat judge that is given has its own.
         device: where a local model runs; None takes a GPU if there is one.
@@ -67,29 +93,37 @@ class Grading:
 
     judge: Any
     repeats: int = 1
+    judge_seed: int = 0
+    temperature: float = 0.0
+    fresh: bool = False
     max_failed: float = 0.02
     max_tokens: int = MAX_TOKENS
     device: str | None = None
-    store: AnswerStore | str | Path | None = None
+    store: AnswerStore | AskAnew | str | Path | None = None
     progress: bool = True
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_max_failed(self.max_failed)
         whole("repeats", self.repeats, 1, MOST_REPEATS, "a number of repeats")
+        whole("judge_seed", self.judge_seed)
+        finite("temperature", self.temperature, 0, HOTTEST)
         whole("max_tokens", self.max_tokens, 1, MOST_TOKENS, "a number of tokens")
-        flags(progress=self.progress)
+        flags(progress=self.progress, fresh=self.fresh)
         kind("device", self.device, str | None, "a device such as 'cuda:1' or 'cpu', or None")
-        kind("store", self.store, AnswerStore | str | Path | None, "a path, or None for the user's cache")
+        stores = AnswerStore | AskAnew | str | Path | None
+        kind("store", self.store, stores, "a path, or None for the user's cache")
 
     def check_once(self, why: str) -> None:
-        """Check that nothing is to be judged several times where that would change nothing.
+        """Check that nothing is to be judged several times, or otherwise, where that would change nothing.
 
         Raises:
             ValueError: if it is; the message says why it would change nothing.
         """
-        if self.repeats != 1:
-            raise ValueError(f"repeats is {self.repeats}, but {why}; expected 1.")
+        plain = {"repeats": 1, "temperature": 0, "fresh": False}
+        for name, value in plain.items():
+            if (given := getattr(self, name)) != value:
+                raise ValueError(f"{name} is {given}, but {why}; expected {value}.")
 
     def named(self, names: Collection[str]) -> bool:
         """Whether the judge is one of these names, which stand for rules instead of a language model."""
@@ -102,12 +136,33 @@ class Grading:
             rules: the names that the benchmark knows, for whoever misspelt one.
 
         Raises:
+            ValueError: for a seed that is too large, or a temperature of a model that decodes greedily.
             JudgeUnavailable: if there is no such language model.
         """
         from halluscope.judging.graders.resolve import check_name
 
+        whole("judge_seed", self.judge_seed, most=LARGEST_SEED - self.repeats, what="a judge's seed")
         check_name(self.judge, rules)
-        _ = self.chat, self.kept
+        _ = self.kept
+        if not is_greedy(self.chat):
+            return
+        if self.temperature:
+            raise ValueError(
+                f"temperature is {self.temperature:g}, but {self.chat.key} decodes greedily; expected 0, or a judge "
+                "behind an endpoint (openai:MODEL[@BASE_URL])."
+            )
+        if self.repeats > 1:
+            warnings.warn(
+                f"{self.chat.key} decodes greedily: its {self.repeats} repeats are equal.", stacklevel=4
+            )
+
+    @property
+    def drawn(self) -> dict[str, str]:
+        """By which seeds a language model's replies were drawn, as it stands in a signature; nothing if by none."""
+        if is_greedy(self.chat):
+            return {}
+        last = self.judge_seed + self.repeats - 1
+        return {"seeds": f"{self.judge_seed}-{last}" if self.repeats > 1 else f"{last}"}
 
     @cached_property
     def chat(self) -> ChatJudge:
@@ -118,12 +173,17 @@ class Grading:
         """
         from halluscope.judging.graders.resolve import resolve_chat
 
-        return resolve_chat(self.judge, device=self.device, max_tokens=self.max_tokens)
+        return resolve_chat(
+            self.judge, device=self.device, max_tokens=self.max_tokens, temperature=self.temperature
+        )
 
     @cached_property
-    def kept(self) -> AnswerStore:
+    def kept(self) -> AnswerStore | AskAnew:
         """Where its replies are kept."""
-        return self.store if isinstance(self.store, AnswerStore) else AnswerStore(self.store)
+        if isinstance(self.store, AskAnew):
+            return self.store
+        store = self.store if isinstance(self.store, AnswerStore) else AnswerStore(self.store)
+        return AskAnew(store) if self.fresh else store
 
     def verdicts(self, asked: Sequence[Asked[V]]) -> list[list[V | None]]:
         """Ask the language model, and free it.
@@ -144,6 +204,7 @@ class Grading:
                 asked,
                 self.chat,
                 repeats=self.repeats,
+                seed=self.judge_seed,
                 store=self.kept,
                 max_failed=self.max_failed,
                 progress=self.progress,

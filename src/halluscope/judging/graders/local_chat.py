@@ -30,6 +30,8 @@ class LocalChat:
         self.key = f"{found.key}:{precision}:temperature=0:max_tokens={max_tokens}"
         self.failures: Counter[str] = Counter()
 
+    greedy = True
+
     def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
         """Reply to each prompt, the shortest first. The same prompt has the same reply, so it is asked once."""
         places: dict[str, list[int]] = {}

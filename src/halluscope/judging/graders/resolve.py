@@ -22,9 +22,9 @@ def resolve_chat(
             id, folder or GGUF file); or a judge.
         device: where a local model runs; None takes a GPU if there is one.
         max_tokens: how long a reply may be.
-        endpoint: what else `endpoint.EndpointJudge` takes: base_url, key_variable, temperature, seed, structured (here
-            true unless you say otherwise), at_once, attempts, timeout. A local model decodes greedily, whatever
-            stands here.
+        endpoint: what else `endpoint.EndpointJudge` takes: base_url, key_variable, temperature, structured (here true
+            unless you say otherwise), at_once, attempts, timeout. A local model decodes greedily, whatever stands
+            here.
 
     Raises:
         JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.

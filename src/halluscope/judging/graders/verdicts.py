@@ -1,7 +1,7 @@
 """From prompts to verdicts: hostile text put into a prompt, replies asked for and kept, and read strictly.
 
-A reply is found by its content: the judge's key, the prompt, and which repeat it is. So a killed run goes on where it
-was, a second run asks nothing, and the order of prompts moves nothing.
+A reply is found by its content: the judge's key, the prompt, which repeat it is, and its seed. So a killed run goes on
+where it was, a second run asks nothing, one with another seed asks anew, and the order of prompts moves nothing.
 """
 
 import json
@@ -18,7 +18,7 @@ from halluscope import foreign
 from halluscope.errors import JudgingFailed
 from halluscope.files.opening import once_each
 from halluscope.judging.graders.chat import ChatJudge, Schema
-from halluscope.judging.store import AnswerStore
+from halluscope.judging.store import AnswerStore, AskAnew
 from halluscope.numbers import finite
 
 V = TypeVar("V", covariant=True)
@@ -39,8 +39,8 @@ class Asked(Generic[V]):
     schema: Schema | None = None
 
 
-Place = tuple[str, int]
-"""A prompt, and which repeat of it."""
+Place = tuple[str, int, int]
+"""A prompt, which repeat of it, and the seed of the reply."""
 
 
 def check_max_failed(value: Any) -> None:
@@ -61,7 +61,8 @@ def collect(
     judge: ChatJudge,
     *,
     repeats: int = 1,
-    store: AnswerStore | None = None,
+    seed: int = 0,
+    store: AnswerStore | AskAnew | None = None,
     max_failed: float = 0.02,
     progress: bool = False,
 ) -> list[list[V | None]]:
@@ -71,6 +72,7 @@ def collect(
         asked: what is asked; the same prompt is read in the same way.
         judge: who replies. The caller closes it.
         repeats: 1 or more.
+        seed: of the first repeat's replies; each further repeat has the next one. A greedy judge has none.
         store: where kept replies are found and each new one is kept as it comes, readable or not. No reply at all is
             not kept, so that the next run asks again. None keeps nothing.
         max_failed: the share of prompts, 0 to 1, that may be without a readable verdict.
@@ -87,20 +89,26 @@ def collect(
     """
     check_max_failed(max_failed)
     each = {one.prompt: one for one in asked}
-    places = [(prompt, repeat) for repeat in range(repeats) for prompt in each]
+    seeds = [0 if is_greedy(judge) else seed + repeat for repeat in range(repeats)]
+    places = [(prompt, repeat, of) for repeat, of in enumerate(seeds) for prompt in each]
     earlier = judge.failures.copy()
     replies = _replies(places, each, judge, store, progress)
     verdicts = {place: each[place[0]].read(reply) for place, reply in replies.items()}
     unread = [replies[place] for place in places if place in replies and verdicts[place] is None]
     _report(len(places), unread, judge.failures - earlier, len(places) - len(replies), judge.key, max_failed)
-    return [[verdicts.get((one.prompt, repeat)) for one in asked] for repeat in range(repeats)]
+    return [[verdicts.get((one.prompt, repeat, of)) for one in asked] for repeat, of in enumerate(seeds)]
+
+
+def is_greedy(judge: ChatJudge) -> bool:
+    """Whether its reply to a prompt is always the same."""
+    return bool(getattr(judge, "greedy", False))
 
 
 def _replies(
     places: Sequence[Place],
     each: Mapping[str, Asked[Any]],
     judge: ChatJudge,
-    store: AnswerStore | None,
+    store: AnswerStore | AskAnew | None,
     progress: bool,
 ) -> dict[Place, str]:
     key = None
@@ -108,7 +116,7 @@ def _replies(
         key = judge.key
         replies = store.replies(key, places) if store else {}
         missing = [place for place in places if place not in replies]
-        arriving = _ask(judge, [each[prompt] for prompt, _ in missing]) if missing else iter(())
+        arriving = _ask(judge, missing, each) if missing else iter(())
     failed = 0
     title = foreign.one_line(key)
     with tqdm(total=len(missing), desc=title, unit="prompt", disable=not progress, delay=1) as bar:
@@ -124,12 +132,16 @@ def _replies(
     return replies
 
 
-def _ask(judge: ChatJudge, asked: Sequence[Asked[Any]]) -> Iterator[tuple[int, str | None]]:
-    """The judge's replies, held to the schemas if it can be."""
-    prompts = [one.prompt for one in asked]
+def _ask(
+    judge: ChatJudge, places: Sequence[Place], each: Mapping[str, Asked[Any]]
+) -> Iterator[tuple[int, str | None]]:
+    """The judge's replies, held to the schemas and drawn by the seeds if they can be."""
+    more: dict[str, Any] = {}
     if getattr(judge, "structured", False):
-        return judge.replies(prompts, [one.schema for one in asked])  # type: ignore[call-arg]
-    return judge.replies(prompts)
+        more["schemas"] = [each[prompt].schema for prompt, _, _ in places]
+    if getattr(judge, "seeded", False):
+        more["seeds"] = [seed for _, _, seed in places]
+    return judge.replies([prompt for prompt, _, _ in places], **more)
 
 
 def _report(
