@@ -232,7 +232,7 @@ def test_a_synonym_list_that_is_none(tmp_path, content, message):
 
 
 def test_no_synonym_list(tmp_path):
-    with pytest.raises(FileNotFoundError, match="There is no synonym list"):
+    with pytest.raises(FileNotFoundError, match="synonyms: there is no file"):
         synonyms.load(tmp_path / "nothing.txt")
 
 

@@ -17,6 +17,7 @@ from halluscope.files.opening import check_file, json_rows, leads_out, read_text
 from halluscope.foreign import brief
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
+from halluscope.paths import is_there
 from halluscope.reading.tables import check_parquet
 
 Row = Mapping[str, Any]
@@ -51,12 +52,12 @@ class Source:
         >>> Source.of("org/pope:coco@test")
         Source(name='org/pope', config='coco', split='test')
         """
-        if Path(written).exists():
+        if is_there(written):
             return cls(written)
         name, _, split = written.partition("@")
         name, _, config = name.partition(":")
         built = Path(FOLDER, name)
-        bare = "/" not in name and "\\" not in name and not Path(name).exists()
+        bare = "/" not in name and "\\" not in name and not is_there(name)
         return cls(str(built) if bare and built.is_dir() else name, config or None, split or None)
 
     @property
@@ -209,7 +210,7 @@ def _as_stored(feature: Any) -> Any:
 def _load(source: Source) -> Any:
     import datasets
 
-    if "/" not in source.name and "\\" not in source.name and not Path(source.name).exists():
+    if "/" not in source.name and "\\" not in source.name and not is_there(source.name):
         built = sorted(folder.name for folder in Path(FOLDER).glob("*") if (folder / "data").is_dir())
         raise ValueError(
             f"There is no dataset {brief(source.name)} in {Path(FOLDER).absolute()}.{nearest(source.name, built)} It "

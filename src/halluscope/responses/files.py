@@ -15,6 +15,7 @@ from typing import Any
 from halluscope import limits
 from halluscope.files.opening import check_once, parse, plain_name
 from halluscope.foreign import brief
+from halluscope.paths import is_there
 from halluscope.reading import tables
 
 TEXTS = (
@@ -157,7 +158,7 @@ def _files(given: Given) -> tuple[str | None, list[Path], Sequence[Row] | None]:
     if not isinstance(given, str | Path):
         return None, [], _rows(given)
     name, equals, parts = str(given).partition("=")
-    if equals and name and not Path(given).exists():
+    if equals and name and not is_there(str(given)):
         return name, [Path(part.strip()) for part in parts.split(",")], None
     return None, [Path(given)], None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from halluscope import vocabularies
 from halluscope.files.opening import check_file, read_text
-from halluscope.foreign import brief
+from halluscope.foreign import brief, one_line
 from halluscope.inputs import kind
 
 URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
@@ -50,7 +50,7 @@ def load(path: str | Path | None = None, allow_other: bool = False) -> Synonyms:
     file = _fetch() if path is None else Path(path)
     if not file.exists():
         raise FileNotFoundError(
-            f"There is no synonym list {file}. Leave the option out to fetch it from {URL}."
+            f"synonyms: there is no file {one_line(file, 200)}. Leave the option out to fetch the list from {URL}."
         )
     check_file(file)
     sha256 = sha256_of(file)
