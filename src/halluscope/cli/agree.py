@@ -121,7 +121,7 @@ def _sheet(given: argparse.Namespace, both: Both) -> str:
         given.seed,
         _pictures(given.dataset, given.images) if given.dataset else lambda image: None,
     )
-    return making.write(drawn, given.out, READING, f"What {AND.join(both.names)} read out of responses")
+    return making.write(drawn, given.out, READING, f"Review of {AND.join(both.names)}")
 
 
 def _texts(given: Sequence[str], both: Both) -> dict[Key, str]:
