@@ -47,9 +47,11 @@ PARTS = (
     "The five LVLMs by CHAIR:",
     f"{CHAIR} --responses {FIVE}",
     "Do THRONE and CHAIR rank them alike? (CHAIR_i is better when lower, so agreement is a negative correlation):",
-    f"{THRONE} --responses {FIVE} --judges lexical --json > OUT/throne.json",
-    f"{CHAIR} --responses {FIVE} --json > OUT/chair.json",
+    f"{THRONE} --responses {FIVE} --judges lexical --per-image OUT/throne.jsonl --json > OUT/throne.json",
+    f"{CHAIR} --responses {FIVE} --per-image OUT/chair.jsonl --json > OUT/chair.json",
     "halluscope correlate OUT/throne.json OUT/chair.json --by f0.5_cls chair_i",
+    "Do they read the same classes out of a response? (THRONE, supplement, section 4, where it is 69.7 %):",
+    "halluscope agree OUT/throne.jsonl OUT/chair.jsonl",
     "The same votes on POPE's cells alone (new questions about 500 of the images): asking about a balanced sample "
     "hides most hallucinations (THRONE, supplement, Table 2):",
     "halluscope build pope --from-annotations OUT/annotations.json --images-count 500 --out OUT/pope",

@@ -338,6 +338,7 @@ LINES = "a.jsonl"
         ["reliability", "--test-retest", LINES, LINES],
         ["review", "make", LINES, "--out", "sheet", "--sample", "1"],
         ["review", "read", LINES],
+        ["agree", f"A={LINES}", f"B={LINES}"],
         ["answer", "--model", "there/is-none", "--dataset", LINES, "--out", "answers.jsonl"],
         ["plan", "throne", "--responses", LINES, "--dataset", LINES, "--judges", "lexical"],
         ["publish", "dataset", "throne_coco", "--org", "me", "--folder", LINES],
@@ -353,6 +354,8 @@ def test_commands_that_read_a_file(words, tmp_path, capsys, monkeypatch):
         "question": "What is it?",
         "answer": "A dog.",
         "f0.5_cls": 0.5,
+        "found": ["dog"],
+        "hallucinated": [],
     }
     good = malformed_files.lines([row, row | {"id": 2}])
     bad = {called: damage(good) for called, damage in BYTES.items()}

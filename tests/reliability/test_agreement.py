@@ -304,6 +304,14 @@ def test_responses_of_a_part_are_the_first(files):
     assert len(table(make(files) / "sheet.csv")) == 8
 
 
+def test_columns_by_name(files):
+    for model in ("alpha", "beta"):
+        rows = [{"picture": i, "said": f"{model} saw {i}.", "text": "none of it"} for i in (1, 2, 3)]
+        write(files / f"{model}.jsonl", rows)
+    rows = table(make(files, "--id-column", "picture", "--text-column", "said") / "sheet.csv")
+    assert all(row["response"] == f"{row['model']} saw {row['id']}." for row in rows)
+
+
 def test_each_image_stands_on_the_page_once(files):
     rows = [{"image_id": i, "file_name": f"{i}.png"} for i in (1, 2, 3)]
     for i in (1, 2, 3):
@@ -400,6 +408,12 @@ def test_the_counts_of_table_3():
     assert [round(100 * row["error_rate"], 1) for row in got["table"]] == [2.5, 8.0, 23.3]
     assert [row["evaluated"] for row in got["table"]] == [55, 110, 110]
     assert [round(100 * row["share"], 1) for row in got["table"]] == [69.7, 30.3, 30.3]
+
+
+def test_methods_that_have_nothing_in_common():
+    rows = [*printed("disagree", "one", 2, 4, 1, 9), *printed("disagree", "other", 2, 2, 1, 9)]
+    got = readings.summary(Sheet("reading-00000000-6", "reading", rows, []))
+    assert {name: rate["value"] for name, rate in got["error_rates"].items()} == {"one": 0.25, "other": 0.5}
 
 
 def test_judgements_that_err_together_tell_less():

@@ -18,6 +18,10 @@ from halluscope.reliability import agreement
 from halluscope.reliability.agreement import AND, Both, Key
 from halluscope.reliability.review.sheet import READING
 from halluscope.reporting.tables import aligned, percent, to_json
+from halluscope.responses import files
+from halluscope.responses.files import Reading, Responses
+from halluscope.responses.match import Identity, match
+from halluscope.responses.thoughts import without
 from halluscope.terminal import say
 
 SHOWN = 15
@@ -57,6 +61,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="for the sheet: the responses that were scored",
     )
+    option("--id-column", metavar="NAME", help="their column with the id, if `score` was given one")
+    option("--text-column", metavar="NAME", help="their column with the text, if `score` was given one")
     option(
         "--agreeing",
         type=whole,
@@ -115,29 +121,30 @@ def _sheet(given: argparse.Namespace, both: Both) -> str:
 
     drawn = readings.draw(
         both,
-        _texts(given.responses, both),
+        _texts(files.read(given.responses, Reading(text_column=given.text_column)), both, given.id_column),
         given.agreeing,
         given.disagreeing,
         given.seed,
         _pictures(given.dataset, given.images) if given.dataset else lambda image: None,
     )
-    return making.write(drawn, given.out, READING, f"What {AND.join(both.names)} read out of responses")
+    return making.write(drawn, given.out, READING, f"Review of {AND.join(both.names)}")
 
 
-def _texts(given: Sequence[str], both: Both) -> dict[Key, str]:
-    """The responses, without thoughts: of each LVLM as many as were scored.
+def _texts(given: Sequence[Responses], both: Both, column: str | None) -> dict[Key, str]:
+    """The responses' texts, without thoughts: of each LVLM as many as were scored.
+
+    Args:
+        given: the responses.
+        both: what was read out of them.
+        column: that holds their ids; None looks for it.
 
     Raises:
         ValueError: for responses that are missing, or none of these.
     """
-    from halluscope.responses import files
-    from halluscope.responses.match import Identity, match
-    from halluscope.responses.thoughts import without
-
     images: dict[str, list[_Image]] = {}
     for model, image in both.first.said:
         images.setdefault(model, []).append(_Image(image))
-    read = {one.name: one for one in files.read(given)}
+    read = {one.name: one for one in given}
     if lacking := sorted(images.keys() - read.keys()):
         raise ValueError(
             f"--responses has no file called {lacking[0]!r:.80}, whose responses were scored; it has "
@@ -146,7 +153,7 @@ def _texts(given: Sequence[str], both: Both) -> dict[Key, str]:
     texts = {}
     for model, rows in images.items():
         scored = replace(read[model], each=read[model].each[: len(rows)])  # the first of them, with --limit
-        matched = match(scored, rows, Identity(("image_id",)))
+        matched = match(scored, rows, Identity(("image_id",), column=column))
         for row, text in zip(matched.rows, matched.texts, strict=True):
             texts[model, str(row.image_id)] = without(text)
     return texts

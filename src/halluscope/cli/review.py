@@ -199,7 +199,16 @@ def _print_readings(found: Mapping[str, Any], as_json: bool) -> None:
         ]
         for one in found["table"]
     ]
-    header = ("methods", "they", "responses", "share %", "evaluated", "judgements", "errors", "error rate %")
+    header = (
+        "methods",
+        "stratum",
+        "responses",
+        "share %",
+        "evaluated",
+        "judgements",
+        "errors",
+        "error rate %",
+    )
     say(aligned(rows, header, "simple", left=2))
     if found["unmarked"]:
         say(f"\n{found['unmarked']:,} rows without a mark are left out")

@@ -38,9 +38,8 @@ SHEET, PAGE = "sheet.csv", "page.html"
 
 ASKS = {
     "valid": "Are the question and its answer right, clear and unambiguous?",
-    READING: "Is it right that the response says or implies this? The last two marks stand where it is not annotated, "
-    "and mean that it is right: nothing of the kind is in the image (hallucination), or something else is taken for it "
-    "(misclassification).",
+    READING: "Right, if the response says or implies it. What is not annotated may be right and a hallucination "
+    "(nothing like it is there), or a misclassification (something else is).",
 }
 """What a page asks, whatever stands on it."""
 

@@ -43,6 +43,7 @@ function count() {
 function go(article) {
   if (!article) return;
   article.focus({ preventScroll: true });
+  article.style.scrollMarginTop = `${document.querySelector("header").offsetHeight + 16}px`;
   article.scrollIntoView({ block: "start" });
 }
 

@@ -70,12 +70,14 @@ def draw(
     order = random.Random(seed)
     drawn.sort(key=lambda one: (one[0][1], order.random()))
     words = _words({name for key, _ in drawn for name in both.classes(key)})
-    return [
-        Drawn(whole(_entry(both, key, name, words) | of), picture(key[1]))
-        for key, stratum in drawn
-        for of in [{"stratum": stratum, "stratum_rows": str(len(strata[stratum])), "response": texts[key]}]
-        for name in sorted(both.classes(key))
-    ]
+    found = []
+    for key, stratum in drawn:
+        of = {"stratum": stratum, "stratum_rows": str(len(strata[stratum])), "response": texts[key]}
+        image = picture(key[1])
+        found += [
+            Drawn(whole(_entry(both, key, name, words) | of), image) for name in sorted(both.classes(key))
+        ]
+    return found
 
 
 def summary(sheet: Sheet) -> dict[str, Any]:
@@ -94,7 +96,8 @@ def summary(sheet: Sheet) -> dict[str, Any]:
         ValueError: as `Sheet.sizes`.
     """
     sizes = dict(sorted(sheet.sizes().items()))
-    methods = max((entry["read_by"] for entry in sheet.entries), key=len).split(AND)
+    named = sorted((entry["read_by"] for entry in sheet.entries), key=len, reverse=True)
+    methods = dict.fromkeys(method for names in named for method in names.split(AND))
     counted = {method: _clusters(sheet.entries, method, sizes) for method in methods}
     rows = [
         _row(name, who, one, sum(sizes.values()))
