@@ -6,6 +6,7 @@ The file grows batch by batch; the same call goes on where a killed one stopped.
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from itertools import groupby, islice
 from pathlib import Path
 from typing import IO, Any
@@ -13,6 +14,7 @@ from typing import IO, Any
 from tqdm import tqdm
 
 from halluscope import limits
+from halluscope.answering.drawing import Sample
 from halluscope.answering.sources import Source
 from halluscope.answering.vlm import Vlm
 from halluscope.errors import BuildError
@@ -24,6 +26,37 @@ from halluscope.reading.rows import Row
 RUN = "run"
 """What each line says of the run that made it; lines of different runs do not mix."""
 
+FIRST = "first"
+"""What each line holds beside the response, where there was a first turn: what was said in it."""
+
+FIRST_TOKENS = 1024
+"""How long the reply to a first turn may be."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a question is asked.
+
+    Attributes:
+        prompt: what to ask instead; None for the benchmark's own.
+        max_new_tokens: how long an answer may be.
+        sample: how answers are drawn; None for the likeliest.
+        first: what is asked in a turn before; None for nothing.
+    """
+
+    prompt: str | None
+    max_new_tokens: int
+    sample: Sample | None
+    first: str | None
+
+    def settings(self) -> dict[str, Any]:
+        """What stands in each line of it."""
+        return {
+            "max_new_tokens": self.max_new_tokens,
+            "sample": self.sample and asdict(self.sample),
+            FIRST: self.first and {"prompt": self.first, "max_new_tokens": FIRST_TOKENS},
+        }
+
 
 def answer(
     vlm: Vlm | Callable[[], Vlm],
@@ -32,6 +65,8 @@ def answer(
     *,
     prompt: str | None = None,
     max_new_tokens: int | None = None,
+    sample: Sample | None = None,
+    first: str | None = None,
     batch_size: int = 8,
     limit: int | None = None,
     progress: bool = True,
@@ -44,6 +79,10 @@ def answer(
         out: the file; this process alone writes to it meanwhile. A last line that is cut off is asked again.
         prompt: what to ask instead; "{question}" stands for the row's question.
         max_new_tokens: how long an answer may be (default: the benchmark's).
+        sample: how answers are drawn; None gives the likeliest (greedy decoding). A question's draws are its own: they
+            depend on neither the batch nor where a killed run stopped.
+        first: what is asked in a turn before the benchmark's own; the reply, of at most `FIRST_TOKENS` tokens, is shown
+            to the model in its chat template and kept as `first`. None asks nothing before.
         batch_size: how many prompts are answered at a time.
         limit: ask only the first so many questions.
         progress: show it.
@@ -52,8 +91,8 @@ def answer(
         How many answers were added.
 
     Raises:
-        ValueError: for a file that another model, prompt or dataset made, or is none of this kind; before a question
-            is asked.
+        ValueError: for a file that another model, prompt, dataset or way of drawing made, or is none of this kind, or a
+            first turn of a model without a chat template; before a question is asked.
         OutputError: if another process answers into the same file; before a model is loaded.
     """
     benchmark = source.benchmark
@@ -62,15 +101,20 @@ def answer(
     for name, value in (("max_new_tokens", length), ("batch_size", batch_size), ("limit", limit)):
         if value is not None and value < 1:
             raise ValueError(f"{name} is {value}; expected at least 1.")
+    if first is not None and not first.strip():
+        raise ValueError("The first turn is empty; expected what to ask before the question.")
+    asking = Asking(prompt, length, sample, first)
     settings = {
         "dataset": source.name,
         "questions": f"{len(source.rows)}-{source.digest(prompt)}",
         "prompt": prompt or benchmark.prompt,
-        "max_new_tokens": length,
+        **asking.settings(),
     }
     with only_writer(out) as file:
         _read(file, out, settings, source)
         vlm = vlm if isinstance(vlm, Vlm) else vlm()
+        if first:
+            vlm.check_turns()
         run = {"model": vlm.key, "chat": vlm.chat, **settings}
         done, end = _read(file, out, run, source)
         file.truncate(end)
@@ -84,21 +128,33 @@ def answer(
             disable=not progress,
         ) as bar:
             for some in _batches(left, source.key, batch_size):
-                file.write(b"".join(_answered(vlm, source, some, prompt, length, run)))
+                file.write(b"".join(_answered(vlm, source, some, asking, run)))
                 file.flush()
                 bar.update(len(some))
     return len(left)
 
 
 def _answered(
-    vlm: Vlm, source: Source, rows: list[Row], prompt: str | None, length: int, run: Mapping[str, Any]
+    vlm: Vlm, source: Source, rows: list[Row], asking: Asking, run: Mapping[str, Any]
 ) -> Iterator[bytes]:
     """The lines of some questions and their answers."""
     with_images = rows[0][source.key] is not None
     images = [source.find(row[source.key]) for row in rows] if with_images else None
-    said = vlm.reply([source.benchmark.asked(row, prompt) for row in rows], images, length)
-    for row, text in zip(rows, said, strict=True):
-        line = {**_about(row, source.dataset.key), "response": text, RUN: run}
+    named = [_name(row, source.dataset.key) for row in rows]
+    prompts = [source.benchmark.asked(row, asking.prompt) for row in rows]
+
+    def draws(turn: str) -> tuple[float, list[int]] | None:
+        drawn = asking.sample
+        return (drawn.temperature, drawn.seeds(named, turn)) if drawn else None
+
+    before: list[str] = []
+    if asking.first:
+        before = vlm.reply([asking.first] * len(rows), images, FIRST_TOKENS, None, draws(FIRST))
+    earlier = [(asking.first or "", text) for text in before] or None
+    said = vlm.reply(prompts, images, asking.max_new_tokens, earlier, draws("response"))
+    for place, (row, text) in enumerate(zip(rows, said, strict=True)):
+        kept = {FIRST: before[place]} if before else {}
+        line = {**_about(row, source.dataset.key), **kept, "response": text, RUN: run}
         yield json.dumps(line).encode() + b"\n"
 
 
@@ -137,7 +193,9 @@ def _begun(line: bytes, source: Source) -> bool:
     """Whether a line that is cut off is the beginning of one of ours."""
     key = source.dataset.key
     begins = (
-        json.dumps({**_about(row, key), "response": ""}).removesuffix('"}').encode() for row in source.rows
+        json.dumps({**_about(row, key), column: ""}).removesuffix('"}').encode()
+        for row in source.rows
+        for column in (FIRST, "response")
     )
     return any(line.startswith(begin) or begin.startswith(line) for begin in begins)
 

@@ -1,4 +1,4 @@
-"""A vision-language model of transformers that answers prompts about images, by greedy decoding."""
+"""A vision-language model of transformers that answers prompts about images, by greedy decoding or by draws."""
 
 import hashlib
 import json
@@ -8,9 +8,13 @@ from typing import Any
 
 from PIL.Image import Image
 
+from halluscope.answering.drawing import Noise
 from halluscope.errors import MissingExtra
 from halluscope.foreign import one_line
 from halluscope.judging.models import weights
+
+Content = str | list[dict[str, str]]
+"""What is said in a turn of a chat: in plain words, or in parts."""
 
 SEVERAL_GPUS = "auto"
 """The device that spreads a model over all GPUs (needs accelerate)."""
@@ -36,12 +40,12 @@ class Vlm:
     def __init__(self, model: str, device: str | None = None) -> None:
         try:
             import torch
-            from transformers import AutoModelForImageTextToText, AutoProcessor
+            from transformers import AutoModelForImageTextToText, AutoProcessor, LogitsProcessorList
         except ImportError as error:
             raise MissingExtra(
                 f"Answering needs torch and transformers ({error}): pip install 'halluscope[judge]'."
             ) from error
-        self._torch = torch
+        self._torch, self._steps = torch, LogitsProcessorList
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         on_gpu = device == SEVERAL_GPUS or _device(torch, device).type == "cuda"
         half = on_gpu and torch.cuda.is_available() and torch.cuda.is_bf16_supported()
@@ -75,13 +79,44 @@ class Vlm:
         self.chat = hashlib.sha256(template.encode()).hexdigest()[:8] if template else "no"
         self.key = f"{_key(name, self._model.config)}:{str(self._model.dtype).removeprefix('torch.')}"
 
-    def reply(self, prompts: Sequence[str], images: Sequence[Image] | None, max_new_tokens: int) -> list[str]:
+    def check_turns(self) -> None:
+        """Check that the model can be shown an earlier turn.
+
+        Raises:
+            ValueError: if it has no chat template, or one that leaves out what was said before.
+        """
+        asked, said = "What is there?", "There is a cup."
+        try:
+            shown = "" if self._chat is None else self._turn("Is it?", False, (asked, said))
+        except Exception as error:  # jinja's errors and Python's
+            raise self._one_turn(
+                f"fails on a second turn ({type(error).__name__}: {one_line(error, 200)})"
+            ) from error
+        if asked not in shown or said not in shown:
+            raise self._one_turn("leaves out what was said before" if self._chat else "is missing")
+
+    def _one_turn(self, what: str) -> ValueError:
+        return ValueError(
+            f"A first turn needs a chat template, and that of {self.key} {what}; leave the first turn out, or take a "
+            "model with a chat template of several turns."
+        )
+
+    def reply(
+        self,
+        prompts: Sequence[str],
+        images: Sequence[Image] | None,
+        max_new_tokens: int,
+        earlier: Sequence[tuple[str, str]] | None = None,
+        draws: tuple[float, Sequence[int]] | None = None,
+    ) -> list[str]:
         """Reply to prompts, each about its image, or each about none.
 
         Args:
             prompts: in plain words; the model's chat template is put around them, if it has one.
             images: one a prompt; None for prompts without an image.
             max_new_tokens: how long a reply may be.
+            earlier: the turn before each prompt, what was asked and what was said; None for none.
+            draws: the temperature, and a seed for each prompt; None decodes greedily.
 
         Returns:
             The replies, without the spaces around them.
@@ -89,7 +124,11 @@ class Vlm:
         Raises:
             ValueError: if the model's processor does not take them, or they do not fit into memory together.
         """
-        texts = [self._turn(prompt, images is not None) for prompt in prompts]
+        before: Sequence[tuple[str, str] | None] = earlier or [None] * len(prompts)
+        texts = [
+            self._turn(prompt, images is not None, turn) for prompt, turn in zip(prompts, before, strict=True)
+        ]
+        drawn = {"logits_processor": self._steps([Noise(self._torch, *draws)])} if draws else {}
         try:
             given = self._inputs(texts, images).to(self._model.device, self._model.dtype)
             with self._torch.inference_mode():
@@ -99,6 +138,7 @@ class Vlm:
                     do_sample=False,
                     num_beams=1,
                     pad_token_id=self._tokenizer.pad_token_id,
+                    **drawn,
                 )
         except self._torch.OutOfMemoryError as error:
             raise ValueError(f"{len(prompts)} prompts at a time do not fit into memory: {error}") from error
@@ -126,25 +166,35 @@ class Vlm:
                 f"({type(error).__name__}: {one_line(error, 300)})."
             ) from error
 
-    def _turn(self, prompt: str, with_image: bool) -> str:
-        """A prompt as the processor gets it."""
-        mark = getattr(self._processor, "image_token", None)
-        plain = f"{mark}\n{prompt}" if with_image and isinstance(mark, str) else prompt
+    def _turn(self, prompt: str, with_image: bool, earlier: tuple[str, str] | None = None) -> str:
+        """A prompt as the processor gets it. The image stands in the first of the turns."""
         if self._chat is None:
-            return plain
-        parts = [*([{"type": "image"}] if with_image else []), {"type": "text", "text": prompt}]
-        return self._rendered(parts if self._in_parts else plain)
+            return str(self._content(prompt, with_image, in_parts=False))
+        said = [earlier[0], earlier[1], prompt] if earlier else [prompt]
+        return self._rendered(
+            [self._content(text, with_image and not place, self._in_parts) for place, text in enumerate(said)]
+        )
 
-    def _rendered(self, content: str | list[dict[str, str]]) -> str:
-        """The user's turn in the chat template."""
-        turn = [{"role": "user", "content": content}]
-        return str(self._chat.apply_chat_template(turn, add_generation_prompt=True, tokenize=False))
+    def _content(self, text: str, with_image: bool, in_parts: bool) -> Content:
+        """What is said in a turn."""
+        if in_parts:
+            return [*([{"type": "image"}] if with_image else []), {"type": "text", "text": text}]
+        mark = getattr(self._processor, "image_token", None)
+        return f"{mark}\n{text}" if with_image and isinstance(mark, str) else text
+
+    def _rendered(self, contents: Sequence[Content]) -> str:
+        """Turns in the chat template, the user's first."""
+        turns = [
+            {"role": ("user", "assistant")[place % 2], "content": content}
+            for place, content in enumerate(contents)
+        ]
+        return str(self._chat.apply_chat_template(turns, add_generation_prompt=True, tokenize=False))
 
     def _reads_parts(self) -> bool:
         """Whether the tokenizer's chat template takes images as parts of a turn: most know only text."""
         mark = getattr(self._processor, "image_token", None)
         try:
-            text = self._rendered([{"type": "image"}, {"type": "text", "text": "?"}])
+            text = self._rendered([[{"type": "image"}, {"type": "text", "text": "?"}]])
         except Exception:  # there is no template, or jinja's errors and Python's
             return False
         return "'type'" not in text and (not isinstance(mark, str) or mark in text)

@@ -1,0 +1,229 @@
+"""Answers that are drawn, and a first turn before the question, with the tiny vision-language model."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from halluscope import cli
+from halluscope.answering import sources
+from halluscope.answering.answer import FIRST_TOKENS, answer
+from halluscope.answering.drawing import Noise, Sample
+from halluscope.answering.vlm import Vlm
+from tests import tiny_vlm
+from tests.files.disk import full
+from tests.harness import data as harness_data
+
+TOKENS = 12
+LIST = "Give a list of objects and locations in the image."
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return harness_data.build_all(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_vlm.make(tmp_path_factory.mktemp("model") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def vlm(model: Path, one_thread: None) -> Vlm:
+    return Vlm(str(model), "cpu")
+
+
+@pytest.fixture(scope="module")
+def source(data: Path) -> sources.Source:
+    return sources.open_source(str(data / "pope"), harness_data.pictures(data, "pope"))
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tiny model never ends by itself."""
+    monkeypatch.setattr("halluscope.answering.answer.FIRST_TOKENS", 6)
+
+
+def lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.open()]
+
+
+def answered(vlm: Vlm, source: sources.Source, out: Path, **options: Any) -> bytes:
+    answer(vlm, source, out, **{"max_new_tokens": TOKENS, "progress": False} | options)
+    return out.read_bytes()
+
+
+# Draws
+
+
+def test_a_draw_is_the_softmax_at_a_temperature() -> None:
+    """20,000 draws of one token of four, against the formula; each count within five standard deviations."""
+    scores, temperature, n = torch.tensor([[1.0, 0.0, 2.0, float("-inf")]]), 0.5, 20_000
+    noise = Noise(torch, temperature, [1])
+    found = Counter(int(noise(None, scores).argmax()) for _ in range(n))
+    weights = np.exp(np.array([1.0, 0.0, 2.0, -np.inf]) / temperature)
+    for token, share in enumerate(weights / weights.sum()):
+        assert abs(found[token] - n * share) <= 5 * np.sqrt(n * share * (1 - share)), token
+
+
+def test_a_file_is_the_same_in_any_batches_and_however_often_it_was_cut_off(
+    vlm: Vlm, source: sources.Source, tmp_path: Path
+) -> None:
+    sample = Sample(seed=3, temperature=1.5)
+    whole = answered(vlm, source, tmp_path / "a.jsonl", sample=sample, batch_size=1)
+    assert answered(vlm, source, tmp_path / "b.jsonl", sample=sample, batch_size=7) == whole
+    out = tmp_path / "c.jsonl"
+    for limit in (2, 5, 11):
+        answered(vlm, source, out, sample=sample, limit=limit, batch_size=2)
+    out.write_bytes(out.read_bytes()[:-40])
+    assert answered(vlm, source, out, sample=sample, batch_size=3) == whole
+    assert lines(out)[0]["run"]["sample"] == {"seed": 3, "temperature": 1.5}
+
+
+def test_another_seed_is_another_run_and_greedy_is_a_third(
+    vlm: Vlm, source: sources.Source, tmp_path: Path
+) -> None:
+    texts = {}
+    for name, sample in (("greedy", None), ("0", Sample(0)), ("1", Sample(1)), ("cold", Sample(0, 0.01))):
+        answered(vlm, source, tmp_path / name, sample=sample)
+        texts[name] = [line["response"] for line in lines(tmp_path / name)]
+    assert texts["greedy"] != texts["0"] != texts["1"] != texts["greedy"]
+    assert len({*texts["0"]}) > 9, "each question has draws of its own"
+    alike = [one == other for one, other in zip(texts["cold"], texts["greedy"], strict=True)]
+    assert sum(alike) > 14, "but for scores that are nearly equal"
+    assert lines(tmp_path / "greedy")[0]["run"]["sample"] is None
+
+
+def test_runs_that_were_drawn_otherwise_do_not_mix(vlm: Vlm, source: sources.Source, tmp_path: Path) -> None:
+    out = tmp_path / "a.jsonl"
+    before = answered(vlm, source, out, sample=Sample(1), limit=3)
+    for sample, said in (
+        (None, "not None"),
+        (Sample(2), "not {'seed': 2"),
+        (Sample(1, 0.5), "'temperature': 0.5"),
+    ):
+        with pytest.raises(ValueError, match="line 1 was made with sample .*Choose a new file") as refused:
+            answered(vlm, source, out, sample=sample)
+        assert said in str(refused.value)
+    with pytest.raises(ValueError, match="was made with first None"):
+        answered(vlm, source, out, sample=Sample(1), first=LIST)
+    assert out.read_bytes() == before
+
+
+# A first turn
+
+
+def test_a_first_turn_is_asked_shown_and_kept(
+    vlm: Vlm, source: sources.Source, tmp_path: Path, short: None
+) -> None:
+    out = tmp_path / "a.jsonl"
+    answered(vlm, source, out, first=LIST, batch_size=4)
+    for row, line in zip(source.rows, lines(out), strict=True):
+        images = [source.image(row)]
+        (first,) = vlm.reply([LIST], images, 6)
+        (said,) = vlm.reply([source.benchmark.asked(row)], images, TOKENS, earlier=[(LIST, first)])
+        assert (line["first"], line["response"]) == (first, said)
+    assert lines(out)[0]["run"]["first"] == {"prompt": LIST, "max_new_tokens": 6}
+    answered(vlm, source, tmp_path / "b.jsonl")
+    plain = [line["response"] for line in lines(tmp_path / "b.jsonl")]
+    assert plain != [line["response"] for line in lines(out)]
+    assert FIRST_TOKENS == 1024 and "first" not in lines(tmp_path / "b.jsonl")[0]
+
+
+def test_the_turns_as_the_model_gets_them(vlm: Vlm) -> None:
+    turns = vlm._turn("Is it?", True, (LIST, "a cup"))
+    assert turns == f"user: <image>{LIST}assistant: a cupuser: Is it?assistant:"
+    assert vlm._turn("Is it?", False, (LIST, "a cup")).count("<image>") == 0
+
+
+def test_a_first_turn_goes_on_where_it_was_killed(
+    vlm: Vlm, source: sources.Source, tmp_path: Path, short: None
+) -> None:
+    options: dict[str, Any] = {"first": LIST, "sample": Sample(5), "batch_size": 4}
+    whole, out = answered(vlm, source, tmp_path / "a.jsonl", **options), tmp_path / "b.jsonl"
+    assert len({line["first"] for line in lines(tmp_path / "a.jsonl")}) > 9
+    for at in (10, 60, 90, len(whole) // 2):
+        with full(at), pytest.raises(OSError):
+            answered(vlm, source, out, **options)
+        assert out.read_bytes() == whole[:at]
+    assert answered(vlm, source, out, **options) == whole
+
+
+@pytest.mark.parametrize(
+    ("template", "why"),
+    [
+        (None, "is missing"),
+        ("{{ messages[-1]['content'][0]['text'] }}", "leaves out what was said before"),
+        (
+            "{% if messages | length > 1 %}{{ raise_exception('one turn') }}{% endif %}"
+            "{% for part in messages[0]['content'] %}{{ part['type'] }}{% endfor %}",
+            "fails on a second turn",
+        ),
+    ],
+)
+def test_a_first_turn_needs_a_chat_template(
+    template: str | None, why: str, source: sources.Source, tmp_path: Path
+) -> None:
+    other = Vlm(str(tiny_vlm.make(tmp_path / "other", chat_template=template)), "cpu")
+    with pytest.raises(ValueError, match=f"A first turn needs a chat template, and that of other@.* {why}"):
+        answered(other, source, tmp_path / "a.jsonl", first=LIST)
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+# The command
+
+
+@pytest.mark.filterwarnings("ignore:.* questions are scored")
+def test_two_runs_of_a_model_are_a_test_and_a_retest(
+    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], short: None
+) -> None:
+    command = ["answer", "--model", str(model), "--dataset", str(data / "pope"), "--device", "cpu", "--quiet"]
+    command += ["--images", str(harness_data.pictures(data, "pope")), "--max-new-tokens", str(TOKENS)]
+    printed = {}
+    for seed in ("1", "2"):
+        out = tmp_path / f"{seed}.jsonl"
+        more = ["--sample", "--seed", seed, "--temperature", "1.2", "--first", LIST]
+        assert cli.main([*command, *more, "--out", str(out)]) == 0
+        assert lines(out)[0]["run"]["sample"] == {"seed": int(seed), "temperature": 1.2}
+        assert cli.main([*harness_data.score_command(data, "pope", "--responses", str(out)), "--json"]) == 0
+        printed[seed] = json.loads(capsys.readouterr().out)[0]
+    assert printed["1"]["texts"] != printed["2"]["texts"]
+    assert printed["1"]["signature"] == printed["2"]["signature"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--seed", "1"], "--seed is of answers that are drawn; expected --sample with it"),
+        (["--temperature", "1"], "--temperature is of answers that are drawn; expected --sample with it"),
+        (["--sample", "--temperature", "0"], "temperature is 0.0; expected a number from 0.01 to 10"),
+        (["--sample", "--seed", "-1"], "seed is -1; expected a whole number from 0"),
+        (["--first", " "], "The first turn is empty"),
+    ],
+)
+def test_bad_options(
+    options: list[str],
+    message: str,
+    data: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Vlm, "__init__", lambda *_: pytest.fail("a model was loaded"))
+    command = [
+        "answer",
+        "--model",
+        "nowhere",
+        "--dataset",
+        str(data / "pope"),
+        "--out",
+        str(tmp_path / "a.jsonl"),
+    ]
+    images = ["--images", str(harness_data.pictures(data, "pope"))]
+    assert cli.main([*command, *images, *options]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "a.jsonl").exists()
