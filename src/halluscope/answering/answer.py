@@ -65,7 +65,7 @@ def answer(
     settings = {
         "dataset": source.name,
         "questions": f"{len(source.rows)}-{source.digest(prompt)}",
-        "prompt": prompt or benchmark.prompt,
+        "prompt": source.prompt(prompt),
         "max_new_tokens": length,
     }
     with only_writer(out) as file:
@@ -96,9 +96,11 @@ def _answered(
     """The lines of some questions and their answers."""
     with_images = rows[0][source.key] is not None
     images = [source.find(row[source.key]) for row in rows] if with_images else None
-    said = vlm.reply([source.benchmark.asked(row, prompt) for row in rows], images, length)
-    for row, text in zip(rows, said, strict=True):
-        line = {**_about(row, source.dataset.key), "response": text, RUN: run}
+    asked = [source.benchmark.asked(row, prompt) for row in rows]
+    said = vlm.reply(asked, images, length)
+    for row, text, put in zip(rows, said, asked, strict=True):
+        named = {} if "question" in row else {"prompt": put}
+        line = {**_about(row, source.dataset.key), "response": text, **named, RUN: run}
         yield json.dumps(line).encode() + b"\n"
 
 

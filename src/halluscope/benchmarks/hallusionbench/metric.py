@@ -32,7 +32,7 @@ from halluscope.judging.graders.grading import GIVEN, Grading
 from halluscope.judging.votes import NO, YES
 from halluscope.responses import parsers
 from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, signature
+from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies as tallying
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Ints, Tally
@@ -150,6 +150,7 @@ def compute(
             same=_same_key(counting, agreed, judge_key),
             repeats=len(tallies),
             bias=["answers", reader.key] if bias == "answers" else bias,
+            **form_of(question.form for question in questions),
             **choice(thoughts),
             interval=resampling,
         ),

@@ -13,7 +13,7 @@ from halluscope.foreign import brief
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reliability.parallel.negation import OPPOSITE, Refused, negate, opposite
 from halluscope.reliability.parallel.options import shuffle
-from halluscope.reliability.parallel.rephrasing import rephrase
+from halluscope.reliability.parallel.rephrasing import digest, rephrase
 
 QUESTIONS = ("question", "text", "instruction", "prompt")
 """Where a row's question is looked for, in this order."""
@@ -26,6 +26,12 @@ CODED = (*OPPOSITE, "true", "false")
 
 OPTIONS = ("options", "choices")
 NEGATED, REPHRASED, SHUFFLED = "negated", "rephrased", "shuffled"
+
+VERSION = "1"
+"""Stands in the form's name; it goes up when a rule changes. A wording that changes, changes the digest beside it."""
+
+FORM = "form"
+"""The column that names the form that a row is of; the original has none."""
 
 _LEADING = re.compile(r"\s*(yes|no)\b(?:[\s,.:;!]+|$)(?!answer)", re.IGNORECASE)
 _SAYS_MORE = re.compile(r"(?:yes|no)[,.:;!]\s")
@@ -68,7 +74,7 @@ def parallel_form(rows: Iterable[Row], seed: int = 0) -> ParallelForm:
     Raises:
         ValueError: for a row without a question, or if there are no rows.
     """
-    form = ParallelForm()
+    form, name = ParallelForm(), form_name(seed)
     place = -1
     for place, row in enumerate(rows):
         try:
@@ -76,12 +82,17 @@ def parallel_form(rows: Iterable[Row], seed: int = 0) -> ParallelForm:
         except Refused as reason:
             form.refused.setdefault(str(reason), []).append(place)
             continue
-        form.rows.append({**row, **changed})
+        form.rows.append({**row, **changed, FORM: name})
         form.kept.append(place)
         form.how[how] = form.how.get(how, 0) + 1
     if place < 0:
         raise ValueError("There are no rows; expected a dataset's rows, each with a question.")
     return form
+
+
+def form_name(seed: int) -> str:
+    """How a parallel form is called in its rows and in signatures: the rules' version, their wordings, and the seed."""
+    return f"parallel-{VERSION}-{digest()}-{seed}"
 
 
 def _parallel(row: Row, place: int, seed: int) -> tuple[str, dict[str, Any]]:

@@ -1,5 +1,6 @@
 """Prompts and free-form questions in other words, from the table `rephrasings.toml` (HQM, section III.A)."""
 
+import hashlib
 import tomllib
 from functools import cache
 from importlib import resources
@@ -38,9 +39,16 @@ def rephrase(prompt: str, seed: int = 0) -> str:
 @cache
 def table() -> dict[str, Any]:
     """The table of rephrasings."""
-    return tomllib.loads(
-        resources.files(__package__).joinpath("rephrasings.toml").read_text(encoding="utf-8")
-    )
+    return tomllib.loads(_text())
+
+
+def digest() -> str:
+    """8 hexadecimal digits of the table."""
+    return hashlib.sha256(_text().encode()).hexdigest()[:8]
+
+
+def _text() -> str:
+    return resources.files(__package__).joinpath("rephrasings.toml").read_text(encoding="utf-8")
 
 
 def _plain(prompt: str) -> str:
