@@ -45,7 +45,7 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         image_ids: when they are given, an id that comes twice is an error.
-        forms: of each row, which parallel form it is of (its column `form`); the signature tells it, and no score moves.
+        forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
         per_image: also give, for each caption, what was mentioned, hallucinated and missed.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
 

@@ -65,7 +65,7 @@ def compute(
         level: of the interval, in (0, 1).
         per_class: also give the table `classes`; needs `objects`.
         questions: the text of each question, for the digest of the data in the signature; it moves no score.
-        forms: of each row, which parallel form it is of (its column `form`); the signature tells it, and no score moves.
+        forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too.
 
     Returns:

@@ -71,7 +71,7 @@ def compute(
         cells_of: how many cells the sample has in all, those of other images too; a warning says when most of them lie
             in images that are not scored.
         image_ids: when they are given, an id that comes twice is an error.
-        forms: of each row, which parallel form it is of (its column `form`); the signature tells it, and no score moves.
+        forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
         per_class: also give the table `classes`.
         per_image: also give, for each image, which classes were found, hallucinated and missed.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.

@@ -13,7 +13,8 @@ from halluscope.foreign import brief
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reliability.parallel.negation import OPPOSITE, Refused, negate, opposite
 from halluscope.reliability.parallel.options import shuffle
-from halluscope.reliability.parallel.rephrasing import digest, rephrase
+from halluscope.reliability.parallel.rephrasing import frame, rephrase
+from halluscope.reliability.parallel.table import digest
 
 QUESTIONS = ("question", "text", "instruction", "prompt")
 """Where a row's question is looked for, in this order."""
@@ -139,7 +140,7 @@ def _shuffled(row: Row, column: str, options: str, answer: str, seed: int) -> di
     if _holds_options(row[column]):
         raise Refused("its question holds the options in their order")
     shuffled, right = shuffle(row[options], row[answer], seed)
-    return {column: rephrase(row[column], seed), options: shuffled, answer: right}
+    return {column: frame(row[column], seed), options: shuffled, answer: right}
 
 
 def _holds_options(question: str) -> bool:
