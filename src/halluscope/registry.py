@@ -264,7 +264,8 @@ class Benchmark:
     def asked(self, row: Mapping[str, Any], prompt: str | None = None) -> str:
         """What the LVLM is asked about a row: `prompt` if it is given, else the row's own, else the benchmark's."""
         template = prompt or self.prompt_of(row.get("prompt"))
-        return template.replace(QUESTION, row["question"]) if QUESTION in template else template
+        question = row.get("question")
+        return template.replace(QUESTION, question) if isinstance(question, str) else template
 
     def prompt_of(self, own: Any) -> str:
         """The prompt for a row whose column `prompt` says `own`: that, in a benchmark whose rows have no question."""

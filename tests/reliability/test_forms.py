@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import halluscope
-from halluscope import cli, registry, scoring
+from halluscope import cli, registry, scoring, vocabularies
 from halluscope.answering import sources
 from halluscope.answering.answer import answer
 from halluscope.answering.vlm import Vlm
@@ -15,7 +15,7 @@ from halluscope.harness import functions
 from halluscope.reading.rows import read_rows
 from halluscope.reliability.parallel import form_name, parallel_form
 from halluscope.signature import keys_of
-from tests import tiny_vlm
+from tests import small_datasets, tiny_vlm
 from tests.harness import data as harness_data
 
 SEED = 3
@@ -91,6 +91,29 @@ def test_rows_with_prompts_that_differ(data: Path) -> None:
     differing = sources.Source(source.benchmark, source.dataset, source.name, other, source.find, source.key)
     assert differing.prompt() == "{prompt}" and differing.digest() != source.digest()
     assert [source.benchmark.asked(row) for row in other][:3] == [DESCRIBE, DESCRIBE, "Say it."]
+
+
+def test_a_parallel_form_of_a_parallel_form_tells_both() -> None:
+    rows = [{"question": "Is there a dog in the image?", "answer": "yes"}]
+    once = parallel_form(rows, 1)
+    assert parallel_form(once.rows, 2).rows[0]["form"] == f"{form_name(1)}-{form_name(2)}"
+    assert parallel_form([rows[0] | {"form": "round"}], 1).rows[0]["form"] == form_name(1)
+
+
+@small_datasets.needs("chair")
+def test_what_reads_the_rows_of_others_tells_the_form(tmp_path: Path) -> None:
+    words = tmp_path / "synonyms.txt"
+    words.write_text("\n".join(f"{name}, {name} thing" for name in vocabularies.load("coco").classes))
+    rows = [{"image_id": 1, "objects": ["dog"], "prompt": DESCRIBE}]
+    options = {"synonyms": str(words), "allow_other_synonyms": True}
+    for form, told in (([], None), (parallel_form(rows, 1).rows, form_name(1))):
+        result = scoring.of_rows(registry.benchmark("chair"), form or rows, ["A dog."], options)
+        assert keys_of(result["signature"]).get("form") == told
+
+
+def test_a_prompt_that_only_looks_like_a_template() -> None:
+    row = {"image_id": 1, "prompt": "Say {question} about it."}
+    assert registry.benchmark("throne").asked(row) == row["prompt"]
 
 
 def test_a_question_is_asked_whatever_prompt_stands_beside() -> None:

@@ -107,7 +107,7 @@ def parallel_form(
         except Refused as reason:
             form.refused.setdefault(str(reason), []).append(place)
             continue
-        form.rows.append({**row, **changed, FORM: name})
+        form.rows.append({**row, **changed, FORM: _after(row.get(FORM), name)})
         form.kept.append(place)
         form.done.append(how)
     if place < 0:
@@ -140,6 +140,11 @@ def form_name(seed: int, by: str = "") -> str:
     `by` says whose other wordings there are, if not the rules'.
     """
     return "-".join(["parallel", VERSION, digest(), *([by] if by else []), str(seed)])
+
+
+def _after(before: object, name: str) -> str:
+    """The form of a row that may be of a parallel form already."""
+    return f"{before}-{name}" if isinstance(before, str) and before.startswith("parallel-") else name
 
 
 def _said(question: str, seed: int, wordings: Mapping[str, str | Refused] | None) -> str:
