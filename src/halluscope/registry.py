@@ -142,7 +142,8 @@ class Benchmark:
         others: what else its result holds as a number; an asterisk stands for any letters.
         datasets: what it is scored on; a metric without one of its own names others in `reads`.
         reads: the names of the datasets that it is scored on.
-        prompt: what an LVLM is asked; `QUESTION` stands for the row's own.
+        prompt: what an LVLM is asked; `QUESTION` stands for the row's own. Rows without a question may have a `prompt`
+            of their own, which is asked instead.
         max_new_tokens: how long a response may be.
         target: the column with what is right.
         chooses: whether the responses choose the images that are scored; otherwise each question needs one.
@@ -261,9 +262,14 @@ class Benchmark:
         return getattr(self.module(module), name)
 
     def asked(self, row: Mapping[str, Any], prompt: str | None = None) -> str:
-        """What the LVLM is asked about a row."""
-        template = prompt or self.prompt
-        return template.replace(QUESTION, row["question"]) if QUESTION in template else template
+        """What the LVLM is asked about a row: `prompt` if it is given, else the row's own, else the benchmark's."""
+        template = prompt or self.prompt_of(row.get("prompt"))
+        question = row.get("question")
+        return template.replace(QUESTION, question) if isinstance(question, str) else template
+
+    def prompt_of(self, own: Any) -> str:
+        """The prompt for a row whose column `prompt` says `own`: that, in a benchmark whose rows have no question."""
+        return own if QUESTION not in self.prompt and isinstance(own, str) and own.strip() else self.prompt
 
     def check_prompt(self, prompt: str) -> None:
         """Check that a prompt puts each row's question, if rows have one.

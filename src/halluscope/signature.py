@@ -11,6 +11,9 @@ from collections.abc import Iterable
 
 from halluscope.version import __version__
 
+ORIGINAL = "original"
+"""The form of a row that is in no parallel form; a signature without the key `form` says the same."""
+
 GIVEN = "given"
 """How responses were put to their rows where the caller did it."""
 
@@ -29,6 +32,16 @@ def signature(metric: str, *, data: object, responses: object = GIVEN, **choices
     """
     keys = {"data": data, "responses": responses, **choices, "version": __version__}
     return "|".join([metric, *(f"{key}:{_plain(value)}" for key, value in keys.items())])
+
+
+def form_of(forms: Iterable[str]) -> dict[str, str]:
+    """The key that tells a parallel form (`halluscope parallel`), by the column `form` of the rows; none if none is.
+
+    >>> form_of(["parallel-1-0", "parallel-1-0"]), form_of(["", "parallel-1-0"]), form_of([""])
+    ({'form': 'parallel-1-0'}, {'form': 'original,parallel-1-0'}, {})
+    """
+    found = {form or ORIGINAL for form in forms}
+    return {"form": ",".join(sorted(found))} if found - {ORIGINAL} else {}
 
 
 def changed(line: str, **choices: object) -> str:

@@ -197,6 +197,7 @@ MOVES = {
     "seed": 1,
     "level": 0.9,
     "thoughts": "kept",
+    "forms": ["parallel-1-0"] * 2,
 }
 MOVES_NOTHING = {"per_class"}
 SAYS_WHAT_IT_IS_ABOUT = {"questions"}

@@ -107,7 +107,7 @@ def answer(
     settings = {
         "dataset": source.name,
         "questions": f"{len(source.rows)}-{source.digest(prompt)}",
-        "prompt": prompt or benchmark.prompt,
+        "prompt": source.prompt(prompt),
         **asking.settings(),
     }
     with only_writer(out) as file:
@@ -141,7 +141,7 @@ def _answered(
     with_images = rows[0][source.key] is not None
     images = [source.find(row[source.key]) for row in rows] if with_images else None
     named = [_name(row, source.dataset.key) for row in rows]
-    prompts = [source.benchmark.asked(row, asking.prompt) for row in rows]
+    asked = [source.benchmark.asked(row, asking.prompt) for row in rows]
 
     def draws(turn: str) -> tuple[float, list[int]] | None:
         drawn = asking.sample
@@ -151,10 +151,11 @@ def _answered(
     if asking.first:
         before = vlm.reply([asking.first] * len(rows), images, FIRST_TOKENS, None, draws(FIRST))
     earlier = [(asking.first or "", text) for text in before] or None
-    said = vlm.reply(prompts, images, asking.max_new_tokens, earlier, draws("response"))
+    said = vlm.reply(asked, images, asking.max_new_tokens, earlier, draws("response"))
     for place, (row, text) in enumerate(zip(rows, said, strict=True)):
         kept = {FIRST: before[place]} if before else {}
-        line = {**_about(row, source.dataset.key), **kept, "response": text, RUN: run}
+        put = {} if "question" in row else {"prompt": asked[place]}
+        line = {**_about(row, source.dataset.key), **kept, "response": text, **put, RUN: run}
         yield json.dumps(line).encode() + b"\n"
 
 

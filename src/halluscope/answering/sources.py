@@ -52,6 +52,12 @@ class Source:
         """A row's image, or None for a question without one. Rows with the same image share it."""
         return None if row[self.key] is None else self.find(row[self.key])
 
+    def prompt(self, prompt: str | None = None) -> str:
+        """The prompt that all rows have, as the file of answers names it; "{prompt}" if theirs differ."""
+        own = self.rows.unique("prompt") if "prompt" in self.rows.column_names else [None]
+        found = {prompt} if prompt else {self.benchmark.prompt_of(one) for one in own}
+        return found.pop() if len(found) == 1 else "{prompt}"
+
     def digest(self, prompt: str | None = None) -> str:
         """8 hexadecimal digits that tell these questions, in this order, from others."""
         digest = hashlib.sha256()

@@ -13,7 +13,10 @@ from halluscope.arguments import whole
 from halluscope.errors import OutputError
 from halluscope.files.writing import check_new, new_file, new_folder, real
 from halluscope.reading.rows import picture_columns, read_rows, without_pictures
-from halluscope.reliability.parallel import ParallelForm, parallel_form
+from halluscope.reliability.parallel import ParallelForm, free_questions, parallel_form
+from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
+from halluscope.reliability.review.marked import rejected
+from halluscope.reliability.review.sheet import read_sheet
 from halluscope.terminal import say, tell
 
 LINES = ".jsonl"
@@ -32,6 +35,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     option("--first", type=Path, metavar="OUT", help="also write the original rows that have a parallel form")
     option("--seed", type=whole, default=0, help="chooses wordings and orders")
+    option(
+        "--model",
+        help="who says free-form questions in other words, instead of rules: openai:MODEL[@BASE_URL] (extra api), or a "
+        "local model (judge)",
+    )
+    option("--check", metavar="MODEL", help="who says whether the model's wording asks the same")
+    option(
+        "--marks",
+        type=Path,
+        metavar="SHEET",
+        help="keep the rows that people found valid: a sheet of this form by `halluscope review make`, marked",
+    )
+    option("--device", help="where local models run (default: a GPU if there is one)")
+    option("--store", metavar="FILE", help="where the models' replies are kept (default: the user's cache)")
+    option("--quiet", action="store_true", help="no progress bars")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -39,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     outs = [out for out in (options.out, options.first) if out]
     _check(outs)
     rows = read_rows(options.source)
-    form = parallel_form(without_pictures(rows), options.seed)
+    form = _marked(_form(without_pictures(rows), options), options)
     for reason, places in form.refused.items():
         tell(f"no parallel form: {len(places):,} rows, since {reason}; such as row {places[0]}")
     if not form.rows:
@@ -54,6 +72,32 @@ def run(options: argparse.Namespace) -> None:
     say(
         f"{options.out}: {len(form.rows):,} of {len(rows):,} rows: {done}; {refused:,} without a parallel form"
     )
+
+
+def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
+    """The parallel form, by rules alone or in a model's words."""
+    if options.model is None:
+        if options.check is not None:
+            raise ValueError("--check goes with --model: rules need nobody to check them.")
+        return parallel_form(rows, options.seed)
+    from halluscope.judging.graders.resolve import resolve_chat
+    from halluscope.judging.store import AnswerStore
+
+    model = resolve_chat(options.model, device=options.device, seed=options.seed, structured=False)
+    check = None
+    if options.check is not None:
+        check = resolve_chat(options.check, device=options.device, structured=False)
+    questions, store = free_questions(rows), AnswerStore(options.store)
+    said = paraphrase(questions, model, check, store=store, progress=not options.quiet)
+    return parallel_form(rows, options.seed, said, name_of(model, check))
+
+
+def _marked(form: ParallelForm, options: argparse.Namespace) -> ParallelForm:
+    """What people's marks leave of it."""
+    if options.marks is None:
+        return form
+    sheet = read_sheet(options.marks, allow_unmarked=True)
+    return form.without(rejected(form.rows, sheet), sheet.name)
 
 
 def _check(outs: Sequence[Path]) -> None:

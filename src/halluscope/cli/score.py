@@ -86,7 +86,7 @@ def _remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> No
     if matched.left_out:
         said.append(f"{matched.left_out:,} responses about others are left out")
     if matched.other_prompts:
-        said.append(f"{matched.other_prompts:,} answer another prompt than {benchmark.prompt!r}")
+        said.append(f"{matched.other_prompts:,} answer another prompt than the dataset asks")
     if said:
         tell(f"{_shown(ready)}: {'; '.join(said)}.")
 

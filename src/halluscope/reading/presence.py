@@ -16,6 +16,9 @@ from halluscope.vocabularies import Vocabulary
 ENOUGH = 100
 """Images in which most classes of a vocabulary should occur."""
 
+TEXTS = ("file_name", "prompt", "form")
+"""The columns that a row may have beside."""
+
 Located = tuple[Any, str]
 """A row, and where it stands."""
 
@@ -28,11 +31,15 @@ class ImageObjects:
         image_id: unique.
         objects: class names.
         file_name: of the image; "" where it is not known.
+        prompt: what is asked about it; "" for the benchmark's own.
+        form: which parallel form its row is of; "" for the original.
     """
 
     image_id: int
     objects: Sequence[str]
     file_name: str = ""
+    prompt: str = ""
+    form: str = ""
 
 
 def load(sources: Sequence[str], vocabulary: Vocabulary | None = None) -> list[ImageObjects]:
@@ -69,7 +76,7 @@ def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:
     elif source.is_json:
         yield from ((row, where) for where, row in json_rows(source.path))
     else:
-        names = ("image_id", "objects", "file_name")
+        names = ("image_id", "objects", *TEXTS)
         rows = read_columns(written, names, names[:2], "a presence dataset")
         if vocabulary:
             _warn_of_a_part(Path(source.name), vocabulary)
@@ -115,7 +122,7 @@ def _image(row: Any, where: str) -> ImageObjects:
     value = id_of(given) if isinstance(given, str) else given
     if value is None or not is_id(value):
         raise ValueError(f"{where}: image_id is {brief(given)}; expected a whole number of 64 bits.")
-    return ImageObjects(value, row["objects"], str(row.get("file_name") or ""))
+    return ImageObjects(value, row["objects"], **{name: str(row.get(name) or "") for name in TEXTS})
 
 
 def _warn_of_classes(images: Sequence[ImageObjects], sources: Sequence[str], vocabulary: Vocabulary) -> None:

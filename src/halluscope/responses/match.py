@@ -48,7 +48,7 @@ class Identity:
         only: column of `also` -> the value that is wanted; responses about another are left out.
         partial: whether rows may be without a response.
         first: whether only the first responses were read; by their order they stand for the first rows.
-        prompt: what an LVLM is asked where rows have no question.
+        prompt: what an LVLM is asked where rows have neither a question nor a prompt of their own.
         column: where the id stands in a response; None looks for it.
     """
 
@@ -82,7 +82,7 @@ class Matched(Generic[R]):
         of: how many rows there are to choose from, or were wanted.
         sampled: whether a harness wrote the responses.
         left_out: how many responses are about rows that are not scored.
-        other_prompts: how many say that something else was asked than the benchmark's prompt.
+        other_prompts: how many say that something else was asked than the row's prompt, or the benchmark's.
     """
 
     name: str
@@ -130,7 +130,9 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     else:
         by, found = _by_id(responses, each, rows, wanted, columns, identity)
     _check_said(responses, found, identity)
-    others = [response for _, response in found if _says_otherwise(response, "prompt", identity.prompt)]
+    others = [
+        response for row, response in found if _says_otherwise(response, "prompt", _prompt(row, identity))
+    ]
     return Matched(
         responses.name,
         [row for row, _ in found],
@@ -157,8 +159,13 @@ def _check_said(responses: Responses, found: Sequence[Pair], identity: Identity)
 
 
 def _is_asked(text: str, row: Any, identity: Identity) -> bool:
-    asked = _spaced(getattr(row, "question", None) or identity.prompt)
+    asked = _spaced(getattr(row, "question", None) or _prompt(row, identity))
     return asked != "" and _spaced(text) == asked
+
+
+def _prompt(row: Any, identity: Identity) -> str:
+    """What was to be asked about a row without a question; "" about one that has one."""
+    return (getattr(row, "prompt", "") or identity.prompt) if identity.prompt else ""
 
 
 def _is_meant(response: Response, identity: Identity) -> bool:

@@ -36,7 +36,7 @@ of captions with at least one.
         Option("synonyms", "the official synonym list (default: fetched once, and checked)", metavar="FILE"),
         Option("allow_other_synonyms", "accept a list with another checksum", flag=True),
     ),
-    given=("image_ids",),
+    given=("image_ids", "forms"),
     items="per_image",
     extras=("chair",),
 )

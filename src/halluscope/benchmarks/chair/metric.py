@@ -13,9 +13,9 @@ from halluscope.benchmarks.chair import lemmas, mentions, scoring
 from halluscope.benchmarks.chair import synonyms as synonym_lists
 from halluscope.benchmarks.chair.mentions import Caption
 from halluscope.benchmarks.chair.scoring import Counts, Row
-from halluscope.inputs import class_names, flags, ids, labelled, paired
+from halluscope.inputs import class_names, flags, ids, labelled, paired, texts
 from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, signature
+from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 
 
@@ -29,6 +29,7 @@ def compute(
     seed: int = 0,
     level: float = 0.95,
     image_ids: Sequence[Any] | None = None,
+    forms: Sequence[str] | None = None,
     per_image: bool = False,
     thoughts: str = REMOVED,
 ) -> dict[str, Any]:
@@ -44,6 +45,7 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         image_ids: when they are given, an id that comes twice is an error.
+        forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
         per_image: also give, for each caption, its mentions, and which classes were found, hallucinated and missed.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
 
@@ -62,6 +64,7 @@ def compute(
     flags(per_image=per_image, allow_other_synonyms=allow_other_synonyms)
     predictions, references = paired(predictions, references)
     image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
+    form = form_of(() if forms is None else texts("forms", forms, len(predictions)))
     predictions, thought = take_out(predictions, thoughts)
     references = class_names(references)
     vocabularies.load("coco").presence(references)
@@ -79,6 +82,7 @@ def compute(
             data=data_of("coco", labelled(references, image_ids)),
             synonyms=listed.name,
             lemmas=lemmas.version(),
+            **form,
             **choice(thoughts),
             interval=resampling,
         ),

@@ -45,4 +45,5 @@ def inputs(images: Sequence[ImageObjects]) -> dict[str, Any]:
     return {
         "references": [image.objects for image in images],
         "image_ids": [image.image_id for image in images],
+        "forms": [image.form for image in images],
     }

@@ -33,7 +33,7 @@ from halluscope.judging.graders.grading import GIVEN, Grading
 from halluscope.judging.votes import NO, YES
 from halluscope.responses import parsers
 from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, signature
+from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies as tallying
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Ints, Tally
@@ -164,6 +164,7 @@ def compute(
             repeats=len(tallies),
             **(grading.drawn if isinstance(judge, _LanguageModel) else {}),
             bias=["answers", reader.key] if bias == "answers" else bias,
+            **form_of(question.form for question in questions),
             **choice(thoughts),
             interval=resampling,
         ),

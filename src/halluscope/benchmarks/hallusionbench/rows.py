@@ -38,6 +38,7 @@ class VisualQuestion:
         yes: whether yes is right.
         question: its text.
         details: the right answer in words.
+        form: which parallel form it is of; "" for the original.
     """
 
     category: str
@@ -49,6 +50,7 @@ class VisualQuestion:
     yes: bool
     question: str = ""
     details: str = ""
+    form: str = ""
 
     @property
     def id(self) -> Id:
@@ -92,7 +94,7 @@ class VisualQuestion:
         }
 
 
-COLUMNS = (*ID, "visual_input", "question", "gt_answer", "gt_answer_details")
+COLUMNS = (*ID, "visual_input", "question", "gt_answer", "gt_answer_details", "form")
 """The dataset's columns, as far as the metric needs them."""
 
 
@@ -193,7 +195,11 @@ def read(row: Any, where: str) -> VisualQuestion:
             f"{where}: visual_input is {visual} in {category} with figure_id {figure_id}; expected 0 for a VS row "
             "with figure_id 0 and for no other."
         )
-    texts = {"question": row.get("question"), "details": row.get("gt_answer_details")}
+    texts = {
+        "question": row.get("question"),
+        "details": row.get("gt_answer_details"),
+        "form": row.get("form"),
+    }
     return VisualQuestion(
         category,
         subcategory,

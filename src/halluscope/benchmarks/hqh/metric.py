@@ -21,7 +21,7 @@ from halluscope.foreign import brief
 from halluscope.inputs import flags, listed, paired, warn_of_a_part
 from halluscope.judging.graders.grading import GIVEN, Grading
 from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, signature
+from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies as tallying
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers
@@ -137,6 +137,7 @@ def compute(
             image_data=_image_data(questions) if judged.told else "no",
             repeats=len(tallies),
             **(grading.drawn if judged.told else {}),
+            **form_of(question.form for question in questions),
             **choice(thoughts),
             interval=resampling,
         ),

@@ -38,6 +38,7 @@ class FreeQuestion:
         type: one of `LEVELS`.
         caption: a sentence about the image; None where it is not known.
         details: the annotated regions of the image, one a line; None where they are not known.
+        form: which parallel form it is of; "" for the original.
     """
 
     id: int
@@ -47,6 +48,7 @@ class FreeQuestion:
     type: str
     caption: str | None = None
     details: str | None = None
+    form: str = ""
 
     @property
     def level(self) -> str:
@@ -137,6 +139,7 @@ def read(row: Any, where: str) -> FreeQuestion:
         if not isinstance(fields[name], str | None):
             raise ValueError(f"{where}: {name} is {brief(fields[name])}; expected a text, or null.")
         fields[name] = fields[name] or None
+    fields["form"] = str(fields["form"] or "")
     if not isinstance(fields["type"], str) or fields["type"] not in LEVELS:
         raise ValueError(
             f"{where}: type is {brief(fields['type'])}; expected one of HQH's types: {', '.join(LEVELS)}."

@@ -18,7 +18,7 @@ from halluscope.benchmarks.pope.scoring import Conventions, Counts
 from halluscope.inputs import Id, flags, ids, paired, texts, words
 from halluscope.responses import parsers as replies
 from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, signature
+from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import numbers
@@ -42,6 +42,7 @@ def compute(
     level: float = 0.95,
     per_class: bool = False,
     questions: Sequence[str] | None = None,
+    forms: Sequence[str] | None = None,
     thoughts: str = REMOVED,
 ) -> dict[str, Any]:
     """Score an LVLM's answers to yes/no questions about objects. Yes is the positive class.
@@ -63,7 +64,8 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         per_class: also give the table `classes`; needs `objects`.
-        questions: the text of each question; it tells a parallel form in the signature, and moves no score.
+        questions: the text of each question, for the digest of the data in the signature; it moves no score.
+        forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too.
 
     Returns:
@@ -84,6 +86,7 @@ def compute(
     objects = None if objects is None else ids("objects", objects, rows)
     image_ids = None if image_ids is None else ids("image_ids", image_ids, rows)
     questions = None if questions is None else texts("questions", questions, rows)
+    form = form_of(() if forms is None else texts("forms", forms, rows))
     predictions, thought = take_out(predictions, thoughts)
     resampling = Bootstrap(bootstrap, seed, level)
     if per_class and objects is None:
@@ -117,6 +120,7 @@ def compute(
             parser=parser,
             objects="no" if objects is None else len(classes),
             sampling="no" if sampling is None else samplings,
+            **form,
             **choice(thoughts),
             interval=f"{resampling},{'rows' if image_ids is None else 'images'}" if bootstrap else "no",
         ),

@@ -39,6 +39,7 @@ class ObjectQuestion:
         object: what it asks for.
         answer: "yes" or "no".
         sampling: how the absent objects were chosen: "random", "popular" or "adversarial".
+        form: which parallel form it is of; "" for the original.
     """
 
     question_id: int
@@ -48,11 +49,12 @@ class ObjectQuestion:
     object: str
     answer: str
     sampling: str
+    form: str = ""
 
 
 COLUMNS = tuple(field.name for field in fields(ObjectQuestion))
-OTHERWISE = {"file_name": "", "sampling": ""}
-"""What `pope_c` leaves out."""
+OTHERWISE = {"file_name": "", "sampling": "", "form": ""}
+"""What `pope_c` leaves out, and the original form."""
 NEEDED = tuple(name for name in COLUMNS if name not in OTHERWISE)
 
 
@@ -161,6 +163,7 @@ def inputs(questions: Sequence[ObjectQuestion]) -> dict[str, Any]:
         "sampling": [question.sampling for question in questions] if sampled else None,
         "image_ids": [question.file_name or question.image_id for question in questions],
         "questions": [question.question for question in questions],
+        "forms": [question.form or "" for question in questions],
     }
 
 
@@ -221,4 +224,5 @@ def _question(row: Any, where: str, sampling: str) -> ObjectQuestion:
         object=asked["object"],
         answer=row["label"],
         sampling=sampling,
+        form=str(row.get("form") or ""),
     )

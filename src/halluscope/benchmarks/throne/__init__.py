@@ -75,6 +75,6 @@ are compared with the objects that are annotated in the image.
         Option("cells", "also score only what these POPE questions ask about", many=True, metavar="DATASET"),
         Option("per_class", "also a table of the classes", flag=True),
     ),
-    given=("votes", "cells", "cells_of", "image_ids"),
+    given=("votes", "cells", "cells_of", "image_ids", "forms"),
     items="per_image",
 )

@@ -17,7 +17,7 @@ from halluscope import options as checks
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import prompts, scoring
 from halluscope.benchmarks.throne.scoring import AllAverage, ClassF, Conventions, Hits
-from halluscope.inputs import array, class_names, flags, ids, labelled, paired
+from halluscope.inputs import array, class_names, flags, ids, labelled, paired, texts
 from halluscope.judging.cost.planning import Plan, plan_poll
 from halluscope.judging.voters import voting
 from halluscope.judging.voters.poll import Voting
@@ -25,7 +25,7 @@ from halluscope.judging.voters.voting import IGNORED
 from halluscope.judging.votes import OTHER, UNASKED
 from halluscope.numbers import whole
 from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, signature
+from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.vocabularies import Vocabulary
 
@@ -47,6 +47,7 @@ def compute(
     cells: ArrayLike | None = None,
     cells_of: int | None = None,
     image_ids: Sequence[Any] | None = None,
+    forms: Sequence[str] | None = None,
     per_class: bool = False,
     per_image: bool = False,
     thoughts: str = REMOVED,
@@ -70,6 +71,7 @@ def compute(
         cells_of: how many cells the sample has in all, those of other images too; a warning says when most of them lie
             in images that are not scored.
         image_ids: when they are given, an id that comes twice is an error.
+        forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
         per_class: also give the table `classes`.
         per_image: also give, for each image, which classes were found, hallucinated and missed.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
@@ -93,6 +95,7 @@ def compute(
     flags(per_class=per_class, per_image=per_image)
     predictions, references = paired(predictions, references)
     image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
+    form = form_of(() if forms is None else texts("forms", forms, len(predictions)))
     predictions, thought = take_out(predictions, thoughts)
     references = class_names(references)
     vocabulary = vocabularies.load(vocabulary)
@@ -130,6 +133,7 @@ def compute(
         "beta": f"{beta:g}",
         "class_f": class_f,
         "all_average": all_average,
+        **form,
         **choice(thoughts),
         "interval": resampling,
     }

@@ -44,7 +44,11 @@ def inputs(
         ValueError: as `asked_cells`.
     """
     ids = [image.image_id for image in images]
-    found: dict[str, Any] = {"references": [image.objects for image in images], "image_ids": ids}
+    found: dict[str, Any] = {
+        "references": [image.objects for image in images],
+        "image_ids": ids,
+        "forms": [image.form for image in images],
+    }
     if cells:
         questions = pope.load(cells)
         found["cells"] = asked_cells(questions, ids, vocabularies.load(vocabulary))

@@ -5,7 +5,9 @@ rephrased. Rows keep their ids and columns, so that answers are scored as those 
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +15,8 @@ from halluscope.foreign import brief
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reliability.parallel.negation import OPPOSITE, Refused, negate, opposite
 from halluscope.reliability.parallel.options import shuffle
-from halluscope.reliability.parallel.rephrasing import rephrase
+from halluscope.reliability.parallel.rephrasing import frame, rephrase
+from halluscope.reliability.parallel.table import digest
 
 QUESTIONS = ("question", "text", "instruction", "prompt")
 """Where a row's question is looked for, in this order."""
@@ -26,6 +29,12 @@ CODED = (*OPPOSITE, "true", "false")
 
 OPTIONS = ("options", "choices")
 NEGATED, REPHRASED, SHUFFLED = "negated", "rephrased", "shuffled"
+
+VERSION = "1"
+"""Stands in the form's name; it goes up when a rule changes. A wording that changes, changes the digest beside it."""
+
+FORM = "form"
+"""The column that names the form that a row is of; the original has none."""
 
 _LEADING = re.compile(r"\s*(yes|no)\b(?:[\s,.:;!]+|$)(?!answer)", re.IGNORECASE)
 _SAYS_MORE = re.compile(r"(?:yes|no)[,.:;!]\s")
@@ -41,17 +50,37 @@ class ParallelForm:
     Attributes:
         rows: the parallel rows, in their order.
         kept: the place, among the given rows, of each of them.
-        how: how many were "negated", "shuffled" and "rephrased".
+        done: what was done to each of them: "negated", "shuffled" or "rephrased".
         refused: why rows have no parallel form -> their places.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
-    how: dict[str, int] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
     refused: dict[str, list[int]] = field(default_factory=dict)
 
+    @property
+    def how(self) -> dict[str, int]:
+        """How many rows each thing was done to."""
+        return dict(Counter(self.done))
 
-def parallel_form(rows: Iterable[Row], seed: int = 0) -> ParallelForm:
+    def without(self, reasons: Mapping[int, str], marks: str) -> "ParallelForm":
+        """Without the rows at these places of its own, each for a reason. The name of the others ends in `marks`."""
+        left = [i for i in range(len(self.rows)) if i not in reasons]
+        refused = {reason: [*places] for reason, places in self.refused.items()}
+        for i, reason in reasons.items():
+            refused.setdefault(reason, []).append(self.kept[i])
+        return ParallelForm(
+            [{**self.rows[i], FORM: f"{self.rows[i][FORM]}-{marks}"} for i in left],
+            [self.kept[i] for i in left],
+            [self.done[i] for i in left],
+            refused,
+        )
+
+
+def parallel_form(
+    rows: Iterable[Row], seed: int = 0, wordings: Mapping[str, str | Refused] | None = None, by: str = ""
+) -> ParallelForm:
     """Make the parallel form of a benchmark's rows.
 
     What is done to a row depends on its columns: one with `options` (or `choices`) is shuffled and rephrased, one
@@ -61,6 +90,8 @@ def parallel_form(rows: Iterable[Row], seed: int = 0) -> ParallelForm:
         rows: of any dataset here, or any with a question (`question`, `text`, `instruction` or `prompt`) and, but for
             descriptions, an answer (`answer`, `gt_answer`, `label` or `ground_truth`).
         seed: chooses wordings and orders. The same row and seed give the same parallel row, whatever the other rows.
+        wordings: of `free_questions`, if rules are not to rephrase them: the other wording, or why there is none.
+        by: whose wordings these are; the form's name says so.
 
     Returns:
         The rows that have a parallel form, and why others have none: none is made that could be wrong.
@@ -68,23 +99,65 @@ def parallel_form(rows: Iterable[Row], seed: int = 0) -> ParallelForm:
     Raises:
         ValueError: for a row without a question, or if there are no rows.
     """
-    form = ParallelForm()
+    form, name = ParallelForm(), form_name(seed, by)
     place = -1
     for place, row in enumerate(rows):
         try:
-            how, changed = _parallel(row, place, seed)
+            how, changed = _parallel(row, place, seed, lambda question: _said(question, seed, wordings))
         except Refused as reason:
             form.refused.setdefault(str(reason), []).append(place)
             continue
-        form.rows.append({**row, **changed})
+        form.rows.append({**row, **changed, FORM: _after(row.get(FORM), name)})
         form.kept.append(place)
-        form.how[how] = form.how.get(how, 0) + 1
+        form.done.append(how)
     if place < 0:
         raise ValueError("There are no rows; expected a dataset's rows, each with a question.")
     return form
 
 
-def _parallel(row: Row, place: int, seed: int) -> tuple[str, dict[str, Any]]:
+def free_questions(rows: Iterable[Row]) -> list[str]:
+    """The questions that are neither negated nor shuffled, each once: what a language model may say in other words.
+
+    Raises:
+        ValueError: for a row without a question.
+    """
+    found: dict[str, None] = {}
+
+    def say(question: str) -> str:
+        if "?" in question:
+            found[question] = None
+        return question
+
+    for place, row in enumerate(rows):
+        with suppress(Refused):
+            _parallel(row, place, 0, say)
+    return list(found)
+
+
+def form_name(seed: int, by: str = "") -> str:
+    """How a parallel form is called in its rows and in signatures: the rules' version, their wordings, and the seed.
+
+    `by` says whose other wordings there are, if not the rules'.
+    """
+    return "-".join(["parallel", VERSION, digest(), *([by] if by else []), str(seed)])
+
+
+def _after(before: object, name: str) -> str:
+    """The form of a row that may be of a parallel form already."""
+    return f"{before}-{name}" if isinstance(before, str) and before.startswith("parallel-") else name
+
+
+def _said(question: str, seed: int, wordings: Mapping[str, str | Refused] | None) -> str:
+    """A question in the other words that were found for it, or those of the rules."""
+    if wordings is None or "?" not in question:
+        return rephrase(question, seed)
+    wording = wordings.get(question, Refused("nobody was asked for another wording"))
+    if isinstance(wording, Refused):
+        raise wording
+    return wording
+
+
+def _parallel(row: Row, place: int, seed: int, say: Callable[[str], str]) -> tuple[str, dict[str, Any]]:
     """What is done to a row, and the columns that change."""
     column = next((name for name in QUESTIONS if isinstance(row.get(name), str)), None)
     if column is None:
@@ -98,7 +171,7 @@ def _parallel(row: Row, place: int, seed: int) -> tuple[str, dict[str, Any]]:
         return SHUFFLED, _shuffled(row, column, options, answer, seed)
     if answer and _is_yes_or_no(row[answer], YES_NO if answer in ANSWERS_OF_TEXT else CODED):
         return NEGATED, _negated(row, column, answer, seed)
-    return REPHRASED, {column: rephrase(question, seed)}
+    return REPHRASED, {column: say(question)}
 
 
 def _is_yes_or_no(answer: object, known: Sequence[str]) -> bool:
@@ -128,7 +201,7 @@ def _shuffled(row: Row, column: str, options: str, answer: str, seed: int) -> di
     if _holds_options(row[column]):
         raise Refused("its question holds the options in their order")
     shuffled, right = shuffle(row[options], row[answer], seed)
-    return {column: rephrase(row[column], seed), options: shuffled, answer: right}
+    return {column: frame(row[column], seed), options: shuffled, answer: right}
 
 
 def _holds_options(question: str) -> bool:

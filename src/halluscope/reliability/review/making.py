@@ -98,7 +98,7 @@ def draw(
     found = []
     for place, name in drawn:
         row = table[place]
-        entry = _entry(row, place) | (
+        entry = identify(row, place) | (
             {} if stratum is None else {"stratum": name, "stratum_rows": str(len(strata[name]))}
         )
         image = image_of(rows, place, row, images, folder)
@@ -186,7 +186,7 @@ def _page(
     )
 
 
-def _entry(row: Row, place: int) -> dict[str, str]:
+def identify(row: Row, place: int) -> dict[str, str]:
     """What a reader sees of a row."""
     question = next((row[name] for name in QUESTIONS if isinstance(row.get(name), str)), None)
     response = next(

@@ -1,0 +1,133 @@
+"""A parallel form is asked as it says, and every signature tells it: by files, in Python, and in the harnesses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import halluscope
+from halluscope import cli, registry, scoring, vocabularies
+from halluscope.answering import sources
+from halluscope.answering.answer import answer
+from halluscope.answering.vlm import Vlm
+from halluscope.harness import functions
+from halluscope.reading.rows import read_rows
+from halluscope.reliability.parallel import form_name, parallel_form
+from halluscope.signature import keys_of
+from tests import small_datasets, tiny_vlm
+from tests.harness import data as harness_data
+
+SEED = 3
+DESCRIBE = "Describe this image in detail."
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* questions are scored", "ignore:.*was built from annotations"
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return harness_data.build_all(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def parallel(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The parallel form of throne_coco, as the command makes it."""
+    out = tmp_path_factory.mktemp("parallel") / "throne_coco"
+    assert cli.main(["parallel", str(data / "throne_coco"), "--out", str(out), "--seed", str(SEED)]) == 0
+    return out
+
+
+def rows_of(data: Path, name: str) -> list[dict[str, Any]]:
+    rows = read_rows(f"{data / name}:{registry.dataset(name).config}")
+    return [{column: row[column] for column in rows.column_names if column != "image"} for row in rows]
+
+
+def signature(name: str, rows: list[dict[str, Any]]) -> str:
+    options = {**registry.benchmark(name).options_of(name), **registry.dataset(name).harness}
+    if registry.benchmark(name).judges and registry.benchmark(name).judges.kind == "votes":
+        options["judges"] = "lexical"
+    return scoring.of_rows(registry.benchmark(name), rows, ["No."] * len(rows), options)["signature"]
+
+
+@pytest.mark.parametrize("name", harness_data.TASKS)
+def test_every_signature_tells_the_form(data: Path, name: str) -> None:
+    form = parallel_form(rows_of(data, name), SEED)
+    rows = form.rows
+    if not rows:
+        pytest.skip("no row of it has a parallel form")
+    original = [{column: value for column, value in row.items() if column != "form"} for row in rows]
+    told, untold = signature(name, rows), signature(name, original)
+    assert "form" not in keys_of(untold)
+    assert keys_of(told)["form"] == form_name(SEED) == rows[0]["form"]
+    assert keys_of(told) == {**keys_of(untold), "form": form_name(SEED)}
+    mixed = signature(name, [*original[:-1], rows[-1]])
+    assert len(rows) < 2 or keys_of(mixed)["form"] == f"original,{form_name(SEED)}"
+
+
+def test_a_row_is_asked_its_own_prompt(parallel: Path, data: Path, tmp_path: Path, one_thread: None) -> None:
+    source = sources.open_source(str(parallel), harness_data.pictures(data, "throne_coco"))
+    (prompt,) = set(source.rows["prompt"])
+    assert prompt != DESCRIBE and source.benchmark.asked(source.rows[0]) == prompt
+    assert source.benchmark.asked(source.rows[0], "Say it.") == "Say it."
+    vlm, out = Vlm(str(tiny_vlm.make(tmp_path / "tiny")), "cpu"), tmp_path / "answers.jsonl"
+    answer(vlm, source, out, max_new_tokens=4, progress=False)
+    for row, line in zip(source.rows, map(json.loads, out.open()), strict=True):
+        (alone,) = vlm.reply([prompt], [source.image(row)], 4)
+        assert (line["response"], line["prompt"], line["run"]["prompt"]) == (alone, prompt, prompt)
+    result = halluscope.score("throne_coco", out, parallel, judges="lexical")
+    assert "other_prompts" not in result and keys_of(result["signature"])["form"] == form_name(SEED)
+    against_original = halluscope.score("throne_coco", out, data / "throne_coco", judges="lexical")
+    assert against_original["other_prompts"] == len(source.rows)
+    assert "form" not in keys_of(against_original["signature"])
+
+
+def test_rows_with_prompts_that_differ(data: Path) -> None:
+    source = sources.open_source(str(data / "throne_coco"), harness_data.pictures(data, "throne_coco"))
+    assert source.prompt() == DESCRIBE and source.prompt("Say it.") == "Say it."
+    prompts = [DESCRIBE, "", *["Say it."] * (len(source.rows) - 2)]
+    other = source.rows.remove_columns("prompt").add_column("prompt", prompts)
+    differing = sources.Source(source.benchmark, source.dataset, source.name, other, source.find, source.key)
+    assert differing.prompt() == "{prompt}" and differing.digest() != source.digest()
+    assert [source.benchmark.asked(row) for row in other][:3] == [DESCRIBE, DESCRIBE, "Say it."]
+
+
+def test_a_parallel_form_of_a_parallel_form_tells_both() -> None:
+    rows = [{"question": "Is there a dog in the image?", "answer": "yes"}]
+    once = parallel_form(rows, 1)
+    assert parallel_form(once.rows, 2).rows[0]["form"] == f"{form_name(1)}-{form_name(2)}"
+    assert parallel_form([rows[0] | {"form": "round"}], 1).rows[0]["form"] == form_name(1)
+
+
+@small_datasets.needs("chair")
+def test_what_reads_the_rows_of_others_tells_the_form(tmp_path: Path) -> None:
+    words = tmp_path / "synonyms.txt"
+    words.write_text("\n".join(f"{name}, {name} thing" for name in vocabularies.load("coco").classes))
+    rows = [{"image_id": 1, "objects": ["dog"], "prompt": DESCRIBE}]
+    options = {"synonyms": str(words), "allow_other_synonyms": True}
+    for form, told in (([], None), (parallel_form(rows, 1).rows, form_name(1))):
+        result = scoring.of_rows(registry.benchmark("chair"), form or rows, ["A dog."], options)
+        assert keys_of(result["signature"]).get("form") == told
+
+
+def test_a_prompt_that_only_looks_like_a_template() -> None:
+    row = {"image_id": 1, "prompt": "Say {question} about it."}
+    assert registry.benchmark("throne").asked(row) == row["prompt"]
+
+
+def test_a_question_is_asked_whatever_prompt_stands_beside() -> None:
+    row = {"question": "Is there a dog in the image?", "prompt": "Say it."}
+    assert registry.benchmark("pope").asked(row) == row["question"]
+
+
+def test_the_harnesses_ask_the_rows_prompt(
+    parallel: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = harness_data.pictures(data, "throne_coco")
+    setting = {"dataset": str(parallel), "judges": "lexical"} | ({"images": images} if images else {})
+    docs = functions.dataset("throne_coco", throne_coco=setting)["test"]
+    assert {functions.prompt(doc) for doc in docs} == set(docs["prompt"]) != {DESCRIBE}
+    assert functions.marked_prompt(docs[0]) == functions.IMAGE + docs[0]["prompt"]
+    said = [functions.answers(doc, ["A dog."])["signature"] for doc in docs]
+    assert keys_of(functions.score(said))["form"] == form_name(SEED)
