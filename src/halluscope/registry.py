@@ -29,7 +29,7 @@ LOWER: Literal["lower"] = "lower"
 Direction = Literal["higher", "lower"] | None
 """Which way a score is better; None for one that says what a model is like, not how good it is."""
 
-EVERYWHERE: Mapping[str, Direction] = {"thoughts": None, "other_prompts": None}
+EVERYWHERE: Mapping[str, Direction] = {"thoughts": None, "other_prompts": None, "mean_words": None}
 """What the results of all benchmarks hold as a number."""
 
 QUESTION = "{question}"

@@ -350,7 +350,7 @@ def test_a_language_model_judges_like_the_rules_where_they_can_read():
     modelled = hallusionbench.compute(
         [("It is blue.", "It is red.")[x] for x in said], references, judge=judge
     )
-    ruled = hallusionbench.compute([("No.", "Yes.")[x] for x in said], references)
+    ruled = hallusionbench.compute([("No, not red.", "Yes, all red.")[x] for x in said], references)
     assert {name: modelled[name] for name in figures(ruled)} == figures(ruled)
     assert "correctness:fake-1,prompts-2" in modelled["signature"]
     agreement = [prompt for prompt in judge.asked if "Answer 2:" in prompt]

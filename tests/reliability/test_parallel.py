@@ -64,6 +64,25 @@ NEGATED = {
     "If x is 2, then is the value of y equal to 4?": "If x is 2, then is it false that the value of y is equal to 4?",
     "Does the image show a cat?": "Is it false that the image does show a cat?",
     "Is this a Roma ham?": "Is it false that this is a Roma ham?",
+    "Was Ann Lee the top scorer at the 2018 FIFA World Cup?":
+    "Is it false that Ann Lee was the top scorer at the 2018 FIFA World Cup?",
+    "In 2020, did China have the highest GDP, followed by Japan?":
+    "In 2020, is it false that China did have the highest GDP, followed by Japan?",
+    "Did China's exports to the United States experience a decrease?":
+    "Is it false that China's exports to the United States did experience a decrease?",
+    "Does the blue car attempt to park?": "Is it false that the blue car does attempt to park?",
+    "Does the value of 'e' range from 2.70 to 2.71?":
+    "Is it false that the value of 'e' does range from 2.70 to 2.71?",
+    "Are the Rocky Mountains located in Asia?": "Is it false that the Rocky Mountains are located in Asia?",
+    "Is this sign located in College Park, MD?": "Is it false that this sign is located in College Park, MD?",
+    "Is this poster for the movie Alien?": "Is it false that this poster is for the movie Alien?",
+    'Is "To be" made by Hamlet?': 'Is it false that "To be" is made by Hamlet?',
+    "Are all the animals in this figure swans?": "Is it false that all the animals in this figure are swans?",
+    "Are two circles in the image different color? Yes or No":
+    "Is it false that two circles in the image are different color? Yes or No",
+    "Are the two lines both curved?": "Is it false that the two lines are both curved?",
+    "If AM=BM, is M the centroid of triangle ABC?":
+    "If AM=BM, is it false that M is the centroid of triangle ABC?",
     "Look closely.\nIs there a dog?": "Look closely.\nIs it true that there is no dog?",
 }  # fmt: skip
 
@@ -84,6 +103,26 @@ def test_negated_questions(question, expected):
         ("Is the man who is taller than the woman old?", "where its subject ends"),
         ("Is a bigger than usual dog here?", "where its subject ends"),
         ("Is the image of a dog larger than the frame allowed?", "where its subject ends"),
+        *(
+            (question, "where its subject ends")
+            for question in (
+                "Is Tom the cat asleep?",
+                "Is Kim the oldest player in Spain happy?",
+                "Is this good for Bob?",
+                "Is the line kept straight?",
+                "Is the dog in something different?",
+                "Is the dog in a house made by Ann?",
+                "Is the man holding the stick straight?",
+                "Does the boy help open the door?",
+                "Does the sign say dogs have a home?",
+                "Does the price range from 2 to 3 vary?",
+                "Does the sign say prices range from 1 to 2?",
+                "Does the album cover look nice?",
+                "Does the dog never have a bone?",
+                "Does each dog have a bone?",
+                "Does Bob have no dog?",
+            )
+        ),
         ("Isn't there a dog?", "no single question"),
         ("Is there no dog in the image?", "a negative question"),
         ("Is not there a dog?", "a negative question"),
@@ -102,6 +141,30 @@ def test_negated_questions(question, expected):
 def test_what_cannot_be_negated_safely_is_refused(question, reason):
     with pytest.raises(Refused, match=reason):
         negate(question)
+
+
+def test_most_of_a_real_benchmark_is_negated(upstream):
+    """Every other real question is refused, not guessed; what is negated keeps all its words."""
+    rows = json.loads((upstream / "hallusionbench/HallusionBench.json").read_text())
+    negated = []
+    for row in rows:
+        try:
+            negated.append((row["question"], negate(row["question"])))
+        except Refused:
+            continue
+    assert len(negated) == 793 and len(rows) == 1129
+    for question, other in negated:
+        kept = sorted(re.findall(r"\w+", question.lower()))
+        added = sorted(re.findall(r"\w+", other.lower()))
+        for word in kept:
+            if word in added:
+                added.remove(word)
+            else:
+                assert word in ("is", "an", "a", "any", "true", "there"), (question, other)
+        assert set(added) <= {"is", "it", "false", "untrue", "true", "correct", "that", "no"}, (
+            question,
+            other,
+        )
 
 
 @pytest.mark.parametrize("answer", ["yes", "No", "YES", "0", 1, True])

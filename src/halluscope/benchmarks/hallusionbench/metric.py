@@ -31,7 +31,8 @@ from halluscope.inputs import flags, listed, paired, warn_of_a_part, word
 from halluscope.judging.graders import rules
 from halluscope.judging.graders.grading import GIVEN, Grading
 from halluscope.judging.votes import NO, YES
-from halluscope.responses import parsers
+from halluscope.responses import lengths, parsers
+from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies as tallying
@@ -103,6 +104,7 @@ def compute(
         `unread`, the share of answers or verdicts that could not be read (they count as uncertain), and `uncertain`,
         the share of the others that are uncertain, None for given verdicts; `questions`, `pairs`, `figures`, `sets`;
         `counts`, for each category its `easy_questions`, `hard_questions` and `figures`, as the script prints them;
+        `mean_words`, how long the texts are;
         `thoughts`, how many texts held one that was removed;
         `signature`; `verdicts`, where a language model judged, which tells its verdicts from others; `interval` with a
         bootstrap, and with repeats `spread`, each figure's least and greatest value.
@@ -138,7 +140,9 @@ def compute(
         grading.check_once("the verdicts are given and nothing is judged")
     verdicts = _judge(judge, questions, predictions, layout, given, agreed, not counting.visual_only)
     reader = READERS[grading.judge if grading.named(READERS) else RULES]
-    tallies = _tallies(layout, verdicts, reader if bias == "answers" else None, questions, predictions)
+    length = {MEAN_WORDS: lengths.tally(predictions, layout.set)}
+    counted = _tallies(layout, verdicts, reader if bias == "answers" else None, questions, predictions)
+    tallies = [{**tally, **length} for tally in counted]
 
     result: dict[str, Any] = tallying.scores(tallies)
     if counting.mean:

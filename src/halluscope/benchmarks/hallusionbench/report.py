@@ -6,6 +6,7 @@ from typing import Any
 from halluscope.benchmarks.hallusionbench import metric
 from halluscope.benchmarks.hallusionbench.rows import OFFICIAL
 from halluscope.reporting.tables import Named, aligned, group_table, interval, percent, ranked, table
+from halluscope.responses.lengths import MEAN_WORDS
 
 ACCURACY = ("qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "aAcc")
 """The columns of Table 2."""
@@ -14,12 +15,12 @@ ANALYSIS = (
     *("pct_diff", "fp_ratio", "correct", "inconsistent", "wrong"),
     *("language_hallucination", "visual_illusion", "mixed"),
 )
-"""The columns of Table 3."""
+"""The columns of Table 3; before them stands the length of the answers."""
 
 BY_CATEGORY = (*ACCURACY, "figure_score")
 """What the authors' script computes of each category too."""
 
-PLAIN = ("pct_diff", "fp_ratio")
+PLAIN = (MEAN_WORDS, "pct_diff", "fp_ratio")
 """What the paper does not print in percent."""
 
 
@@ -48,7 +49,7 @@ def report(
     lines = [
         table(best, ACCURACY, style, "answers"),
         "",
-        table(best, ANALYSIS, style, "answers", PLAIN),
+        table(best, (MEAN_WORDS, *ANALYSIS), style, "answers", PLAIN),
         "",
         categories(results, style),
         "",

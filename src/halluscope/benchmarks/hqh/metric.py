@@ -20,6 +20,8 @@ from halluscope.benchmarks.hqh.scoring import UNJUDGED
 from halluscope.foreign import brief
 from halluscope.inputs import flags, listed, paired, warn_of_a_part
 from halluscope.judging.graders.grading import GIVEN, Grading
+from halluscope.responses import lengths
+from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies as tallying
@@ -92,6 +94,7 @@ def compute(
         scores are made of, summed over the repeats: of how many main answers that were `judged` how many were `wrong`,
         in how many answers that were `searched` how many `extra_claims` there are, of how many that were
         `judged_in_full` how many were `hallucinated` in either way (None where nobody looked);
+        `mean_words`, how long the texts are;
         `thoughts`, how many texts held one that was removed;
         `signature`; `verdicts`, where a language model judged, which tells its verdicts from others; `interval` with a
         bootstrap, `spread` with repeats (each score's least and greatest value), and
@@ -121,7 +124,7 @@ def compute(
     image = numbers([question.image_id for question in questions])
     groups = _groups(questions)
     tallies = [
-        scoring.tally(correct, extra, image, groups)
+        {**scoring.tally(correct, extra, image, groups), MEAN_WORDS: lengths.tally(predictions, image)}
         for correct, extra in zip(judged.correct, judged.extra, strict=True)
     ]
     result: dict[str, Any] = tallying.scores(tallies) | {

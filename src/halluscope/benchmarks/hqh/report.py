@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from halluscope.reporting.tables import Named, below, group_table, percent, ranked, table
+from halluscope.responses.lengths import MEAN_WORDS
 
 COLUMNS = (
     *("main_hal/object", "main_hal/attribute", "main_hal/scene"),
     *("main_hal", "extra_hal", "overall_hal"),
 )
-"""The columns of Table IV."""
+"""The columns of Table IV; before them stands the length of the responses."""
 
-PLAIN = ("extra_hal",)
-"""What is a number of claims."""
+PLAIN = (MEAN_WORDS, "extra_hal")
+"""What is a number of words, or of claims."""
 
 
 def report(results: Named, shown: Named, style: str, *, source: str = "", **_: Any) -> str:
@@ -27,7 +28,7 @@ def report(results: Named, shown: Named, style: str, *, source: str = "", **_: A
     """
     by = "main_hal" if any(math.isnan(result["overall_hal"]) for _, result in shown) else "overall_hal"
     lines = [
-        table(ranked(shown, by, higher=False), COLUMNS, style, plain=PLAIN),
+        table(ranked(shown, by, higher=False), (MEAN_WORDS, *COLUMNS), style, plain=PLAIN),
         "",
         group_table(results, "main_hal", style),
     ]

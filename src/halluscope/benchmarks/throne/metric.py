@@ -24,6 +24,7 @@ from halluscope.judging.voters.poll import Voting
 from halluscope.judging.voters.voting import IGNORED
 from halluscope.judging.votes import OTHER, UNASKED
 from halluscope.numbers import whole
+from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -84,7 +85,8 @@ def compute(
         classes, fractions in [0, 1], NaN where undefined; `undefined_classes`, the number of classes without a
         precision or a recall; `ignored`, the share of cells without agreement (None unless everything was asked);
         `unparsed`, of the replies that were given, the share that was neither yes nor no (None for given votes);
-        `images`; `median_characters`, of the texts (L of Table 1); `thoughts`, how many texts held one that was
+        `images`; `median_characters`, of the texts (L of Table 1); `mean_words`, how long the texts are;
+        `thoughts`, how many texts held one that was
         removed; `signature`; and when asked for `interval`, `classes`, `per_image`, and for `cells` the scores on
         them, `sampled`, with a signature of their own, how many `cells` they are and of how many (`cells_of`), and
         the `difference` (all cells less these).
@@ -124,6 +126,7 @@ def compute(
         "undefined_classes": scoring.undefined_classes(hits),
         "images": len(present),
         "median_characters": float(np.median([len(text) for text in predictions])),
+        MEAN_WORDS: mean_words(predictions),
         "thoughts": thought,
     }
     made_by = {

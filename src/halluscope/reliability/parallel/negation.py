@@ -61,6 +61,80 @@ _SUBJECT_DO = (
         re.IGNORECASE | re.DOTALL,
     ),
 )
+
+# Below, a subject is a name, or a few words that no clause fits in; and a predicate begins with what can be no part of
+# a subject, and ends with a name or a noun that nothing more can be said of.
+_WORD_OF_NAME = r"(?:(?:[A-Z]|\d)[\w'’.&-]*)"
+_NAME = rf"{_WORD_OF_NAME}(?:,? (?:(?:of|of the|and|the|van|de) )?{_WORD_OF_NAME})*"
+_PLAIN = rf"{_WORD_OF_NAME}(?: {_WORD_OF_NAME}){{0,3}}"  # one name, without commas and small words
+_NAMED = rf"(?:(?:the |The )?{_PLAIN})"
+_RANK = r"(?:(?:second|third|fourth|fifth) )?(?:[a-z]+est|[a-z]+most|most|least|only|top|leading|second-[a-z]+est)"
+_THIS = (  # "Is this good for Bob?" has another subject than "Is this poster for Bob?"
+    r"this (?:poster|logo|image|picture|photo|sign|restaurant|shop|store|pizza|cake|cheese|ham|building|flag|ad|menu)"
+)
+_PLACED = rf"located (?:in|(?:to the )?(?:north|south|east|west) of) (?:the )?{_NAME}"
+_MADE = rf"made (?:by|in|at) (?:the )?{_NAME}"
+_POINTS = r"(?:(?:angle|line|side|point|segment|triangle) )?[A-Z]{1,3}"
+_SHAPES = (
+    r"(?:the|these|those|two|three|four|red|blue|green|orange|yellow|black|white|gray|grey|colou?rs?|vertical"
+    r"|horizontal|center|middle|left|right|upper|lower|top|bottom|long|rectangular|of|in|on|and|image|figure|picture"
+    r"|lines?|circles?|squares?|triangles?|rectangles?|fields?|areas?|diameters?|lengths?|sizes?|tiles?|shapes?|blocks?"
+    r"|men|A|B)"
+)
+_SURE_BE = (
+    re.compile(
+        rf"(?P<subject>{_NAMED}) (?P<predicate>the {_RANK} (?:(?:[^,]* )?(?:{_WORD_OF_NAME}|in the world)"
+        r"|north|south|east|west)(?:, (?:followed by|with) [^?]+)?)"
+    ),
+    re.compile(rf"(?P<subject>{_NAMED}(?: Mountains)?) (?P<predicate>{_PLACED}|{_MADE})"),
+    re.compile(rf'(?P<subject>(?:the \w+ )?"[^"]+") (?P<predicate>{_MADE})'),
+    re.compile(rf"(?P<subject>the text in this {_PICTURE}) (?P<predicate>{_MADE})"),
+    re.compile(
+        rf"(?P<subject>{_THIS}) (?P<predicate>named {_NAME}|{_PLACED}|an? {_NAME}"
+        rf"|for (?:the )?(?:(?:TV series|movie|film) )?{_NAME}(?: band)?)"
+    ),
+    re.compile(
+        rf"(?P<subject>all the [a-z]+ (?:here|in this {_PICTURE})) (?P<predicate>"
+        rf"from (?:the )?(?:(?:manga series|movie|film|TV series) )?{_NAME}"
+        r"|(?:[a-z]+ ){0,2}[a-z]+(?<!s)s(?: or [a-z]+s)?)"
+    ),
+    re.compile(
+        rf"(?P<subject>{_SHAPES}(?: {_SHAPES})*) (?P<predicate>(?:both )?"
+        r"(?:parallel|straight|curved|vertical|horizontal|identical|the same"
+        r"|different(?: (?:colou?rs?|lengths?|heights?|sizes?))?)(?: (?:with|to) each other)?)"
+    ),
+    re.compile(
+        rf"(?P<subject>{_POINTS}) "
+        rf"(?P<predicate>(?:equal to|perpendicular to|parallel to|(?:larger|smaller|greater) than) {_POINTS}"
+        rf"|the (?:centroid|incenter|circumcenter|orthocenter|othocenter|midpoint) of {_POINTS})"
+    ),
+)
+# What follows these verbs shows that they are verbs: an article, a number, a name, a rank.
+_TAKES = rf"(?:the|an?|its|his|her|their|more|most|less|part of|{_RANK}|[a-z]+er|\d|{_WORD_OF_NAME})\b|\""
+_VERB = (
+    r"(?:have|win|hold|cover|release|sell|generate|achieve|experience|suffer|represent|witness|surpass|make|open|close"
+    r"|intersect)"
+)
+# No verb but the one that follows: not "the boy help" in "Does the boy help open the door?".
+_THING = (
+    r"(?:(?!(?:never|hardly|rarely|seldom|only|help|let|make|go|come|dare|need|try|and|or|to|you|we|they)\b)[a-z]+\b ?)"
+    r"{1,2}(?<! )"
+)
+_QUANTITY = (
+    rf"[\w()]+|(?:the )?{_PLAIN}(?: '\w')?"
+    r"|the value of (?:'\w'|\w|the [a-z]+ root of \d+|(?:the )?[A-Z]\w+ constant '\w')"
+)
+_NUMBER = r"\d[\d.]*(?: \* \d+\^-?\d+)?"
+_SURE_DO = (
+    re.compile(
+        rf'(?P<subject>{_NAMED}|{_PLAIN}\'s [a-z]+(?: to (?:the )?{_PLAIN})?|"[^"]+"|the [a-z]+ "[^"]+"'
+        rf"|the {_THING}) (?P<predicate>{_VERB} (?={_TAKES}).+)",
+        re.DOTALL,
+    ),
+    re.compile(rf"(?P<subject>the {_THING}) (?P<predicate>attempt to .+)"),
+    re.compile(rf"(?P<subject>{_QUANTITY}) (?P<predicate>range from {_NUMBER} to {_NUMBER})"),
+    re.compile(rf"(?P<subject>{_NAMED}) (?P<predicate>flow through (?:the )?{_NAME})"),
+)
 _PRONOUNS = frozenset({"there", "it", "he", "she", "they", "we", "you", "this", "that", "these", "those"})
 # A subject that ends in such a word, or holds a clause of its own, does not end there.
 _UNFINISHED = re.compile(
@@ -150,7 +224,7 @@ def _statement(verb: str, rest: str) -> tuple[tuple[str, ...], str]:
     none = _NONE.fullmatch(rest) if verb in _BE else None
     if none:
         return TRUE, f"there {verb} no {none['what']}"
-    for rule in _SUBJECT_BE if verb in _BE else _SUBJECT_DO:
+    for rule in (*_SUBJECT_BE, *_SURE_BE) if verb in _BE else (*_SUBJECT_DO, *_SURE_DO):
         parts = rule.fullmatch(rest)
         subject = parts["subject"] if parts else ""
         if parts and (subject.lower() in _PRONOUNS or not _UNFINISHED.search(subject)):
