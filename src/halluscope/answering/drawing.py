@@ -57,8 +57,10 @@ class Noise:
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Scores whose greatest is a draw."""
-        torch = self._torch
-        noise = torch.stack(
-            [torch.empty(scores.shape[1]).exponential_(generator=draws) for draws in self._draws]
-        )
-        return scores / self._temperature - noise.log().to(scores.device)
+        noise = self._torch.stack([self._noise(scores.shape[1], draws) for draws in self._draws])
+        return scores / self._temperature + noise.to(scores)
+
+    def _noise(self, tokens: int, draws: Any) -> Any:
+        """Gumbel's noise for each token; in double precision, for in single an exponential is too often 0."""
+        even = self._torch.empty(tokens, dtype=self._torch.float64).exponential_(generator=draws)
+        return -even.clamp_(min=2.0**-60).log_()
