@@ -174,7 +174,14 @@ def test_through_evaluate(own):
 
 
 # Each choice that can move a number, with another value for it.
-MOVES = {"synonyms": "other.txt", "bootstrap": 10, "seed": 1, "level": 0.9, "thoughts": "kept"}
+MOVES = {
+    "synonyms": "other.txt",
+    "bootstrap": 10,
+    "seed": 1,
+    "level": 0.9,
+    "thoughts": "kept",
+    "forms": ["parallel-1"],
+}
 MOVES_NOTHING = {"allow_other_synonyms", "per_image"}
 SAYS_WHAT_IT_IS_ABOUT = {"image_ids"}
 

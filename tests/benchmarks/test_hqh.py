@@ -29,6 +29,7 @@ from halluscope.judging.store import AnswerStore
 from halluscope.paths import share
 from halluscope.reliability.parallel import parallel_form
 from halluscope.reporting import published
+from halluscope.signature import keys_of
 from tests import small_datasets
 from tests.fake_judge import FakeJudge
 from tests.frozen import listed, same
@@ -643,14 +644,15 @@ def test_a_part_of_the_benchmark_is_scored_with_a_warning(texts):
 
 def test_other_questions_have_another_signature(texts):
     """The parallel form keeps ids and answers; only the wording tells it from the original."""
-    form = parallel_form(rows()).rows
-    assert len(form) == 8
+    asked = [row | {"instruction": f"What is behind the {row['id']}?"} for row in rows()]
+    form = parallel_form(asked).rows
+    assert len(form) == 8 and keys_of(hqh.compute(texts, form)["signature"])["form"] == form[0]["form"]
     of = [
         hqh.compute(texts, made)["signature"].split("|")[1]
-        for made in (rows(), form, [one.row for one in read_all(rows())])
+        for made in (asked, form, [one.row for one in read_all(asked)])
     ]
     assert re.fullmatch("data:hqh-8-[0-9a-f]{8}", of[0]) and of[0] == of[2] != of[1]
-    back = hqh.compute(texts[::-1], rows()[::-1])
+    back = hqh.compute(texts[::-1], asked[::-1])
     assert back["signature"].split("|")[1] == of[0]
 
 

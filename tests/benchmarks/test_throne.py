@@ -175,6 +175,7 @@ MOVES = {
     "seed": 1,
     "level": 0.9,
     "thoughts": "kept",
+    "forms": ["parallel-1", ""],
 }
 MOVES_WHAT_IS_SAMPLED = {"cells"}
 SAYS_WHAT_IT_IS_ABOUT = {"image_ids"}
