@@ -17,6 +17,10 @@ VARIABLE = "HALLUSCOPE_LIMITS"
 OPTION = "--limits"
 
 
+ENOUGH = 10**15
+"""No message says to raise a limit to more."""
+
+
 @dataclass(frozen=True)
 class Limit:
     """The most of something.
@@ -81,10 +85,10 @@ def check(name: str, amount: int, what: str) -> None:
         LimitExceeded: if it is more.
     """
     if amount > (limit := most(name)):
-        unit = LIMITS[name].unit
+        enough = max(2 * limit, min(amount, ENOUGH))
         raise LimitExceeded(
-            f"{what} is larger than the limit {name!r} of {limit:,} {unit}. If that is meant, raise the limit: "
-            f"{OPTION} {name}={2 * limit} on the command line, or the environment variable {VARIABLE}."
+            f"{what} is larger than the limit {name!r} of {limit:,} {LIMITS[name].unit}. If that is meant, raise the "
+            f"limit: {OPTION} {name}={enough} on the command line, or the environment variable {VARIABLE}."
         )
 
 

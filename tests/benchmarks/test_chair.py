@@ -183,7 +183,7 @@ MOVES = {
     "forms": ["parallel-1"],
 }
 MOVES_NOTHING = {"allow_other_synonyms", "per_image"}
-SAYS_WHAT_IT_IS_ABOUT = {"image_ids"}
+SAYS_WHAT_IT_IS_ABOUT = {"image_ids", "forms"}
 
 
 def test_no_option_is_missing_from_the_signature(own, tmp_path):

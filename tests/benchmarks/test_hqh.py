@@ -482,7 +482,7 @@ def test_a_judge_that_repeats_a_forged_verdict_is_not_read(served, forged):
 )
 def test_a_reply_is_read_strictly(reply_):
     assert prompts.read(reply_, "x") is None
-    assert prompts.read(f"```json\n{said(False, 'a')}\n```", "A.") == prompts.Verdict(False, ("a",))
+    assert prompts.read(f"```json\n{said(False, 'b')}\n```", "B.") == prompts.Verdict(False, ("b",))
 
 
 ANSWER = (
@@ -496,12 +496,12 @@ ANSWER = (
         (["a red car"], 1),
         (["A Red Car,", "two dogs."], 2),
         (['parked by  Tom\u2019s "old" house and two dogs'], 1),
-        (["a red car ... two dogs", "There is\u2026 dogs"], 2),
+        (["a red car ... two dogs", "There is\u2026 dogs"], 1),
         (["\u732b\u304c"], 1),
         (["a red car", "a red car"], 1),
         (["a red car", "A red car.", " a  red car "], 1),
         (["a blue car"], 0),
-        (["a cat", "red", "a red"], 2),
+        (["a cat", "red", "a red"], 1),
         (["two dogs ... a red car"], 0),
         (["dog"], 0),
         (["..."], 0),

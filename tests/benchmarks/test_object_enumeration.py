@@ -444,7 +444,7 @@ def test_load_dataset(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, out = written(tmp_path / "in"), tmp_path / "out"
     command = ["build", "object_enumeration", "--source", str(source.parent), "--out", str(out)]
-    assert cli.main(command) == 1
+    assert cli.main(command) == 2
     assert "is expected to hold 118,287 images, 117,266 images_with_objects" in capsys.readouterr().err
     assert not out.exists()
     assert cli.main([*command, "--subset", "--conversations", str(tmp_path / "train.json")]) == 0

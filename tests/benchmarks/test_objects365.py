@@ -353,7 +353,7 @@ def test_too_few_images(folder: Path, tmp_path: Path):
 def test_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     argv = ["--source", str(folder / "zhiyuan_objv2_val.json"), "--names", str(folder / "names.csv")]
     argv += ["--no-images", "--subset", "--out", str(tmp_path / "out")]
-    assert builder.main(argv) == 1
+    assert builder.main(argv) == 2
     assert "Which images? Name the paper's list with --ids FILE" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         builder.main([*argv, "--sample", "--ids", str(folder / "ids.txt")])

@@ -551,9 +551,9 @@ def test_building_new_questions(table, tmp_path, capsys):
     assert len(rows) == 10 * 4 * 3
     card = (tmp_path / "out" / "README.md").read_text()
     assert "10 images, seed 3" in card and "license: other" in card
-    assert builder.main([*options, "--force"]) == 1
+    assert builder.main([*options, "--force"]) == 2
     assert "500 images are asked for" in capsys.readouterr().err
-    assert builder.main([*options, "--force", "--source", str(tmp_path)]) == 1
+    assert builder.main([*options, "--force", "--source", str(tmp_path)]) == 2
     assert "mine.json are given; expected one of them" in capsys.readouterr().err
 
 

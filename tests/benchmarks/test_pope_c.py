@@ -303,7 +303,7 @@ def _home(folder: Path, name: str) -> Path:
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     argv = ["--source", str(throne(tmp_path)), "--out", str(tmp_path / "out")]
-    assert builder.main(argv) == 1
+    assert builder.main(argv) == 2
     assert builder.main([*argv, "--subset"]) == 0
     said = capsys.readouterr().out
     assert "16 questions, 4 images, 4 classes, 6 yes, 10 no (a subset)" in said

@@ -178,7 +178,7 @@ MOVES = {
     "forms": ["parallel-1", ""],
 }
 MOVES_WHAT_IS_SAMPLED = {"cells"}
-SAYS_WHAT_IT_IS_ABOUT = {"image_ids"}
+SAYS_WHAT_IT_IS_ABOUT = {"image_ids", "forms"}
 MOVES_NOTHING = {"ask", "cells_of", "per_class", "per_image", "workers", "store", "progress"}
 IN_THE_JUDGES_KEYS = {"device", "engine", "recheck"}  # see tests/judging/test_engines.py
 

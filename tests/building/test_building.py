@@ -639,8 +639,8 @@ def test_failed_build_leaves_the_old_one(
 
 def test_command_line(upstream: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["--source", str(upstream), "--images", str(upstream), "--out", str(tmp_path / "out")]
-    assert throne_coco.main(argv) == 1
-    assert capsys.readouterr().err.startswith("error: ")
+    assert throne_coco.main(argv) == 2
+    assert capsys.readouterr().err.startswith("halluscope: ")
     assert throne_coco.main([*argv, "--subset"]) == 0
     said = capsys.readouterr().out
     assert "4 images, 6 annotations, 4 classes, 1 images without objects (a subset)" in said
@@ -671,7 +671,7 @@ def test_without_out_it_goes_to_datasets_under_the_working_directory(
     assert cli.main(["build", "throne_coco", *options]) == 0
     assert "load_dataset(" in capsys.readouterr().out
     assert {file.name for file in (tmp_path / "datasets" / "throne_coco").iterdir()} == mark.PARTS
-    assert cli.main(["build", "throne_coco", *options]) == 1
+    assert cli.main(["build", "throne_coco", *options]) == 2
     assert "holds a build already; pass --force" in capsys.readouterr().err
     assert cli.main(["build", "throne_coco", *options, "--force"]) == 0
 

@@ -47,7 +47,7 @@ def build(source: Path, out: Path, *more: str) -> int:
 def refused(source: Path, out: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
     """What a refusal says; nothing was changed."""
     before = content(out.parent)
-    assert build(source, out, *more) == 1
+    assert build(source, out, *more) == 2
     assert content(out.parent) == before
     return capsys.readouterr().err
 
@@ -235,7 +235,7 @@ def test_what_is_read_is_not_replaced(
     before = content(throne)
     for given in ([], ["--source", str(throne)], ["--source", str(tmp_path / "link")]):
         for out in (throne, tmp_path / "link"):
-            assert cli.main(["build", "pope_c", *given, "--out", str(out), "--force", "--subset"]) == 1
+            assert cli.main(["build", "pope_c", *given, "--out", str(out), "--force", "--subset"]) == 2
             assert "is read for this build, and --out" in capsys.readouterr().err
             assert content(throne) == before
 
@@ -286,7 +286,7 @@ def test_what_changes_while_it_is_built(source: Path, out: Path, monkeypatch: py
         (out / "README.md").write_text("mine")
 
     monkeypatch.setattr(mark, "write", meanwhile)
-    assert build(source, out, "--force") == 1
+    assert build(source, out, "--force") == 2
     assert (out / "README.md").read_text() == "mine"
 
 

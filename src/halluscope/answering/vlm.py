@@ -188,7 +188,13 @@ class Vlm:
             {"role": ("user", "assistant")[place % 2], "content": content}
             for place, content in enumerate(contents)
         ]
-        return str(self._chat.apply_chat_template(turns, add_generation_prompt=True, tokenize=False))
+        try:
+            return str(self._chat.apply_chat_template(turns, add_generation_prompt=True, tokenize=False))
+        except Exception as error:  # jinja's errors and Python's
+            raise ValueError(
+                f"The model's chat template cannot be used ({type(error).__name__}: {one_line(error, 200)}). Mend the "
+                "template, or take another model."
+            ) from error
 
     def _reads_parts(self) -> bool:
         """Whether the tokenizer's chat template takes images as parts of a turn: most know only text."""

@@ -12,7 +12,7 @@ from halluscope.building import output
 from halluscope.building.fetch import Fetched, fetch
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
-from halluscope.terminal import say, tell
+from halluscope.terminal import say, tell_error
 
 
 def _nothing(parser: argparse.ArgumentParser) -> None:
@@ -163,13 +163,13 @@ class Builder:
         """Build with the options of a command line; say what was built.
 
         Returns:
-            The exit status: 0, or 1 after an error that the user can mend.
+            The exit status: 0, or 2 after an error that the user can mend.
         """
         try:
             out = self.build(**vars(self.parser().parse_args(argv)))
         except (ValueError, OSError, ImportError) as error:
-            tell(f"error: {error}")
-            return 1
+            tell_error(error)
+            return 2
         stats = json.loads((out / "stats.json").read_text(encoding="utf-8"))
         numbers = ", ".join(
             f"{value:,} {key}" for key, value in stats["counts"].items() if isinstance(value, int)

@@ -83,12 +83,12 @@ def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
     from halluscope.judging.graders.resolve import resolve_chat
     from halluscope.judging.store import AnswerStore
 
-    model = resolve_chat(options.model, device=options.device, seed=options.seed, structured=False)
+    model = resolve_chat(options.model, device=options.device, structured=False)
     check = None
     if options.check is not None:
         check = resolve_chat(options.check, device=options.device, structured=False)
     questions, store = free_questions(rows), AnswerStore(options.store)
-    said = paraphrase(questions, model, check, store=store, progress=not options.quiet)
+    said = paraphrase(questions, model, check, seed=options.seed, store=store, progress=not options.quiet)
     return parallel_form(rows, options.seed, said, name_of(model, check))
 
 

@@ -60,6 +60,8 @@ def rows_of(text: str, where: str) -> Iterator[tuple[str, Any]]:
     """
     most = limits.most("rows")
     is_list = text.startswith("[", after_gap(text))
+    if not is_list:
+        limits.check("rows", text.count("\n"), where)  # empty ones take their time too
     for count, row in enumerate(_entries(text, where) if is_list else _lines(text, where), 1):
         if count > most:
             limits.check("rows", count, where)

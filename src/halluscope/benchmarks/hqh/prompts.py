@@ -104,26 +104,36 @@ def read(reply: str, answer: str) -> Verdict | None:
 def quoted(claims: list[str], answer: str) -> tuple[str, ...]:
     """The claims that stand in an answer, each once; case, punctuation and white space do not count.
 
-    Where a claim leaves out a part by "...", what stands around it must be there in this order.
+    Where a claim leaves out a part by "...", what stands around it must be there in this order. A claim that stands
+    within another is no second one, and an article alone is none.
     """
     text = _plain(answer)
-    once: dict[str, str] = {}
-    for claim in claims:
-        once.setdefault(_plain(claim), claim)
-    return tuple(encodable(claim) for claim in once.values() if _stands(claim, text))
+    places = {claim: place for claim in claims if (place := _place(claim, text)) is not None}
+    kept: dict[tuple[int, int], str] = {}
+    for claim, (start, end) in sorted(places.items(), key=lambda one: one[1][0] - one[1][1]):
+        if not any(first <= start and end <= last for first, last in kept):
+            kept[start, end] = claim
+    return tuple(encodable(claim) for claim in places if claim in kept.values())
 
 
-def _stands(claim: str, text: str) -> bool:
-    """Whether the parts of a claim stand in a plain text, one after the other, as whole words."""
+def _place(claim: str, text: str) -> tuple[int, int] | None:
+    """Where the parts of a claim stand in a plain text, one after the other, as whole words; None if they do not."""
     parts = [part for part in map(_plain, re.split(r"\.{3}|\u2026", claim)) if part]
-    place = 0
+    if not parts or {*" ".join(parts).split()} <= _ARTICLES:
+        return None
+    start, place = len(text), 0
     for part in parts:
-        whole = rf"(?<![a-z\d]){re.escape(part)}(?![a-z\d])"
-        found = part in text and re.search(whole, text[place:])
+        found = part in text and re.search(rf"(?<!{_LETTER}){re.escape(part)}(?!{_LETTER})", text[place:])
         if not found:
-            return False
+            return None
+        start = min(start, place + found.start())
         place += found.end()
-    return bool(parts)
+    return start, place
+
+
+_ARTICLES = {"a", "an", "the"}
+_LETTER = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
+"""A letter or digit, but of scripts that put no space between words."""
 
 
 def _plain(text: str) -> str:

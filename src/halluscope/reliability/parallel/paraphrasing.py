@@ -53,6 +53,7 @@ def paraphrase(
     model: ChatJudge,
     check: ChatJudge | None = None,
     *,
+    seed: int = 0,
     store: AnswerStore | None = None,
     progress: bool = False,
 ) -> dict[str, Wording]:
@@ -60,8 +61,9 @@ def paraphrase(
 
     Args:
         questions: each is asked about once.
-        model: who says them in other words; its seed, if it has one, chooses the words.
+        model: who says them in other words.
         check: who says whether both ask the same; None asks nobody.
+        seed: of the replies; it chooses the words, where a model has one.
         store: where replies are kept and found again; None keeps nothing.
         progress: show a bar.
 
@@ -73,7 +75,7 @@ def paraphrase(
         StoreError: if the store cannot be read or written.
     """
     each = list(dict.fromkeys(questions))
-    ask = partial(_ask, store=store, progress=progress)
+    ask = partial(_ask, seed=seed, store=store, progress=progress)
     said = ask([Asked(fill(SAY, question=one), _line) for one in each], model)
     found = {one: _checked(one, wording) for one, wording in zip(each, said, strict=True)}
     if check is not None:
@@ -100,13 +102,13 @@ def name_of(model: ChatJudge, check: ChatJudge | None = None) -> str:
 
 
 def _ask(
-    asked: Sequence[Asked[str]], judge: ChatJudge, store: AnswerStore | None, progress: bool
+    asked: Sequence[Asked[str]], judge: ChatJudge, seed: int, store: AnswerStore | None, progress: bool
 ) -> list[str | None]:
     """What a model says to each; None where nothing readable came, which counts and is no error."""
     if not asked:
         return []
     try:
-        (said,) = collect(asked, judge, store=store, max_failed=1, progress=progress)
+        (said,) = collect(asked, judge, seed=seed, store=store, max_failed=1, progress=progress)
     finally:
         judge.close()
     return said
