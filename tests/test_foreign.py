@@ -1,0 +1,56 @@
+"""Other people's text: it steers no terminal, and gives away no access key."""
+
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halluscope.foreign import BLACKED, WITHHELD, brief, heard, is_secret_in, one_line, printable
+
+KEY = "sk-t/est+0123=\u00e4"
+
+
+@given(st.text(st.characters(codec=None)))
+def test_nothing_steers_a_terminal(text):
+    line = one_line(text)
+    assert line.isprintable() or not any(ord(sign) < 32 or 126 < ord(sign) < 160 for sign in line)
+    line.encode()  # and no half character is left
+    assert set(printable(text)) & {"\x1b", "\r", "\x07", "\u202e", "\x9b"} == set()
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "MY_SERVERS_KEY", "HF_TOKEN", "DB_PASSWORD", "hf_token"])
+def test_a_key_is_blacked_out_however_it_is_spelt(name, monkeypatch):
+    monkeypatch.setenv(name, f" {KEY}\n")
+    for spelt in (KEY, quote(KEY), quote(KEY, safe=""), json.dumps(KEY), repr(KEY)):
+        for shown in (printable(f"a {spelt} b"), one_line(spelt), brief(f"{spelt} b"), heard(spelt)):
+            assert BLACKED in shown and "0123" not in shown, spelt
+
+
+def test_a_variable_of_another_name_is_secret_once_it_is_said(monkeypatch):
+    monkeypatch.setenv("WHERE_IT_IS", "another-secret")
+    assert "another-secret" in printable("another-secret")
+    is_secret_in("WHERE_IT_IS")
+    assert printable("another-secret") == BLACKED
+    monkeypatch.setenv("WHERE_IT_IS", "short")
+    assert heard("the key is short") == WITHHELD and printable("short") == "short"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["x" * 10**6, [1] * 10**6, 10**5000, {"a": [{}] * 99}, object(), "\ud800", b"\xff" * 999],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_value_is_shown_briefly(value):
+    shown = brief(value)
+    assert shown and len(shown) <= 80 and "\n" not in shown
+    shown.encode()
+
+
+def test_a_repr_that_fails():
+    class Odd:
+        def __repr__(self) -> str:
+            raise KeyError("no")
+
+    assert brief(Odd()) == "<Odd>" or "Odd" in brief(Odd())
