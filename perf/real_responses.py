@@ -32,6 +32,7 @@ FIVE = " ".join(
     for name in ("instructblip", "llava", "minigpt-4", "mmgpt", "mplug")
 )
 THRONE = f"halluscope score throne --dataset {LABELS} --quiet"
+ABLATE = f"halluscope ablate throne --dataset {LABELS} --quiet --responses {' '.join(FIVE.split()[:3])}"
 CHAIR = f"halluscope score chair --dataset {LABELS} --synonyms UPSTREAM/chair/synonyms.txt"
 PARTS = (
     "500 descriptions by LLaVA-1.5, read by rules:",
@@ -46,12 +47,15 @@ PARTS = (
     f"{THRONE} --responses {LLAVA} --limit 12 --judges lexical",
     "The five LVLMs by CHAIR:",
     f"{CHAIR} --responses {FIVE}",
-    "Do THRONE and CHAIR rank them alike? (CHAIR_i is better when lower, so agreement is a negative correlation):",
+    "Do THRONE and CHAIR rank them alike? (CHAIR_i is better when lower; it is turned before it is compared):",
     f"{THRONE} --responses {FIVE} --judges lexical --per-image OUT/throne.jsonl --json > OUT/throne.json",
     f"{CHAIR} --responses {FIVE} --per-image OUT/chair.jsonl --json > OUT/chair.json",
     "halluscope correlate OUT/throne.json OUT/chair.json --by f0.5_cls chair_i",
     "Do they read the same classes out of a response? (THRONE, supplement, section 4, where it is 69.7 %):",
     "halluscope agree OUT/throne.jsonl OUT/chair.jsonl",
+    "What the number of agreeing votes does (THRONE, supplement, section 1), on the first 4 texts of three LVLMs, with "
+    "two judges that differ a lot:",
+    f"{ABLATE} --limit 4 --judges lexical SMOLLM2 --store OUT/answers.sqlite --agreement 6 5 4",
     "The same votes on POPE's cells alone (new questions about 500 of the images): asking about a balanced sample "
     "hides most hallucinations (THRONE, supplement, Table 2):",
     "halluscope build pope --from-annotations OUT/annotations.json --images-count 500 --out OUT/pope",

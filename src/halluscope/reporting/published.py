@@ -70,7 +70,7 @@ def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:
 @cache
 def _tables() -> dict[str, list[dict[str, Any]]]:
     tables: dict[str, list[dict[str, Any]]] = {}
-    for benchmark in registry.benchmarks():
+    for benchmark in registry.rooms():
         file = benchmark.folder / FILE
         if file.is_file():
             for table in tomllib.loads(file.read_text(encoding="utf-8"))["tables"]:
