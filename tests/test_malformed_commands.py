@@ -192,6 +192,7 @@ def _rows_of(built: Path) -> Iterator[Path]:
     yield from sorted(file for file in built.rglob("*") if file.is_file())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("benchmark", SCORED)
 def test_datasets_that_are_none(benchmark, good, tmp_path, capsys):
     words, responses = good[benchmark.name]
