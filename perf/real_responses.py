@@ -32,7 +32,6 @@ FIVE = " ".join(
     for name in ("instructblip", "llava", "minigpt-4", "mmgpt", "mplug")
 )
 THRONE = f"halluscope score throne --dataset {LABELS} --quiet"
-ABLATE = f"halluscope ablate throne --dataset {LABELS} --quiet --responses {' '.join(FIVE.split()[:3])}"
 CHAIR = f"halluscope score chair --dataset {LABELS} --synonyms UPSTREAM/chair/synonyms.txt"
 PARTS = (
     "500 descriptions by LLaVA-1.5, read by rules:",
@@ -53,9 +52,6 @@ PARTS = (
     "halluscope correlate OUT/throne.json OUT/chair.json --by f0.5_cls chair_i",
     "Do they read the same classes out of a response? (THRONE, supplement, section 4, where it is 69.7 %):",
     "halluscope agree OUT/throne.jsonl OUT/chair.jsonl",
-    "What the number of agreeing votes does (THRONE, supplement, section 1), on the first 4 texts of three LVLMs, with "
-    "two judges that differ a lot:",
-    f"{ABLATE} --limit 4 --judges lexical SMOLLM2 --store OUT/answers.sqlite --agreement 6 5 4",
     "The same votes on POPE's cells alone (new questions about 500 of the images): asking about a balanced sample "
     "hides most hallucinations (THRONE, supplement, Table 2):",
     "halluscope build pope --from-annotations OUT/annotations.json --images-count 500 --out OUT/pope",
