@@ -125,9 +125,16 @@ class Vlm:
             ValueError: if the model's processor does not take them, or they do not fit into memory together.
         """
         before: Sequence[tuple[str, str] | None] = earlier or [None] * len(prompts)
-        texts = [
-            self._turn(prompt, images is not None, turn) for prompt, turn in zip(prompts, before, strict=True)
-        ]
+        try:
+            texts = [
+                self._turn(prompt, images is not None, turn)
+                for prompt, turn in zip(prompts, before, strict=True)
+            ]
+        except Exception as error:  # jinja's errors and Python's
+            raise ValueError(
+                f"The model's chat template cannot be used ({type(error).__name__}: {one_line(error, 200)}). Mend the "
+                "template, or take another model."
+            ) from error
         drawn = {"logits_processor": self._steps([Noise(self._torch, *draws)])} if draws else {}
         try:
             given = self._inputs(texts, images).to(self._model.device, self._model.dtype)
@@ -188,13 +195,7 @@ class Vlm:
             {"role": ("user", "assistant")[place % 2], "content": content}
             for place, content in enumerate(contents)
         ]
-        try:
-            return str(self._chat.apply_chat_template(turns, add_generation_prompt=True, tokenize=False))
-        except Exception as error:  # jinja's errors and Python's
-            raise ValueError(
-                f"The model's chat template cannot be used ({type(error).__name__}: {one_line(error, 200)}). Mend the "
-                "template, or take another model."
-            ) from error
+        return str(self._chat.apply_chat_template(turns, add_generation_prompt=True, tokenize=False))
 
     def _reads_parts(self) -> bool:
         """Whether the tokenizer's chat template takes images as parts of a turn: most know only text."""

@@ -4,7 +4,6 @@ Source: THRONE, supplement, section 1, Table 1. Every vote is asked for once, an
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -13,7 +12,7 @@ from typing import Any
 from halluscope import registry, scoring
 from halluscope.cli import common
 from halluscope.registry import Benchmark
-from halluscope.reporting.tables import aligned, finite, percent
+from halluscope.reporting.tables import aligned, finite, percent, to_json
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import FEWEST_MODELS, correlations, undefined
 from halluscope.terminal import say
@@ -58,7 +57,7 @@ def run(given: argparse.Namespace) -> None:
     scores = [name for name in benchmark.scores if all(name in row for row in rows)]
     alike = list(_alike(rows, given.agreement, scores))
     if given.format == common.JSON:
-        say(json.dumps(finite({"results": rows, "correlations": alike}), indent=2))
+        say(to_json({"results": rows, "correlations": alike}))
     else:
         say(_table(rows, scores, given.format))
         say(f"\n{_alike_table(alike, given.format) if alike else _too_few(len(ready))}\n")

@@ -4,7 +4,6 @@ Source: THRONE, supplement, section 4. What is marked on the sheet is read by `h
 """
 
 import argparse
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from halluscope.arguments import whole
 from halluscope.cli import common
-from halluscope.files.writing import new_file
+from halluscope.files.writing import json_line, new_file
 from halluscope.foreign import one_line
 from halluscope.reliability import agreement
 from halluscope.reliability.agreement import AND, Both, Key
@@ -111,8 +110,7 @@ def run(given: argparse.Namespace) -> None:
 
 def _write(file: Path, both: Both) -> None:
     with new_file(file) as lines:
-        for row in agreement.each(both):
-            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+        lines.writelines(map(json_line, agreement.each(both)))
 
 
 def _sheet(given: argparse.Namespace, both: Both) -> str:

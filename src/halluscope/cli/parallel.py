@@ -1,7 +1,6 @@
 """`halluscope parallel SOURCE --out OUT`: the same questions in other words, to test a benchmark with."""
 
 import argparse
-import json
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -11,7 +10,7 @@ from typing import Any
 
 from halluscope.arguments import whole
 from halluscope.errors import OutputError
-from halluscope.files.writing import check_new, new_file, new_folder, real
+from halluscope.files.writing import check_new, json_line, new_file, new_folder, real
 from halluscope.reading.rows import picture_columns, read_rows, without_pictures
 from halluscope.reliability.parallel import ParallelForm, free_questions, parallel_form
 from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
@@ -121,7 +120,7 @@ def _write(
     """Write JSON lines, or Parquet with the images of the original rows; it is there when `together` ends."""
     if out.suffix == LINES:
         file = together.enter_context(new_file(out))
-        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in changed)
+        file.writelines(map(json_line, changed))
         file.flush()
         return
     import datasets

@@ -1,14 +1,13 @@
 """`halluscope score NAME`: an LVLM's responses against a dataset, for each benchmark in the same way."""
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.cli import common
-from halluscope.files.writing import check_new, new_file
+from halluscope.files.writing import check_new, json_line, new_file
 from halluscope.foreign import one_line
 from halluscope.options import defaults
 from halluscope.registry import Benchmark
@@ -115,9 +114,7 @@ def _write(file: Path, ready: Sequence[Ready], results: Results, benchmark: Benc
         for one, (name, result) in zip(ready, results, strict=True):
             for row, found in zip(one.matched.rows, result.pop(benchmark.items), strict=True):
                 known = {part: getattr(row, part) for part in key.id if part not in found}
-                line = json.dumps({"responses": name, **known, **found}, ensure_ascii=False)
-                # half a character, which no file can hold, as JSON spells it
-                lines.write(line.encode("utf-8", "backslashreplace").decode() + "\n")
+                lines.write(json_line({"responses": name, **known, **found}))
 
 
 def _print(

@@ -2,14 +2,13 @@
 
 import codecs
 import json
-import re
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
 
 from halluscope import limits
 from halluscope.errors import BuildError
-from halluscope.files.opening import BIT, Readable, bits, once_each
+from halluscope.files.opening import BIT, Readable, after_gap, bits, once_each
 from halluscope.foreign import brief
 
 
@@ -58,7 +57,6 @@ def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
         raise BuildError(f"{file} has no {' and no '.join(missing)}; {expected}.")
 
 
-_SPACE = re.compile(r"[ \t\n\r]*")
 _AFTER = tuple(" \t\n\r,:]}")
 """What may stand after a value."""
 
@@ -80,8 +78,7 @@ class _Text:
     def sign(self) -> str:
         """The next character that is no white space; "" at the end."""
         while True:
-            match = _SPACE.match(self._held, self._at)
-            self._at = match.end() if match else self._at
+            self._at = after_gap(self._held, self._at)
             if self._at < len(self._held):
                 return self._held[self._at]
             if not self._more():

@@ -3,6 +3,7 @@
 import ctypes
 import errno
 import filecmp
+import json
 import os
 import shutil
 import sys
@@ -10,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from halluscope.errors import OutputError
 
@@ -38,6 +39,11 @@ def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") ->
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def json_line(row: Any) -> str:
+    """A row as a line of a file of JSON lines."""
+    return json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:

@@ -86,10 +86,9 @@ def compute(
         precision or a recall; `ignored`, the share of cells without agreement (None unless everything was asked);
         `unparsed`, of the replies that were given, the share that was neither yes nor no (None for given votes);
         `images`; `median_characters`, of the texts (L of Table 1); `mean_words`, how long the texts are;
-        `thoughts`, how many texts held one that was
-        removed; `signature`; and when asked for `interval`, `classes`, `per_image`, and for `cells` the scores on
-        them, `sampled`, with a signature of their own, how many `cells` they are and of how many (`cells_of`), and
-        the `difference` (all cells less these).
+        `thoughts`, how many texts held one that was removed; `signature`; and when asked for `interval`, `classes`,
+        `per_image`, and for `cells` the scores on them, `sampled`, with a signature of their own, how many `cells`
+        they are and of how many (`cells_of`), and the `difference` (all cells less these).
 
     Raises:
         ValueError: for any bad input, before a model is loaded.
