@@ -146,6 +146,14 @@ def test_a_text_through_nltk(made: Path) -> None:
     assert nltk_words.words("") == []
 
 
+def test_data_as_the_downloader_leaves_them(made: Path) -> None:
+    """It unpacks what it brings, but not WordNet."""
+    shutil.make_archive(str(made / "corpora/wordnet"), "zip", made / "corpora", "wordnet")
+    shutil.rmtree(made / "corpora/wordnet")
+    assert nltk_words.words("The men skiing.") == ["the", "men", "ski", "."]
+    assert "wordnet-3.0" in nltk_words.version()
+
+
 def test_the_readers_differ_where_the_tags_do(made: Path) -> None:
     class_of = {"ski": "skis", "seat": "chair", "man": "person", "goose": "bird", "toilet": "toilet"}
     text = "A skiing trip; the seat of the toilet, geese."
