@@ -121,6 +121,20 @@ def _hqh(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("hqh").build(inputs, None, out, **options)
 
 
+def _amber(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    types = ("generative", "discriminative-hallucination", "discriminative-attribute-state", "relation")
+    annotations = [
+        {"id": 1, "type": types[0], "truth": ["dog", "grass"], "hallu": ["person"]},
+        *({"id": n, "type": kind, "truth": "no"} for n, kind in enumerate(types[1:], 1005)),
+    ]
+    queries = [
+        {"id": row["id"], "image": "AMBER_1.jpg", "query": f"What of {row['type']}?"} for row in annotations
+    ]
+    (inputs / "annotations.json").write_text(json.dumps(annotations))
+    (inputs / "query_all.json").write_text(json.dumps(queries))
+    return builder("amber").build(inputs, None, out, **options)
+
+
 def _object_enumeration(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     content = _coco({1: "person", 47: "cup", 18: "dog"}, "{:012d}.jpg")
     (inputs / "instances_train2017.json").write_text(json.dumps(content))
@@ -135,6 +149,7 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "pope_c_objects365": _pope_c("pope_c_objects365", "throne_objects365"),
     "hallusionbench": _hallusionbench,
     "hqh": _hqh,
+    "amber": _amber,
     "object_enumeration": _object_enumeration,
 }
 """How each is made; which of them there are, the registry says."""

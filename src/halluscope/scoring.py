@@ -191,6 +191,7 @@ def _identity(benchmark: Benchmark, options: Mapping[str, Any], door: Door) -> I
         one.id,
         one.also,
         benchmark.chooses,
+        getattr(module, "set_of", lambda row: ""),
         (lambda row: bool(module.wanted(row, **choice))) if choice else (lambda row: True),
         {column: options[column] for column in one.also if options.get(column)},
         door.partial or door.limit is not None,
