@@ -6,10 +6,12 @@ named rule.
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halluscope.benchmarks.amber import mentions, replies, scoring, words
 from halluscope.benchmarks.amber.mentions import Description
@@ -34,6 +36,9 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers
 
 GIVEN, LEXICAL = "given", "lexical"
+
+Codes = NDArray[np.int8]
+"""[questions], as `halluscope.judging.votes` has them."""
 
 SAID = {YES: "yes", NO: "no", OTHER: None}
 """What a reply says, for people."""
@@ -103,7 +108,7 @@ def compute(
     image = numbers([row.file_name for row in rows])
     found, reader = _nouns(predictions, is_described, nouns)
     descriptions = _described([row for row in rows if row.task == GENERATIVE], found, pairs)
-    answers = replies.read([predictions[place] for place in np.flatnonzero(~is_described)], parser)
+    answers = replies.read(compress(predictions, ~is_described), parser)
     tally = _tally(rows, is_described, image, descriptions, answers)
     score = partial(scoring.score, tally, scoring.CONVENTIONS[convention])
     result: dict[str, Any] = {name: float(value[0]) for name, value in score().items()}
@@ -138,7 +143,7 @@ def _nouns(
     texts: Sequence[str], is_described: Bools, given: Any
 ) -> tuple[list[Sequence[str]], str | list[str]]:
     """The nouns of each description, and who found them, as it stands in a signature."""
-    described = [text for text, one in zip(texts, is_described, strict=True) if one]
+    described = list(compress(texts, is_described))
     if given is None:
         return [lemmatise(tokenise(text)) for text in described], [
             LEXICAL,
@@ -172,29 +177,31 @@ def _tally(
     is_described: Bools,
     image: Ints,
     descriptions: Sequence[Description],
-    answers: Ints,
+    answers: Codes,
 ) -> Tally:
     """Both tasks' counts by image."""
     images = int(image.max()) + 1
     questions = [row for row in rows if row.task == DISCRIMINATIVE]
     annotated = [row for row in rows if row.task == GENERATIVE]
-    return scoring.described(
+    of_descriptions = scoring.described(
         descriptions,
         np.array([len(row.truth) for row in annotated], dtype=np.int64),
         np.array([len(row.hallu) for row in annotated], dtype=np.int64),
         image[is_described],
         images,
-    ) | scoring.answered(
+    )
+    of_answers = scoring.answered(
         np.array([row.answer == "no" for row in questions], dtype=bool),
         answers,
         [row.dimension for row in questions],
         image[~is_described],
         images,
     )
+    return {**of_descriptions, **of_answers}
 
 
 def _of_each_row(
-    rows: Sequence[AmberRow], descriptions: Sequence[Description], answers: Ints
+    rows: Sequence[AmberRow], descriptions: Sequence[Description], answers: Codes
 ) -> list[dict[str, Any]]:
     """What was found in each row's text: what a description mentions, or what a reply says."""
     described, replied = iter(descriptions), iter(answers.tolist())

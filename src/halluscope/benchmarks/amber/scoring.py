@@ -6,7 +6,7 @@ Source: AMBER (Wang et al., 2023), section 3.3; `official` follows the authors' 
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from halluscope.benchmarks.amber.mentions import Description
 from halluscope.benchmarks.amber.rows import ASPECTS
@@ -59,7 +59,7 @@ def described(
         (descriptions with a hallucination, of all), `cog` (words that are easily imagined and mentioned, of all).
     """
     wrong = np.array([len(one.hallucinated) for one in descriptions], dtype=np.int64)
-    parts = {
+    parts: dict[str, tuple[ArrayLike, ArrayLike]] = {
         "chair": (wrong, [len(one.mentions) for one in descriptions]),
         "cover": ([len(one.covered) for one in descriptions], truth),
         "hal": (wrong > 0, np.ones(len(wrong))),
@@ -71,7 +71,7 @@ def described(
     }
 
 
-def answered(no: Bools, replies: Ints, aspect: Sequence[str], image: Ints, images: int) -> Tally:
+def answered(no: Bools, replies: NDArray[np.int8], aspect: Sequence[str], image: Ints, images: int) -> Tally:
     """Count answers; "no" is the positive class, as what is asked for is mostly not there.
 
     Args:
@@ -97,8 +97,9 @@ def answered(no: Bools, replies: Ints, aspect: Sequence[str], image: Ints, image
         for rows in [np.isin(aspect, aspects)]
         for name, (part, whole) in parts.items()
     }
-    return counts | {
-        "unreadable": (_by_image(replies == OTHER, image, images), np.bincount(image, minlength=images))
+    return {
+        **counts,
+        "unreadable": (_by_image(replies == OTHER, image, images), np.bincount(image, minlength=images)),
     }
 
 
