@@ -86,6 +86,17 @@ def _pope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("pope").build(inputs, out=out, **options)
 
 
+def _repope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    """POPE's of `_pope` about COCO, the first answer corrected, the last question left out."""
+    build("pope", inputs)
+    for sampling in SAMPLINGS:
+        file = inputs / f"pope-inputs/coco_pope_{sampling}.json"
+        rows = [json.loads(line) for line in file.read_text().splitlines()][:-1]
+        rows[0]["label"] = "no"
+        (inputs / f"coco_repope_{sampling}.json").write_text("\n".join(map(json.dumps, rows)))
+    return builder("repope").build(inputs, out=out, **options)
+
+
 def _pope_c(name: str, of: str) -> Callable[[Path, Path, dict[str, Any]], Path]:
     def build_it(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
         return builder(name).build(build(of, inputs), out=out, **options)
@@ -145,6 +156,7 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "throne_coco": _throne_coco,
     "throne_objects365": _throne_objects365,
     "pope": _pope,
+    "repope": _repope,
     "pope_c": _pope_c("pope_c", "throne_coco"),
     "pope_c_objects365": _pope_c("pope_c_objects365", "throne_objects365"),
     "hallusionbench": _hallusionbench,
