@@ -224,7 +224,7 @@ def test_the_columns_tell_the_benchmark(data: Path, name: str) -> None:
     assert "image" not in source.rows.column_names
     row = source.rows[0]
     asked = source.benchmark.asked(row)
-    assert asked == row.get("question", "Describe this image in detail.")
+    assert asked == row.get("question", row.get("prompt", source.benchmark.prompt))
     prompt, wrong = "Say it: {question}", "Say it."
     if "question" not in row:
         prompt, wrong = "Say it.", "{question}?"
