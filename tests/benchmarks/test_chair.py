@@ -12,13 +12,14 @@ import evaluate
 import pytest
 
 from halluscope import cli
-from halluscope.benchmarks.chair import lemmas, synonyms
 from halluscope.benchmarks.chair import metric as chair
+from halluscope.benchmarks.chair import synonyms
 from halluscope.benchmarks.chair.ground_truth import ground_truth
 from halluscope.benchmarks.chair.mentions import read
-from halluscope.benchmarks.chair.tokens import tokenise
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
+from halluscope.reading.words import lemmas
+from halluscope.reading.words.tokens import tokenise
 from halluscope.signature import changed, keys_of
 from halluscope.vocabularies import load
 
@@ -275,7 +276,7 @@ def test_words_are_divided_as_the_script_divides_them(listed):
 def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "lemminflect", None)
     lemmas._dictionary.cache_clear()
-    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[chair\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[words\]'"):
         lemmas.version()
 
 

@@ -20,9 +20,10 @@ from nltk.corpus.reader import WordNetCorpusReader
 from nltk.corpus.util import LazyCorpusLoader
 
 from halluscope import cli
-from halluscope.benchmarks.chair import lemmas, mentions, nltk_words, readers, rows, synonyms
+from halluscope.benchmarks.chair import mentions, rows, synonyms
 from halluscope.benchmarks.chair import metric as chair
 from halluscope.errors import MissingExtra
+from halluscope.reading.words import lemmas, nltk_words, readers
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 
@@ -144,6 +145,17 @@ def test_a_text_through_nltk(made: Path) -> None:
     expected = "the men on st. mary 's bench : `` a man be ski . '' goose !"
     assert nltk_words.words(text) == expected.split()
     assert nltk_words.words("") == []
+
+
+def test_nouns_alone_as_they_stand(made: Path) -> None:
+    """Tagged as in a text, not in lower case: "Geese" is a noun that WordNet has only as "geese"."""
+    assert nltk_words.nouns("Geese near the geese is the man seated.") == [
+        "Geese",
+        "near",
+        "goose",
+        "man",
+        ".",
+    ]
 
 
 def test_data_as_the_downloader_leaves_them(made: Path) -> None:

@@ -62,9 +62,13 @@ about existence, attributes (state, number, action) and relations, "no" is the p
             choices=("strict", "official", "lmms-eval", "vlmevalkit", "first-word"),
             every=True,
         ),
+        Option(
+            "reader",
+            "who finds nouns: lemminflect (default), or nltk as the authors' script does (extra nltk)",
+        ),
         Option("similar", "pairs of words that count as synonyms, JSON (default: none)", metavar="FILE"),
     ),
     given=("nouns",),
     items="per_row",
-    extras=("chair",),
+    extras=("words",),
 )

@@ -23,22 +23,23 @@ from halluscope.benchmarks.amber.rows import (
     read_all,
     read_pairs,
 )
-from halluscope.benchmarks.chair import lemmas
-from halluscope.benchmarks.chair.lemmas import lemmatise
-from halluscope.benchmarks.chair.tokens import tokenise
 from halluscope.foreign import brief
 from halluscope.inputs import flags, is_like_a_list, listed, paired, word
 from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers
 
-GIVEN, LEXICAL = "given", "lexical"
+GIVEN = "given"
 
 Codes = NDArray[np.int8]
 """[questions], as `halluscope.judging.votes` has them."""
+
+OF_DESCRIPTION = ("mentions", "hallucinated", "missed", "imagined")
+"""What the table of rows says of a description."""
 
 SAID = {YES: "yes", NO: "no", OTHER: None}
 """What a reply says, for people."""
@@ -50,6 +51,7 @@ def compute(
     *,
     convention: str = "exact",
     parser: str | None = None,
+    reader: str = readers.LEMMINFLECT,
     nouns: Sequence[Sequence[str]] | None = None,
     similar: str | Path | Sequence[Sequence[str]] | None = None,
     bootstrap: int = 0,
@@ -68,8 +70,10 @@ def compute(
         parser: how a reply is read: "strict" (default), "official" (exactly "Yes" or "No"; the default with
             convention="official"), "lmms-eval", "vlmevalkit" or "first-word"; see
             `halluscope.benchmarks.amber.replies`.
+        reader: who finds a description's nouns: "lemminflect", a dictionary, which takes each word for a noun that may
+            be one; or "nltk", which tags words as the authors' script does, with nltk's data.
         nouns: the nouns of each description in their dictionary form, one list per generative row, where another
-            program has found them; by default they are looked up in a dictionary.
+            program has found them.
         similar: pairs of words that count as synonyms, or a file of pairs (JSON); by default none. The script has
             pairs whose vectors in spaCy's en_core_web_lg have a cosine above 0.8.
         bootstrap: how many resamples of the images an interval is made of; 0 for none.
@@ -94,7 +98,8 @@ def compute(
 
     Raises:
         ValueError: for any bad input.
-        MissingExtra: without lemminflect (pip install 'halluscope[chair]'), where nouns are looked up.
+        MissingExtra: without the reader's package (pip install 'halluscope[words]', or 'halluscope[nltk]').
+        FileNotFoundError: without the data that nltk needs.
     """
     flags(per_row=per_row)
     word("convention", convention, tuple(scoring.CONVENTIONS))
@@ -106,7 +111,7 @@ def compute(
     pairs = [] if similar is None else read_pairs(similar)
     is_described = np.array([row.task == GENERATIVE for row in rows])
     image = numbers([row.file_name for row in rows])
-    found, reader = _nouns(predictions, is_described, nouns)
+    found, found_by = _nouns(predictions, is_described, nouns, reader)
     descriptions = _described([row for row in rows if row.task == GENERATIVE], found, pairs)
     answers = replies.read(compress(predictions, ~is_described), parser)
     tally = _tally(rows, is_described, image, descriptions, answers)
@@ -125,7 +130,7 @@ def compute(
             tasks=[task for task in TASKS if any(row.task == task for row in rows)],
             convention=convention,
             parser=parser if len(answers) else "no",
-            nouns=reader if descriptions else "no",
+            nouns=found_by if descriptions else "no",
             similar=data_of("similar", pairs) if pairs else "no",
             **form_of(row.form for row in rows),
             **choice(thoughts),
@@ -140,15 +145,17 @@ def compute(
 
 
 def _nouns(
-    texts: Sequence[str], is_described: Bools, given: Any
-) -> tuple[list[Sequence[str]], str | list[str]]:
+    texts: Sequence[str], is_described: Bools, given: Any, reader: str
+) -> tuple[Sequence[Sequence[str]], str]:
     """The nouns of each description, and who found them, as it stands in a signature."""
     described = list(compress(texts, is_described))
+    if given is None and described:
+        chosen, spelt = readers.load(reader), words.load().spelt
+        found = [chosen.nouns(text) for text in described]
+        lower = reader == readers.LEMMINFLECT
+        return [spelt(nouns) for nouns in found] if lower else found, chosen.version
     if given is None:
-        return [lemmatise(tokenise(text)) for text in described], [
-            LEXICAL,
-            lemmas.version(),
-        ] if described else ""
+        return [], ""
     lists = listed("nouns", given, "a list, one list of nouns per generative row")
     if len(lists) != len(described):
         raise ValueError(
@@ -203,23 +210,22 @@ def _tally(
 def _of_each_row(
     rows: Sequence[AmberRow], descriptions: Sequence[Description], answers: Codes
 ) -> list[dict[str, Any]]:
-    """What was found in each row's text: what a description mentions, or what a reply says."""
+    """What was found in each row's text; None for what is of the other task."""
     described, replied = iter(descriptions), iter(answers.tolist())
     return [
         {"id": row.id, "dimension": row.dimension}
         | (
             _of_description(row, next(described))
             if row.task == GENERATIVE
-            else {"answer": row.answer, "said": SAID[next(replied)]}
+            else dict.fromkeys(OF_DESCRIPTION) | {"answer": row.answer, "said": SAID[next(replied)]}
         )
         for row in rows
     ]
 
 
-def _of_description(row: AmberRow, found: Description) -> dict[str, list[str]]:
-    return {
-        "mentions": list(found.mentions),
-        "hallucinated": list(found.hallucinated),
-        "missed": [name for place, name in enumerate(row.truth) if place not in found.covered],
-        "imagined": [row.hallu[place] for place in sorted(found.imagined)],
-    }
+def _of_description(row: AmberRow, found: Description) -> dict[str, list[str] | None]:
+    """What a description mentions, word by word."""
+    missed = [name for place, name in enumerate(row.truth) if place not in found.covered]
+    imagined = [row.hallu[place] for place in sorted(found.imagined)]
+    words = (list(found.mentions), list(found.hallucinated), missed, imagined)
+    return dict(zip(OF_DESCRIPTION, words, strict=True)) | {"answer": None, "said": None}

@@ -6,7 +6,7 @@ The table is `words.toml` beside this module.
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 
 
@@ -31,6 +31,14 @@ class Words:
         """
         others = [(word, place) for place, name in enumerate(annotated) for word in self.also[name]]
         return others + [(name, place) for place, name in enumerate(annotated)]
+
+    def spelt(self, nouns: Iterable[str]) -> list[str]:
+        """Nouns that a reader has put in lower case, as AMBER writes them: "tv" as "TV"."""
+        return [self._capitals.get(noun, noun) for noun in nouns]
+
+    @cached_property
+    def _capitals(self) -> Mapping[str, str]:
+        return {word.lower(): word for word in self.known if word != word.lower()}
 
     def unknown(self, annotated: Iterable[str]) -> list[str]:
         """The words that no annotation may hold."""

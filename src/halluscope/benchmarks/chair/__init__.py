@@ -39,5 +39,5 @@ of captions with at least one.
     ),
     given=("image_ids", "forms"),
     items="per_image",
-    extras=("chair",),
+    extras=("words",),
 )

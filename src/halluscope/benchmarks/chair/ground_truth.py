@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from halluscope.benchmarks.chair import lemmas
 from halluscope.benchmarks.chair.mentions import read
 from halluscope.benchmarks.chair.synonyms import Synonyms
 from halluscope.errors import BuildError
@@ -16,6 +15,7 @@ from halluscope.files.opening import read_json
 from halluscope.foreign import brief
 from halluscope.numbers import is_id
 from halluscope.reading.coco import read_annotations
+from halluscope.reading.words import lemmas
 from halluscope.vocabularies import load
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from halluscope.benchmarks.chair import lemmas
+from halluscope.reading.words import lemmas
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import vocabularies
-from halluscope.benchmarks.chair import mentions, readers, scoring
+from halluscope.benchmarks.chair import mentions, scoring
 from halluscope.benchmarks.chair import synonyms as synonym_lists
 from halluscope.benchmarks.chair.mentions import Caption
 from halluscope.benchmarks.chair.scoring import Counts, Row
 from halluscope.inputs import class_names, flags, ids, labelled, paired, texts
+from halluscope.reading.words import readers
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -62,7 +63,7 @@ def compute(
     Raises:
         ValueError: for any bad input, and for a synonym list that is not the official one.
         FileNotFoundError: if `synonyms` does not exist, or nltk's data do not.
-        MissingExtra: without the reader's package (pip install 'halluscope[chair]', or 'halluscope[nltk]').
+        MissingExtra: without the reader's package (pip install 'halluscope[words]', or 'halluscope[nltk]').
     """
     flags(per_image=per_image, allow_other_synonyms=allow_other_synonyms)
     predictions, references = paired(predictions, references)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from halluscope import vocabularies
-from halluscope.benchmarks.chair import readers
 from halluscope.benchmarks.chair import synonyms as synonym_lists
 from halluscope.benchmarks.chair.ground_truth import ground_truth
 from halluscope.reading import presence
 from halluscope.reading.presence import ImageObjects, read_all
+from halluscope.reading.words import readers
 
 __all__ = ["ImageObjects", "inputs", "load", "read_all"]
 

@@ -1,10 +1,10 @@
-"""Who reads a caption's words: the dictionary that comes with the package, or nltk as in the published script."""
+"""Who reads a text's words: the dictionary that comes with the package, or nltk as in published scripts."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from halluscope.benchmarks.chair import lemmas, nltk_words
 from halluscope.inputs import word
+from halluscope.reading.words import lemmas, nltk_words
 
 LEMMINFLECT = "lemminflect"
 NLTK = "nltk"
@@ -17,10 +17,12 @@ class Reader(NamedTuple):
 
     Attributes:
         words: gives the dictionary forms of a text's tokens, in lower case.
+        nouns: gives those of its nouns; without a tagger, of all that may be one.
         version: the reader and what it reads with, for a signature.
     """
 
     words: Callable[[str], list[str]]
+    nouns: Callable[[str], list[str]]
     version: str
 
 
@@ -36,4 +38,4 @@ def load(name: str) -> Reader:
         FileNotFoundError: without the data that nltk needs.
     """
     module = _MODULES[word("reader", name, tuple(_MODULES))]
-    return Reader(module.words, module.version())
+    return Reader(module.words, module.nouns, module.version())

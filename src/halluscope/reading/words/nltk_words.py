@@ -1,10 +1,11 @@
-"""Gives words their dictionary form by the very means of CHAIR's script: nltk's tokens and tags, and WordNet's forms.
+"""Gives words their dictionary form by the very means of published scripts: nltk's tokens and tags, WordNet's forms.
 
 Of a tag its first letter counts; what is no noun, verb, adjective or adverb is looked up as a noun. nltk comes without
 its data: the user brings them once, and they are looked for where nltk looks.
 
-Source: `caption_to_words` in the script that today's papers run (a fork of LisaAnne/Hallucination, utils/chair.py,
-with WordNet in place of the pattern library), and the words in the output that it published.
+Source of `words`: `caption_to_words` in the script by which captions are scored today (a fork of
+LisaAnne/Hallucination, with WordNet in place of the pattern library), and the words in the output that it published. Of
+`nouns`: `extract_nouns` in junyangwang0410's inference.py.
 """
 
 import hashlib
@@ -41,6 +42,19 @@ def words(text: str) -> list[str]:
     """
     nltk = _nltk()
     return lemmatise(nltk.pos_tag(nltk.word_tokenize(text.lower())))
+
+
+def nouns(text: str) -> list[str]:
+    """The dictionary forms of a text's nouns, in the case in which they stand.
+
+    Raises:
+        MissingExtra: without nltk.
+        FileNotFoundError: without its data.
+    """
+    nltk = _nltk()
+    return [
+        _lemma(token, "n") for token, tag in nltk.pos_tag(nltk.word_tokenize(text)) if tag.startswith("NN")
+    ]
 
 
 def lemmatise(tagged: Sequence[tuple[str, str]]) -> list[str]:

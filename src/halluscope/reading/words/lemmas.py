@@ -1,8 +1,8 @@
-"""Gives English words their dictionary form, much as CHAIR's script does with nltk's tagger and WordNet.
+"""Gives English words their dictionary form, much as published scripts do with nltk's tagger and WordNet.
 
 The dictionary is lemminflect's, which comes with the package. It holds a noun's and a verb's reading of a word; which
 of them a text means, nltk's tagger says, and here a few rules about the words around do. Where WordNet gives another
-form than lemminflect, and CHAIR's objects depend on it, `lemmas.toml` beside this module has WordNet's.
+form than lemminflect, and mentions of objects depend on it, `lemmas.toml` beside this module has WordNet's.
 """
 
 import tomllib
@@ -11,8 +11,8 @@ from functools import cache, lru_cache
 from importlib import metadata, resources
 from typing import NamedTuple
 
-from halluscope.benchmarks.chair.tokens import tokenise
 from halluscope.errors import MissingExtra
+from halluscope.reading.words.tokens import tokenise
 
 LONGEST = 40
 """Characters; what is longer is no word and keeps its form."""
@@ -46,6 +46,15 @@ def words(text: str) -> list[str]:
         MissingExtra: without lemminflect.
     """
     return lemmatise(tokenise(text))
+
+
+def nouns(text: str) -> list[str]:
+    """The same: nothing here tells a noun from a word that may be one.
+
+    Raises:
+        MissingExtra: without lemminflect.
+    """
+    return words(text)
 
 
 def lemmatise(tokens: Sequence[str]) -> list[str]:
@@ -129,7 +138,7 @@ def _dictionary() -> Callable[..., tuple[str, ...]]:
         from lemminflect import getLemma  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingExtra(
-            "CHAIR needs a dictionary of English word forms: pip install 'halluscope[chair]'."
+            "Words are looked up in a dictionary of English word forms: pip install 'halluscope[words]'."
         ) from error
 
     def get(word: str, upos: str, lemmatize_oov: bool = False) -> tuple[str, ...]:
