@@ -302,7 +302,7 @@ FAULTS = {
     "400": refuse(400, "this prompt is not liked"),
     "cut off": Said(b'{"id": "1", "choices": [{"ind', short=1000),
     "dropped": Said(b"", drop=True),
-    "time-out": reply("Yes", wait=0.7),
+    "time-out": reply("Yes", wait=1.2),
     "empty choices": Said({"choices": []}),
     "an empty reply": reply("", "length"),
     "redirect": refuse(307, "moved", headers={"Location": f"/{SECRET}"}),
@@ -323,11 +323,11 @@ def test_a_fault_loses_nothing_and_makes_no_vote(serve, fault, tmp_path, caplog,
         return fault if prompt == BAD and not well.is_set() else says(prompt, count, body)
 
     server, path = serve(script), tmp_path / "a.sqlite"
-    store = AnswerStore(path)
+    store, patience = AnswerStore(path), {"timeout": 1.0 if fault.wait else 5.0}
     with pytest.warns(
         UserWarning, match=r"1 of 100 questions got no reply of openai:m.* count as unreadable"
     ):
-        votes = ask(voter_of(server, timeout=0.5), TEXTS, store=store, progress=True)
+        votes = ask(voter_of(server, **patience), TEXTS, store=store, progress=True)
     right = expected(TEXTS)
     assert votes[7, 2, 1] == OTHER and (votes != right).sum() == 1
     assert len(kept(path)) == 99
@@ -335,7 +335,7 @@ def test_a_fault_loses_nothing_and_makes_no_vote(serve, fault, tmp_path, caplog,
     with pytest.raises(
         JudgingFailed, match=r"1 of 100 questions got no reply .*At most 0.0% may fail"
     ) as caught:
-        ask(voter_of(server, timeout=0.5), TEXTS, store=store, max_failed=0.0)
+        ask(voter_of(server, **patience), TEXTS, store=store, max_failed=0.0)
     assert set(server.prompts[asked:]) == {BAD}
     well.set()
     assert (ask(voter_of(server), TEXTS, store=store) == right).all()
@@ -445,7 +445,7 @@ def test_the_pace_halves_once_per_overload_and_grows_by_one_per_round():
 
 
 @pytest.mark.parametrize(
-    "sign", [refuse(429, "slow down"), refuse(503, "overloaded"), reply("Yes", wait=0.7)]
+    "sign", [refuse(429, "slow down"), refuse(503, "overloaded"), reply("Yes", wait=1.2)]
 )
 def test_an_overloaded_server_is_asked_by_fewer_and_nothing_is_lost(serve, sign):
     """It refuses the first four requests once each; then it serves them, too."""
@@ -455,11 +455,11 @@ def test_an_overloaded_server_is_asked_by_fewer_and_nothing_is_lost(serve, sign)
         allowed.append(voter._chat.client._pace.allowed)
         return sign if prompt in first and count == 1 else says(prompt, count, body)
 
-    voter = voter_of(serve(script), at_once=16, timeout=0.5)
+    voter = voter_of(serve(script), at_once=16, timeout=1.0 if sign.wait else 5.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (ask(voter, TEXTS) == expected(TEXTS)).all()
-    assert allowed[0] == 16 and min(allowed + [voter._chat.client._pace.allowed]) <= 8
+    assert allowed[0] == 16 and min(*allowed, voter._chat.client._pace.allowed) <= 8
 
 
 # In THRONE, and on the command line.
