@@ -127,7 +127,9 @@ class ScoringServer:
         return len(body["query"]) > 1
 
     def _ids(self, text: Any, special: bool) -> list[int]:
-        return text if isinstance(text, list) else self.mind.tokenizer.encode(text, add_special_tokens=special)
+        return (
+            text if isinstance(text, list) else self.mind.tokenizer.encode(text, add_special_tokens=special)
+        )
 
     def _vllm(self, body: dict) -> Reply:
         labels, vocabulary = body["label_token_ids"], self.mind.model.config.vocab_size

@@ -3,8 +3,6 @@
 vLLM and SGLang themselves were not run.
 """
 
-import json
-import math
 from functools import partial
 
 import numpy as np
@@ -12,11 +10,10 @@ import pytest
 import torch
 
 from halluscope.benchmarks.throne.prompts import PAPER
-from halluscope.errors import JudgeUnavailable
 from halluscope.judging import client
 from halluscope.judging.models.steps import CausalSteps
 from halluscope.judging.voters.scoring import ScoringVoter
-from halluscope.judging.votes import FAILED, NO, UNASKED, YES
+from halluscope.judging.votes import NO, UNASKED, YES
 from halluscope.vocabularies import load
 from tests.scoring_server import SGLANG, VLLM, Mind, ScoringServer
 
@@ -88,7 +85,9 @@ def serve(monkeypatch, mind):
 @pytest.fixture
 def voter(tokenizer):
     def make(server, **options):
-        return ScoringVoter(f"m@{server.url}", **{"tokenizer": tokenizer, "attempts": 2, "timeout": 60.0} | options)
+        return ScoringVoter(
+            f"m@{server.url}", **{"tokenizer": tokenizer, "attempts": 2, "timeout": 60.0} | options
+        )
 
     return make
 

@@ -74,7 +74,9 @@ class Server:
     @property
     def key(self) -> str:
         """What stands in a judge's key: the model, and a digest of the address if it is not OpenAI's."""
-        return f"{self.kind}{_without_path(self.model)}{'' if self.url == OPENAI else f'@{_digest(self.url)}'}"
+        return (
+            f"{self.kind}{_without_path(self.model)}{'' if self.url == OPENAI else f'@{_digest(self.url)}'}"
+        )
 
     @property
     def origin(self) -> str:

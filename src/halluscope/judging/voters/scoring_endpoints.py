@@ -15,15 +15,17 @@ Therefore a reply counts only if the server says that it read as many tokens as 
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.judging.client import Failure
+from halluscope import foreign
+from halluscope.errors import JudgeUnavailable
+from halluscope.judging.client import Client, Failure
 from halluscope.judging.models.language_model import Ids
+from halluscope.judging.server import ENDPOINT
 from halluscope.numbers import is_number
 
 SUREST = math.log(2.0**53)
@@ -65,12 +67,10 @@ class Endpoint(Protocol):
     """A way to ask for the probabilities of labels.
 
     Attributes:
-        name: what stands in a judge's key.
         path: below the server's address.
         adds_up: whether several tokens may stand for yes.
     """
 
-    name: str
     path: str
     adds_up: bool
 
@@ -90,7 +90,7 @@ class Endpoint(Protocol):
 class VLLM:
     """vLLM's generative scoring."""
 
-    name, path, adds_up = "generative_scoring", "generative_scoring", False
+    path, adds_up = "generative_scoring", False
 
     def body(self, model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
         """What is sent: the label of yes first, as the reply is about it alone."""
@@ -114,7 +114,7 @@ class VLLM:
 class SGLang:
     """SGLang's scores."""
 
-    name, path, adds_up = "score", "v1/score", True
+    path, adds_up = "v1/score", True
 
     def body(self, model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
         """What is sent; probabilities among all tokens come back, as shares would be rounded to float32."""
@@ -136,6 +136,39 @@ class SGLang:
 ENDPOINTS: tuple[Endpoint, ...] = (VLLM(), SGLang())
 """In the order in which a server is asked for them. vLLM has a /v1/score too, for models of another kind."""
 
+ABSENT = (400, 404, 405, 422, 501)
+"""The statuses by which a server says that it has no such endpoint, or another one there."""
+
+
+def detected(client: Client, labels: Labels) -> Endpoint:
+    """The endpoint that the server has, found by asking for the scores of one token.
+
+    Raises:
+        JudgeUnavailable: if it has none, or one that replies otherwise; if it is down, refuses the access key, or knows
+            no such model.
+    """
+    server = client.server
+    plain = f"take the judge '{ENDPOINT}MODEL@URL'. That is another judge: its replies are read."
+    probe = Asked([labels.yes[0]], [[labels.no[0]]])
+    absent = []
+    for endpoint in ENDPOINTS:
+        said = client.post(endpoint.path, endpoint.body(server.model, probe, labels))
+        margins = read(endpoint, said, probe, labels)
+        if not isinstance(margins, Failure):
+            return endpoint
+        if margins.status == 200:
+            raise JudgeUnavailable(
+                f"{server.origin}/{endpoint.path} does not reply as documented: {margins.reason}. If it is SGLang, "
+                f"start it without --enable-mis; or {plain}"
+            )
+        if margins.status not in ABSENT:
+            raise client.unavailable(margins)
+        absent.append(f"/{endpoint.path}: {margins.reason}{f', {margins.said}' if margins.words else ''}")
+    raise JudgeUnavailable(
+        f"{server.origin} scores no labels for {foreign.brief(server.model)} ({'; '.join(absent)}). Check the model's "
+        f"name; if it is right, the server has neither vLLM's /generative_scoring nor SGLang's /v1/score: {plain}"
+    )
+
 
 def read(endpoint: Endpoint, said: Any, asked: Asked, labels: Labels) -> NDArray[np.float64] | Failure:
     """By how many nats yes is likelier than no, per item; or why that is not known."""
@@ -149,7 +182,9 @@ def read(endpoint: Endpoint, said: Any, asked: Asked, labels: Labels) -> NDArray
     except ValueError as error:
         return Failure(f"not the scores that were asked for: {error}", 200)
     if read_tokens != asked.tokens:
-        return Failure("another number of tokens read than sent: prompts were cut, or joined by delimiters", 200)
+        return Failure(
+            "another number of tokens read than sent: prompts were cut, or joined by delimiters", 200
+        )
     return margins
 
 
@@ -163,7 +198,7 @@ def _body(model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
     }
 
 
-def _probability(value: object) -> float:
+def _probability(value: Any) -> float:
     """A probability, as a server may round it.
 
     Raises:
