@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from halluscope.benchmarks.throne.metric import compute
+from halluscope.benchmarks.throne.metric import compute, plan
 from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import client
@@ -511,6 +511,23 @@ def test_a_request_that_fails_is_asked_for_again(serve, tokenizer, guesser, tmp_
     before = len(server.scored)
     assert run()["unparsed"] == 0
     assert len(server.scored) == before + 1
+
+
+def test_a_plan_counts_a_request_per_text_and_asks_no_server(serve, tokenizer, tmp_path):
+    server = serve()
+    planned = partial(
+        plan, [(TEXTS, REFERENCES)], judges=f"scoring:m@{server.url}", tokenizer=tokenizer,
+        store=tmp_path / "answers.sqlite", prices=(2.0, 9.0),
+    )  # fmt: skip
+    (load,) = planned(ask="all").loads
+    assert (load.questions, load.requests, load.said) == (480, 2, None)
+    assert load.money == pytest.approx(load.tokens * 2.0 / 1e6)
+    (load,) = planned(ask="needed").loads
+    assert 2 <= load.requests <= 6 and not server.asked
+    run = partial(compute, TEXTS, REFERENCES, tokenizer=tokenizer, ask="all", progress=False)
+    run(judges=f"scoring:m@{server.url}", store=tmp_path / "answers.sqlite")
+    (load,) = planned(ask="all").loads
+    assert (load.kept, load.requests) == (480, 0)
 
 
 def test_its_options_go_with_it_alone(tokenizer):

@@ -12,7 +12,7 @@ import numpy as np
 from halluscope import foreign
 from halluscope.errors import HalluscopeError
 from halluscope.judging.chat_completions import ChatCompletions, reply_of
-from halluscope.judging.client import Client, Failure
+from halluscope.judging.client import AT_ONCE, Client, Failure
 from halluscope.judging.questions import Question
 from halluscope.judging.server import KEY_VARIABLE, Server
 from halluscope.judging.voter import AnsweredBy, Pairs
@@ -20,8 +20,6 @@ from halluscope.judging.votes import FAILED, NO, OTHER, RULES, YES, first_word
 
 MAX_TOKENS = 4
 """Room for white space or a mark before the word, and for a word of two tokens; the rest of a reply says no more."""
-
-AT_ONCE = 32
 
 TOP_LOGPROBS = 5
 """How many of the likeliest tokens are asked for; some servers allow no more."""
@@ -85,8 +83,13 @@ class EndpointVoter:
         self._unread = ""
 
     @property
+    def name(self) -> str:
+        """The model, and a digest of the address if it is not OpenAI's."""
+        return self._chat.client.server.key
+
+    @property
     def key(self) -> str:
-        """The model, a digest of the address if it is not OpenAI's, what is sent, and the reading rule.
+        """The name, what is sent, and the reading rule.
 
         `settle` may change it, for a server that refuses a setting.
         """

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from halluscope.errors import JudgeUnavailable
 from halluscope.foreign import brief
 from halluscope.judging.chat_completions import Usage
-from halluscope.judging.client import Client, Failure
+from halluscope.judging.client import AT_ONCE, Client, Failure
 from halluscope.judging.models.causal import common_prefix
 from halluscope.judging.models.chat_tokens import ChatTokens
 from halluscope.judging.models.engine import LARGEST_LEAD
 from halluscope.judging.questions import Question
 from halluscope.judging.server import KEY_VARIABLE, SCORING, Server
 from halluscope.judging.voter import AnsweredBy, Margins, Pairs
-from halluscope.judging.voters.endpoint import AT_ONCE, EndpointVoter
+from halluscope.judging.voters.endpoint import EndpointVoter
 from halluscope.judging.voters.scoring_endpoints import Asked, Endpoint, Labels, detected, read
 from halluscope.judging.votes import FAILED, NO, YES
 from halluscope.numbers import finite
@@ -104,14 +104,19 @@ class ScoringVoter:
         self._usage = Usage()
 
     @property
+    def name(self) -> str:
+        """The model, and a digest of the address."""
+        return self._client.server.key
+
+    @property
     def key(self) -> str:
-        """The model, a digest of the address, the labels, a digest of the tokenizer, and who votes again.
+        """The name, the labels, a digest of the tokenizer, and who votes again.
 
         Which endpoint replies is not in it: both give the same probabilities. So kept votes are found without a server.
         `settle` may change what is said of the judge that votes again.
         """
         again = f":below-{self.recheck:g}-by({self._chat.key})" if self._chat else ""
-        return f"{self._client.server.key}:{self.labels}:tokenizer={self._tokens.digest}{again}"
+        return f"{self.name}:{self.labels}:tokenizer={self._tokens.digest}{again}"
 
     @property
     def failures(self) -> Counter[str]:
