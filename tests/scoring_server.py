@@ -29,30 +29,31 @@ class Mind:
         bias: token id -> what is added to its logit, as a bias of the head would.
 
     Attributes:
-        cache: what it keeps of the queries that it read.
+        cache: what it keeps of the queries that it read, as a server with a prefix cache does.
+        known: what it said about each query and item.
         read: how many tokens it read.
     """
 
     def __init__(self, model: Any, tokenizer: Any, bias: dict[int, float] | None = None) -> None:
         self.model, self.tokenizer, self.bias = model, tokenizer, dict(bias or {})
         self.cache: dict[tuple[int, ...], Any] = {}
+        self.known: dict[tuple[tuple[int, ...], tuple[int, ...]], torch.Tensor] = {}
         self.read = 0
         self._steps, self._lock = CausalSteps(model), threading.Lock()
 
     def log_probabilities(self, query: list[int], items: list[list[int]]) -> list[torch.Tensor]:
-        """Per item [vocabulary]. A query that was read is not read again, as in a server with a prefix cache."""
+        """Per item [vocabulary]."""
         with self._lock, torch.inference_mode():
-            cache = self._of(query)
-            found: list[Any] = [None] * len(items)
-            for length in {len(item) for item in items}:
-                rows = [row for row, item in enumerate(items) if len(item) == length]
-                logits, _ = self._steps.begin(torch.tensor([items[row] for row in rows]), cache)
-                self.read += length * len(rows)
+            new = [item for item in items if (tuple(query), tuple(item)) not in self.known]
+            for length in {len(item) for item in new}:
+                block = [item for item in new if len(item) == length]
+                logits, _ = self._steps.begin(torch.tensor(block), self._of(query))
+                self.read += length * len(block)
                 for token, more in self.bias.items():
                     logits[:, token] += more
-                for row, one in zip(rows, logits.double().log_softmax(-1), strict=True):
-                    found[row] = one
-        return found
+                for item, one in zip(block, logits.double().log_softmax(-1), strict=True):
+                    self.known[tuple(query), tuple(item)] = one
+        return [self.known[tuple(query), tuple(item)] for item in items]
 
     def _of(self, query: list[int]) -> Any:
         if not query:
@@ -178,7 +179,7 @@ class ScoringServer:
         tokenizer = self.mind.tokenizer
         chat = tokenizer.apply_chat_template(body["messages"], tokenize=False, add_generation_prompt=True)
         ids = tokenizer.encode(chat, add_special_tokens=False)
-        said = self.mind.log_probabilities(ids[:-1], [ids[-1:]])[0]
+        (said,) = self.mind.log_probabilities([], [ids])
         token = int(said.argmax())
         top = [
             {"token": tokenizer.decode([one]), "logprob": float(said[one]), "bytes": None}

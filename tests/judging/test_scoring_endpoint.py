@@ -137,16 +137,18 @@ def answers(judge, pairs=PAIRS):
 @pytest.fixture(scope="module")
 def whole(smollm2, mind):
     """The next token's logits after each whole prompt, by transformers' own call: no cache, no cut."""
-    rows = []
-    for text, question in PAIRS.tolist():
-        chat = smollm2.prompt(TEXTS[text], QUESTIONS[question])
-        ids = torch.tensor([smollm2._tokenizer.encode(chat, add_special_tokens=False)])
+    chats = [smollm2.prompt(TEXTS[text], QUESTIONS[question]) for text, question in PAIRS.tolist()]
+    ids = [smollm2._tokenizer.encode(chat, add_special_tokens=False) for chat in chats]
+    found = torch.empty(len(ids), mind.model.config.vocab_size, dtype=torch.double)
+    for length in set(map(len, ids)):
+        rows = [row for row, one in enumerate(ids) if len(one) == length]
+        block = torch.tensor([ids[row] for row in rows])
         with torch.inference_mode():
-            logits = mind.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits[0, -1].double()
-            for token, more in mind.bias.items():
-                logits[token] += more
-        rows.append(logits)
-    return torch.stack(rows)
+            out = mind.model(input_ids=block, attention_mask=torch.ones_like(block), logits_to_keep=1)
+        found[rows] = out.logits[:, -1].double()
+    for token, more in mind.bias.items():
+        found[:, token] += more
+    return found
 
 
 def margins_of(whole, mind, yes, no):

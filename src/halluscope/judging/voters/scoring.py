@@ -71,6 +71,10 @@ class ScoringVoter:
         timeout: seconds that the server may be silent in an attempt; all attempts of a request with their waits may
             take `attempts` times as long.
 
+    Attributes:
+        client: asks the server.
+        label_ids: the tokens of the labels.
+
     Raises:
         MissingExtra: without httpx2, torch or transformers.
         JudgeUnavailable: for no model, no tokenizer, labels that are not one token each, or an address that is none.
@@ -94,11 +98,11 @@ class ScoringVoter:
         self.recheck = finite("recheck", recheck, 0, LARGEST_LEAD, "a number of nats")
         server = Server.named(model, None, key_variable, SCORING)
         root = server.url.removesuffix("/v1")
-        self._client = Client(replace(server, url=root), at_once, attempts, timeout)
+        self.client = Client(replace(server, url=root), at_once, attempts, timeout)
         plain = f"{server.model}@{root}/v1"
         self._chat = EndpointVoter(plain, None, key_variable, at_once=at_once) if recheck else None
         self._tokens = _tokens(server.model, tokenizer)
-        self._label_ids = self._ids_of_labels()
+        self.label_ids = self._ids_of_labels()
         self._endpoint: Endpoint | None = None
         self._failures: Counter[str] = Counter()
         self._usage = Usage()
@@ -106,7 +110,7 @@ class ScoringVoter:
     @property
     def name(self) -> str:
         """The model, and a digest of the address."""
-        return self._client.server.key
+        return self.client.server.key
 
     @property
     def key(self) -> str:
@@ -139,10 +143,10 @@ class ScoringVoter:
         """
         if self._endpoint:
             return
-        endpoint = detected(self._client, self._label_ids)
-        if len(self._label_ids.yes) > 1 and not endpoint.adds_up:
+        endpoint = detected(self.client, self.label_ids)
+        if len(self.label_ids.yes) > 1 and not endpoint.adds_up:
             raise JudgeUnavailable(
-                f"labels is {brief(self.labels)}, but {self._client.server.origin} has vLLM's endpoint, which tells "
+                f"labels is {brief(self.labels)}, but {self.client.server.origin} has vLLM's endpoint, which tells "
                 "the share of one token; expected one word for yes, as in 'Yes/No,no'."
             )
         self._compare_tokenizers()
@@ -168,6 +172,12 @@ class ScoringVoter:
             for places, codes, margins in self._chat.answer(texts, questions, pairs[again]):
                 yield again[places], codes, margins
 
+    def asked(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Asked:
+        """The request for these pairs: what their prompts begin with, and how each goes on."""
+        prompts = self._tokens.tokens(texts, questions, pairs)
+        query = common_prefix(prompts)
+        return Asked(query, [prompt[len(query) :] for prompt in prompts])
+
     def close(self) -> None:
         """Nothing is held between calls."""
 
@@ -182,16 +192,16 @@ class ScoringVoter:
 
         def bodies() -> Iterator[Mapping[str, Any]]:
             for place, rows in enumerate(requests(pairs)):
-                asked = _asked(self._tokens.tokens(texts, questions, pairs[rows]))
+                asked = self.asked(texts, questions, pairs[rows])
                 under_way[place] = rows, asked
-                yield endpoint.body(self._client.server.model, asked, self._label_ids)
+                yield endpoint.body(self.client.server.model, asked, self.label_ids)
 
-        for place, said in self._client.each(endpoint.path, bodies()):
+        for place, said in self.client.each(endpoint.path, bodies()):
             rows, asked = under_way.pop(place)
             yield rows, self._read(endpoint, said, asked)
 
     def _read(self, endpoint: Endpoint, said: Any, asked: Asked) -> Margins:
-        margins = read(endpoint, said, asked, self._label_ids)
+        margins = read(endpoint, said, asked, self.label_ids)
         if isinstance(margins, Failure):
             self._failures[margins.reason] += len(asked.items)
             return np.full(len(asked.items), np.nan)
@@ -211,10 +221,10 @@ class ScoringVoter:
 
     def _compare_tokenizers(self) -> None:
         """Compare the tokens of a prompt with each label to those that the server makes of it."""
-        server, chat = self._client.server, self._tokens.turn(TOKENIZED)
+        server, chat = self.client.server, self._tokens.turn(TOKENIZED)
         for word in (*self._words[0], *self._words[1]):
             body = {"model": server.model, "prompt": chat + word, "add_special_tokens": False}
-            said = self._client.post("tokenize", body)
+            said = self.client.post("tokenize", body)
             if isinstance(said, Failure):
                 warnings.warn(
                     f"{server.origin} does not say how it tokenizes ({said.reason} at /tokenize): the tokenizer "
@@ -234,11 +244,6 @@ def requests(pairs: Pairs) -> Iterator[Rows]:
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     for rows in np.split(order, np.flatnonzero(np.diff(pairs[order, 0])) + 1):
         yield from np.split(rows, range(MOST_ITEMS, len(rows), MOST_ITEMS))
-
-
-def _asked(prompts: list[list[int]]) -> Asked:
-    query = common_prefix(prompts)
-    return Asked(query, [prompt[len(query) :] for prompt in prompts])
 
 
 def _codes(margins: Margins) -> NDArray[np.int8]:
