@@ -25,7 +25,7 @@ import numpy as np
 
 from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.judging.voters.scoring import ScoringVoter
-from halluscope.judging.voters.scoring_endpoints import VLLM, Asked, read
+from halluscope.judging.voters.scoring_endpoints import VLLM, Asked
 from halluscope.vocabularies import load
 from real_responses import smollm2
 from timing import compare
@@ -106,7 +106,7 @@ def a_request_each(voter: ScoringVoter, texts: list[str], questions: list[Any], 
     bodies = (VLLM().body("m", one, voter.label_ids) for one in asked)
     margins = np.full(len(pairs), np.nan)
     for place, said in voter.client.each(VLLM.path, bodies):
-        margins[place] = read(VLLM(), said, asked[place], voter.label_ids)[0]
+        margins[place] = VLLM().margins(said, voter.label_ids, 1)[0]
     return margins
 
 

@@ -80,12 +80,12 @@ class ScoringServer:
         self,
         mind: Mind,
         kind: str = VLLM,
-        change: Callable[[str, dict, Reply], Reply] = lambda path, body, said: said,
+        change: Callable[[str, dict[str, Any], Reply], Reply] = lambda path, body, said: said,
         longest: int = 8192,
         tokenizes: bool = True,
     ) -> None:
         self.mind, self.kind, self.change, self.longest = mind, kind, change, longest
-        self.asked: list[tuple[str, dict]] = []
+        self.asked: list[tuple[str, dict[str, Any]]] = []
         self.most_at_once = 0
         self._now, self._lock = 0, threading.Lock()
         self.routes = {"/generative_scoring": self._vllm} if kind == VLLM else {}
@@ -97,7 +97,7 @@ class ScoringServer:
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
     @property
-    def scored(self) -> list[dict]:
+    def scored(self) -> list[dict[str, Any]]:
         """The bodies of requests for scores, without the one that looks whether the endpoint is there."""
         paths = ("/generative_scoring", "/v1/score")
         return [body for path, body in self.asked if path in paths and self._is_no_probe(body)]
@@ -106,7 +106,7 @@ class ScoringServer:
         self._http.shutdown()
         self._http.server_close()
 
-    def take(self, path: str, body: dict) -> Reply:
+    def take(self, path: str, body: dict[str, Any]) -> Reply:
         with self._lock:
             self.asked.append((path, body))
             self._now += 1
@@ -117,14 +117,14 @@ class ScoringServer:
             with self._lock:
                 self._now -= 1
 
-    def _honest(self, path: str, body: dict) -> Reply:
+    def _honest(self, path: str, body: dict[str, Any]) -> Reply:
         if path in self.routes:
             return self.routes[path](body)
         if path == "/v1/chat/completions":
             return self._chat(body)
         return 404, {"detail": "Not Found"}
 
-    def _is_no_probe(self, body: dict) -> bool:
+    def _is_no_probe(self, body: dict[str, Any]) -> bool:
         return len(body["query"]) > 1
 
     def _ids(self, text: Any, special: bool) -> list[int]:
@@ -132,7 +132,7 @@ class ScoringServer:
             text if isinstance(text, list) else self.mind.tokenizer.encode(text, add_special_tokens=special)
         )
 
-    def _vllm(self, body: dict) -> Reply:
+    def _vllm(self, body: dict[str, Any]) -> Reply:
         labels, vocabulary = body["label_token_ids"], self.mind.model.config.vocab_size
         if not labels or not body["items"] or any(not 0 <= label < vocabulary for label in labels):
             return 400, {"error": {"message": "label_token_id is out of vocabulary range", "code": 400}}
@@ -152,7 +152,7 @@ class ScoringServer:
             "id": "generative-scoring-1", "object": "list", "created": 0, "model": "m", "data": data, "usage": usage,
         }  # fmt: skip
 
-    def _sglang(self, body: dict) -> Reply:
+    def _sglang(self, body: dict[str, Any]) -> Reply:
         labels, vocabulary = body["label_token_ids"], self.mind.tokenizer.vocab_size
         if any(label >= vocabulary for label in labels):
             return 400, {"object": "error", "message": "Token ID is out of vocabulary", "code": 400}
@@ -170,11 +170,11 @@ class ScoringServer:
         usage = {"prompt_tokens": read, "total_tokens": read, "completion_tokens": 0}
         return 200, {"scores": scores, "model": body.get("model"), "usage": usage, "object": "scoring"}
 
-    def _tokenize(self, body: dict) -> Reply:
+    def _tokenize(self, body: dict[str, Any]) -> Reply:
         tokens = self._ids(body["prompt"], body.get("add_special_tokens", True))
         return 200, {"tokens": tokens, "count": len(tokens), "max_model_len": self.longest}
 
-    def _chat(self, body: dict) -> Reply:
+    def _chat(self, body: dict[str, Any]) -> Reply:
         """The likeliest first token of a reply, which is all that a voter reads here."""
         tokenizer = self.mind.tokenizer
         chat = tokenizer.apply_chat_template(body["messages"], tokenize=False, add_generation_prompt=True)
