@@ -86,6 +86,7 @@ class ScoringServer:
     ) -> None:
         self.mind, self.kind, self.change, self.longest = mind, kind, change, longest
         self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.keys: set[str | None] = set()
         self.most_at_once = 0
         self._now, self._lock = 0, threading.Lock()
         self.routes = {"/generative_scoring": self._vllm} if kind == VLLM else {}
@@ -202,6 +203,7 @@ def _handler(server: ScoringServer) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            server.keys.add(self.headers["Authorization"])
             status, said = server.take(self.path, body)
             sent = said if isinstance(said, bytes) else json.dumps(said).encode()
             self.send_response(status)

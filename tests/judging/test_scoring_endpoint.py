@@ -197,8 +197,8 @@ def test_what_is_sent(serve, voter, guesser):
 
 
 def test_several_words_add_up(serve, voter, whole, mind, expected):
-    _, margins = answers(voter(serve(SGLANG, mind=mind), labels="Yes,yes/No,no"))
-    assert margins == pytest.approx(margins_of(whole, mind, ["Yes", "yes"], ["No", "no"]), abs=1e-4)
+    _, margins = answers(voter(serve(SGLANG, mind=mind), labels="Yes,yes, Yes/No,no"))
+    assert margins == pytest.approx(margins_of(whole, mind, ["Yes", "yes", " Yes"], ["No", "no"]), abs=1e-4)
     assert np.abs(margins - expected).max() > 1e-3
 
 
@@ -409,11 +409,20 @@ def test_a_server_that_scores_no_labels_is_refused(serve, voter, kind, change, w
     assert not server.scored
 
 
+def test_an_access_key_is_sent_and_never_shown(serve, voter, monkeypatch):
+    secret = "sk-proj-0123456789abcdefSECRET"
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    server = serve(SGLANG, lambda path, body, said: (404, {"error": f"no route for Bearer {secret}"}))
+    with pytest.raises(JudgeUnavailable, match="no route for Bearer") as raised:
+        voter(server).settle()
+    assert secret not in str(raised.value) and server.keys == {f"Bearer {secret}"}
+
+
 # Labels and tokenizers.
 
 
 @pytest.mark.parametrize(
-    "labels", ["Yes", "Yes/", "/No", "Yes/No/Maybe", "Yes, /No", "Yes:/No", "", 3, None, ["Yes", "No"]]
+    "labels", ["Yes", "Yes/", "/No", "Yes/No/Maybe", "Yes,  no/No", "Yes:/No", "", 3, None, ["Yes", "No"]]
 )
 def test_labels_of_another_form_are_refused(labels):
     with pytest.raises(ValueError, match="expected words for yes and words for no"):

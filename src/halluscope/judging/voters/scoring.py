@@ -43,7 +43,8 @@ TIMEOUT_S = 300.0
 TOKENIZED = "Is it there? \u00c4pfel, 3 x \u3042."
 """A prompt of several kinds of letters, by which two tokenizers are compared."""
 
-_LABELS = re.compile(r"[^\W\d_]+(?:,[^\W\d_]+)*/[^\W\d_]+(?:,[^\W\d_]+)*")
+_WORDS = r" ?[^\W\d_]+(?:, ?[^\W\d_]+)*"
+_LABELS = re.compile(f"{_WORDS}/{_WORDS}")
 
 Rows = NDArray[np.int64]
 
@@ -63,7 +64,8 @@ class ScoringVoter:
         tokenizer: that of the model, with its chat template: a folder, a GGUF file or an id of the Hub; by default the
             model's name. Where the server says how it tokenizes (/tokenize), both must make the same tokens.
         labels: the words for yes and for no, such as "Yes/No" or "Yes,yes/No,no"; each is one token, and the
-            probabilities of several add up. vLLM tells the share of one token alone, so there yes has one word.
+            probabilities of several add up. A word may begin with a space, where a reply does. vLLM tells the share of
+            one token alone, so there yes has one word.
         recheck: votes by a smaller margin than this many nats are put to
             `halluscope.judging.voters.endpoint.EndpointVoter`, and its votes and margins stand; 0 for none.
         at_once: the most requests that may be under way.
