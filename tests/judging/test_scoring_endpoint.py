@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from halluscope.benchmarks.throne.metric import compute, plan
+from halluscope import cli
+from halluscope.benchmarks.throne.metric import compute
 from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import client
@@ -524,21 +525,31 @@ def test_a_request_that_fails_is_asked_for_again(serve, tokenizer, guesser, tmp_
     assert len(server.scored) == before + 1
 
 
-def test_a_plan_counts_a_request_per_text_and_asks_no_server(serve, tokenizer, tmp_path):
+def test_on_the_command_line(serve, tokenizer, tmp_path, monkeypatch, capsys):
+    """Plan, score, plan again: a plan counts a request per text, and asks no server."""
+    monkeypatch.setenv("HALLUSCOPE_STORE", str(tmp_path / "answers.sqlite"))
+    rows = zip(range(2), TEXTS, REFERENCES, strict=True)
+    (tmp_path / "said.jsonl").write_text(
+        "\n".join(json.dumps({"image_id": i, "response": text, "objects": there}) for i, text, there in rows)
+    )
     server = serve()
-    planned = partial(
-        plan, [(TEXTS, REFERENCES)], judges=f"scoring:m@{server.url}", tokenizer=tokenizer,
-        store=tmp_path / "answers.sqlite", prices=(2.0, 9.0),
-    )  # fmt: skip
-    (load,) = planned(ask="all").loads
-    assert (load.questions, load.requests, load.said) == (480, 2, None)
-    assert load.money == pytest.approx(load.tokens * 2.0 / 1e6)
-    (load,) = planned(ask="needed").loads
-    assert 2 <= load.requests <= 6 and not server.asked
-    run = partial(compute, TEXTS, REFERENCES, tokenizer=tokenizer, ask="all", progress=False)
-    run(judges=f"scoring:m@{server.url}", store=tmp_path / "answers.sqlite")
-    (load,) = planned(ask="all").loads
-    assert (load.kept, load.requests) == (480, 0)
+    files = ["throne", "--responses", str(tmp_path / "said.jsonl"), "--dataset", str(tmp_path / "said.jsonl")]
+    judge = ["--judges", f"scoring:m@{server.url}", "--tokenizer", tokenizer, "--ask", "all"]
+
+    def planned():
+        assert cli.main(["plan", *files, *judge, "--prices", "2", "9", "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["judges"][0]
+
+    load_ = planned()
+    assert [load_[name] for name in ("questions", "left", "requests", "said")] == [480, 480, 2, None]
+    assert load_["money"] == pytest.approx(load_["tokens"] * 2 / 1e6) and not server.asked
+    assert cli.main(["plan", *files, *judge]) == 0
+    assert "2 requests, one per text and round of questions" in capsys.readouterr().out
+    assert cli.main(["score", *files, *judge]) == 0
+    said = capsys.readouterr()
+    assert "scoring:m@" in said.out and re.search(r"scoring:m: 2 replies, [\d,]+ tokens read", said.err)
+    assert [planned()[name] for name in ("kept", "requests", "money")] == [480, 0, 0]
+    assert len(server.scored) == 2
 
 
 def test_its_options_go_with_it_alone(tokenizer):
