@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from halluscope import foreign, limits
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.judging.server import CONSENT, ENDPOINT, Server
+from halluscope.judging.server import CONSENT, Server
 from halluscope.numbers import finite, whole
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Client:
             import httpx2  # noqa: F401
         except ImportError as error:
             raise MissingExtra(
-                f"The judge {foreign.brief(ENDPOINT + server.model)} needs httpx2 ({error}): "
+                f"The judge {foreign.brief(server.kind + server.model)} needs httpx2 ({error}): "
                 "pip install 'halluscope[api]'."
             ) from error
         self.server = server
@@ -216,7 +216,7 @@ class Client:
             return JudgeUnavailable(
                 f"{server.origin} points to another address (HTTP {failure.status}): {failure.said}. No redirect is "
                 f"followed, for it could take prompts and keys anywhere. If that address is the right one, name it: "
-                f"'{ENDPOINT}MODEL@ADDRESS', where ADDRESS mostly ends in /v1."
+                f"'{server.kind}MODEL@ADDRESS', where ADDRESS mostly ends in /v1."
             )
         said = f", {failure.said}" if failure.words else ""
         if failure.served:

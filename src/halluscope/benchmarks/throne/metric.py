@@ -77,7 +77,7 @@ def compute(
         per_image: also give, for each image, which classes were found, hallucinated and missed.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
         judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", or templates),
-            agreement, ask, device, engine, recheck, workers, at_once, max_failed, store, progress; see
+            agreement, ask, device, engine, recheck, tokenizer, workers, at_once, max_failed, store, progress; see
             `halluscope.judging.voters.poll.Voting`.
 
     Returns:

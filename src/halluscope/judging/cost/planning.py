@@ -25,6 +25,7 @@ from halluscope.judging.voters.answered import answers
 from halluscope.judging.voters.lexical import LexicalJudge, Mention
 from halluscope.judging.voters.poll import Voting
 from halluscope.judging.voters.resolve import LEXICAL, is_endpoint, named
+from halluscope.judging.voters.scoring import requests
 from halluscope.judging.votes import UNASKED
 from halluscope.numbers import finite
 from halluscope.vocabularies import Vocabulary
@@ -59,6 +60,7 @@ class Load:
         seconds: that the rest takes on all workers together; None unless that was measured.
         flop_per_second: as measured, of one worker; None unless that was measured.
         measured: how many questions were asked in measuring; their answers are kept, and the rest is without them.
+        requests: how many requests the rest takes of a judge that is asked about a text at once; None for any other.
         said: how many tokens the rest's replies have at the most; None for a judge of this machine.
         money: what the rest costs at the most, in the currency of the prices; None without prices.
         note: what is not to be had, or how tokens were counted.
@@ -72,6 +74,7 @@ class Load:
     seconds: float | None = None
     flop_per_second: float | None = None
     measured: int = 0
+    requests: int | None = None
     said: int | None = None
     money: float | None = None
     note: str = ""
@@ -209,7 +212,8 @@ def plan_poll(
     run_by, kept_in = poll.run_by, ReadOnlyStore(_path(poll.store))
     alone = replace(run_by, workers=0)
     models = [one for one in meant if isinstance(one, str) and one != LEXICAL]
-    looked = dict(zip(models, look(models, alone), strict=True))
+    scoring = {"tokenizer": poll.tokenizer, "recheck": poll.recheck}
+    looked = dict(zip(models, look(models, alone, **scoring), strict=True))
     outlooks = [looked.get(one) if isinstance(one, str) else None for one in meant]
     lexical = _ReadsOnce(classes)
     stand_ins = [
@@ -227,7 +231,7 @@ def plan_poll(
     loads = []
     for stand_in, outlook in zip(stand_ins, outlooks, strict=True):
         load = _load(stand_in, outlook, prices)
-        if outlook and calibrate and not outlook.missing and not outlook.reply and stand_in.puts:
+        if outlook and calibrate and not outlook.missing and not is_endpoint(outlook.model) and stand_in.puts:
             load = _measured(
                 load, stand_in.puts, outlook, alone.judge(outlook.model), kept_in.path, calibrate
             )
@@ -279,13 +283,15 @@ def _load(stand_in: StandIn, outlook: Outlook | None, prices: tuple[float, float
         else ""
     )  # fmt: skip
     said = left * outlook.reply if outlook.reply else None
-    money = None if said is None or not prices else (tokens * prices[0] + said * prices[1]) / 1e6
+    paid = prices if is_endpoint(outlook.model) else None
+    money = (tokens * paid[0] + (said or 0) * paid[1]) / 1e6 if paid else None
     return Load(
         outlook.name,
         left + stand_in.kept,
         kept,
         tokens,
         None if math.isnan(flop) else flop,
+        requests=sum(len(list(requests(put.pairs))) for put in stand_in.puts) if outlook.by_text else None,
         said=said,
         money=money,
         note="; ".join(filter(None, [outlook.missing, counted])),

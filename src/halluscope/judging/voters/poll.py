@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from halluscope.inputs import flags, kind, word
 from halluscope.judging.client import AT_ONCE, check_at_once
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
-from halluscope.judging.models.engine import ENGINES, Engine
+from halluscope.judging.models.engine import ENGINES, LARGEST_LEAD, RECHECKED, Engine
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.store import AnswerStore
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters import asking, voting
-from halluscope.judging.voters.resolve import named, resolve
+from halluscope.judging.voters.resolve import named, resolve, score_labels
+from halluscope.numbers import finite
 from halluscope.options import Option
 from halluscope.vocabularies import Vocabulary
 
@@ -28,7 +29,7 @@ OPTIONS = (
     Option(
         "judges",
         "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files; extra judge), "
-        "openai:MODEL[@URL] (extra api)",
+        "openai:MODEL[@URL] (extra api), scoring:MODEL@URL (vLLM, SGLang; extras api and judge)",
         many=True,
     ),
     Option("questions", "what they are asked: a set's name, or templates with {a/an} {x}", many=True),
@@ -37,7 +38,12 @@ OPTIONS = (
     ),
     Option("ask", "ask only what can move a score (needed, default), or everything", choices=asking.ASK),
     Option("engine", "what runs language models (default: torch); int8 changes votes", choices=ENGINES),
-    Option("recheck", "ask int8 votes by a smaller lead than this, in logits, again in float32", float),
+    Option(
+        "recheck",
+        "ask votes by a smaller lead than this, in logits, again: int8 ones in float32, those of scoring: by openai:",
+        float,
+    ),
+    Option("tokenizer", "of the model of scoring: a folder or a Hub id (default: the model's name)"),
     Option("workers", "how many processes share the work, each on its own GPU", int, metavar="N"),
     Option("at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"),
     Option(
@@ -56,7 +62,8 @@ class Voting:
     Attributes:
         judges: who votes: "flan-t5" (the paper's three), "lexical" (no model), "replay:FILE" (votes given elsewhere),
             a model's Hub id, folder or GGUF file, "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint),
-            a voter of yours, or a list of these, the cheapest first.
+            "scoring:MODEL@URL" (another judge: it compares the probabilities of yes and no, one request per text; see
+            `halluscope.judging.voters.scoring`), a voter of yours, or a list of these, the cheapest first.
         questions: what they are asked: the name of a set, or a list of templates.
         agreement: how many votes must agree: "unanimous", "majority", or a number (THRONE, section 3.2).
         ask: "needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal.
@@ -64,7 +71,9 @@ class Voting:
         engine: what runs them: "torch" (bfloat16 on CUDA, else float32), "torch-float32", "torch-bfloat16", or for
             encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8". A precision changes votes; the judges'
             keys in the signature say which.
-        recheck: with "ctranslate2-int8", votes by a smaller lead than this many logits are asked again in float32.
+        recheck: votes by a smaller lead than this are asked again: with "ctranslate2-int8" in float32 (in logits); of
+            "scoring:" judges as "openai:" asks (in nats, and a difference of two logits is one in nats).
+        tokenizer: of the model of "scoring:" judges: a folder or an id of the Hub; by default the model's name.
         workers: how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray.
         at_once: the most requests that may be under way to an endpoint; there are fewer while the server is overloaded.
         max_failed: the share of its questions, 0 to 1, that a judge may leave without a reply before that is an error.
@@ -82,6 +91,7 @@ class Voting:
     device: str | None = None
     engine: str = "torch"
     recheck: float = 0.0
+    tokenizer: str | None = None
     workers: int = 0
     at_once: int = AT_ONCE
     max_failed: float = MAX_FAILED
@@ -90,6 +100,8 @@ class Voting:
 
     def __post_init__(self) -> None:
         """Check the options."""
+        finite("recheck", self.recheck, 0, LARGEST_LEAD, "a number of logits")
+        kind("tokenizer", self.tokenizer, str | None, "a folder or an id of the Hub, or None")
         _ = self.run_by
         word("ask", self.ask, asking.ASK)
         flags(progress=self.progress)
@@ -99,8 +111,9 @@ class Voting:
 
     @property
     def run_by(self) -> Engine:
-        """How language models are run."""
-        return Engine(self.engine, self.recheck, self.device, self.workers)
+        """How language models of this machine are run."""
+        again = 0.0 if self.engine != RECHECKED and score_labels(self.judges) else self.recheck
+        return Engine(self.engine, again, self.device, self.workers)
 
     def required(self, templates: int) -> int:
         """How many votes must agree, of so many templates.
@@ -130,7 +143,7 @@ class Voting:
         """
         about = question_set.about(vocabulary)
         k = self.required(len(about))
-        found = resolve(self.judges, vocabulary, self.run_by, self.at_once)
+        found = resolve(self.judges, vocabulary, self.run_by, self.at_once, self.tokenizer, self.recheck)
         store = self.store
         if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
             store = AnswerStore(store)
