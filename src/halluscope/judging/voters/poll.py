@@ -100,6 +100,7 @@ class Voting:
 
     def __post_init__(self) -> None:
         """Check the options."""
+        word("engine", self.engine, ENGINES)
         finite("recheck", self.recheck, 0, LARGEST_LEAD, "a number of logits")
         kind("tokenizer", self.tokenizer, str | None, "a folder or an id of the Hub, or None")
         _ = self.run_by

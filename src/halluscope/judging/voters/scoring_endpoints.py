@@ -1,7 +1,7 @@
 """The endpoints at which a server says how probable the next tokens are: what is sent, and what of a reply is believed.
 
-Both take a query and items as token ids, read query + item for each item, and generate nothing. What is written here is
-what these files say; neither server was run:
+Both take a query and items as token ids and read query + item for each item; no reply is drawn. What is written here
+is what stored copies of these files say, read in November 2026; neither server was run:
 
 - vLLM, `POST /generative_scoring`: vllm/entrypoints/generate/generative_scoring/serving.py at 0487d5c, the same at
   055e47c under vllm/frontend/, and docs.vllm.ai/en/v0.22.1/serving/online_serving/generative_scoring. A reply holds one
@@ -11,7 +11,11 @@ what these files say; neither server was run:
   reply holds one probability per item and label. With --enable-mis (before: --multi-item-scoring-delimiter) all items
   are read as one prompt, with delimiters in it: other prompts, and so another judge.
 
-Therefore a reply counts only if the server says that it read as many tokens as were sent.
+Therefore a reply counts only if the server says that it read as many tokens as were sent. An SGLang from before that
+pull request (February 2026) does not say it, and is refused.
+
+Both have `POST /tokenize`, which gives the `tokens` of a `prompt`: vllm/entrypoints/serve/tokenize/protocol.py at
+030ea52, sglang/srt/entrypoints/openai/serving_tokenize.py at 0351c1f.
 """
 
 import math
