@@ -118,10 +118,10 @@ def test_prompts_are_taken_when_their_turn_comes(serve):
     def bodies():
         for i in range(1_000_000):
             taken.append(i)
-            yield judge._body(f"p{i}", None)
+            yield judge.body(f"p{i}")
 
     judge = judge_of(server, at_once=4)
-    arriving = judge._client.each("chat/completions", bodies())
+    arriving = judge._chat.client.each("chat/completions", bodies())
     for _ in range(10):
         next(arriving)
     assert len(taken) <= 13
@@ -343,7 +343,7 @@ def test_no_redirect_is_followed(serve, status, same_origin):
     ):
         judge_of(server).replies(["a"])
     judge = judge_of(server)
-    judge._settled = True
+    judge._chat._settled = True
     with pytest.raises(JudgeUnavailable, match="points to another address"):
         ask(judge, [f"p{i}" for i in range(100)])
     assert server.got == other.got == other.bodies == [] and len(server.bodies) < 50
@@ -665,11 +665,11 @@ def test_names(monkeypatch):
         r"openai:@cf/meta/llama@[0-9a-f]{8}:temperature=default:max_tokens=9:json_schema",
         cloudflare.key,
     )
-    assert cloudflare._server.url == "http://h:8/v1"
-    assert resolve_chat("openai:gpt")._server.url == "https://api.openai.com/v1"
+    assert cloudflare._chat.client.server.url == "http://h:8/v1"
+    assert resolve_chat("openai:gpt")._chat.client.server.url == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
-    assert resolve_chat("openai:gpt")._server.url == "http://elsewhere/v1"
-    assert resolve_chat("openai:gpt", base_url="http://here/v1")._server.url == "http://here/v1"
+    assert resolve_chat("openai:gpt")._chat.client.server.url == "http://elsewhere/v1"
+    assert resolve_chat("openai:gpt", base_url="http://here/v1")._chat.client.server.url == "http://here/v1"
     assert resolve_chat("openai:gpt").key == resolve_chat("openai:gpt@http://elsewhere:80/v1/").key
     for model in ("org/model@revision", "org/model@v1.0", f"model@sha256:{'0' * 64}", "@cf/meta/llama-3.1"):
         assert resolve_chat(f"openai:{model}").model == model

@@ -110,7 +110,7 @@ class Client:
                 "pip install 'halluscope[api]'."
             ) from error
         self.server = server
-        self.at_once = whole("at_once", at_once, 1, 10_000, "a number of requests")
+        self.at_once = check_at_once(at_once)
         self.attempts = whole("attempts", attempts, 1, 1_000, "a number of attempts")
         self.timeout = finite("timeout", timeout, 0.001, 86_400, "seconds")
         for name in _LOGS:
@@ -243,6 +243,15 @@ class Client:
     @property
     def _silent(self) -> Failure:
         return Failure(f"no reply within {self.timeout:g} s")
+
+
+def check_at_once(value: int) -> int:
+    """Check how many requests may be under way.
+
+    Raises:
+        ValueError: if it is no number from 1 to 10,000.
+    """
+    return whole("at_once", value, 1, 10_000, "a number of requests")
 
 
 async def _read(response: "Response") -> Any:

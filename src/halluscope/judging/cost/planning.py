@@ -142,7 +142,7 @@ class StandIn:
         self.kept += len(pairs) - len(new)
         if len(new):
             self.puts.append(Put(texts, questions, pairs[new]))
-            for rows, given_now in answers(self.speaker, texts, questions, pairs[new]):
+            for rows, given_now, _ in answers(self.speaker, texts, questions, pairs[new]):
                 codes[new[rows]] = given_now
         yield np.arange(len(pairs)), codes
 
@@ -298,9 +298,9 @@ def _measured(
     if isinstance(judge, LanguageModelJudge):
         judge.load()
     began = time.perf_counter()
-    for rows, codes in judge.answer(*put):
+    for rows, codes, margins in answers(judge, *put):
         batches.append((rows, time.perf_counter() - began))
-        known.keep(put.pairs[rows], codes)
+        known.keep(put.pairs[rows], codes, margins)
         if len(batches) > MEASURED_BATCHES and sum(spent for _, spent in batches[1:]) >= seconds:
             break
         began = time.perf_counter()

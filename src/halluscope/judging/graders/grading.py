@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from halluscope.inputs import flags, kind
+from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
-from halluscope.judging.graders.verdicts import Asked, check_max_failed, collect, is_greedy
+from halluscope.judging.graders.verdicts import Asked, collect, is_greedy
 from halluscope.judging.store import AnswerStore, AskAnew
 from halluscope.numbers import finite, whole
 from halluscope.options import Option
@@ -96,7 +97,7 @@ class Grading:
     judge_seed: int = 0
     temperature: float = 0.0
     fresh: bool = False
-    max_failed: float = 0.02
+    max_failed: float = MAX_FAILED
     max_tokens: int = MAX_TOKENS
     device: str | None = None
     store: AnswerStore | AskAnew | str | Path | None = None

@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.inputs import flags, kind, word
+from halluscope.judging.client import check_at_once
+from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.models.engine import ENGINES, Engine
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.store import AnswerStore
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters import asking, voting
+from halluscope.judging.voters.endpoint import AT_ONCE
 from halluscope.judging.voters.resolve import named, resolve
 from halluscope.options import Option
 from halluscope.vocabularies import Vocabulary
@@ -25,8 +28,8 @@ def _number_or_name(word: str) -> str | int:
 OPTIONS = (
     Option(
         "judges",
-        "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files); a language model "
-        "needs the extra judge",
+        "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files; extra judge), "
+        "openai:MODEL[@URL] (extra api)",
         many=True,
     ),
     Option("questions", "what they are asked: a set's name, or templates with {a/an} {x}", many=True),
@@ -37,6 +40,12 @@ OPTIONS = (
     Option("engine", "what runs language models (default: torch); int8 changes votes", choices=ENGINES),
     Option("recheck", "ask int8 votes by a smaller lead than this, in logits, again in float32", float),
     Option("workers", "how many processes share the work, each on its own GPU", int, metavar="N"),
+    Option("at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"),
+    Option(
+        "max_failed",
+        f"the share of questions without a reply that is an error (default: {MAX_FAILED})",
+        float,
+    ),
 )
 """What the command line offers of `Voting`; `device`, `store` and `progress` are those of every judge."""
 
@@ -47,7 +56,8 @@ class Voting:
 
     Attributes:
         judges: who votes: "flan-t5" (the paper's three), "lexical" (no model), "replay:FILE" (votes given elsewhere),
-            a model's Hub id, folder or GGUF file, a voter of yours, or a list of these, the cheapest first.
+            a model's Hub id, folder or GGUF file, "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint),
+            a voter of yours, or a list of these, the cheapest first.
         questions: what they are asked: the name of a set, or a list of templates.
         agreement: how many votes must agree: "unanimous", "majority", or a number (THRONE, section 3.2).
         ask: "needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal.
@@ -57,6 +67,8 @@ class Voting:
             keys in the signature say which.
         recheck: with "ctranslate2-int8", votes by a smaller lead than this many logits are asked again in float32.
         workers: how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray.
+        at_once: the most requests that may be under way to an endpoint; there are fewer while the server is overloaded.
+        max_failed: the share of its questions, 0 to 1, that a judge may leave without a reply before that is an error.
         store: where language models' votes are kept: a path, or by default the user's cache.
         progress: show what the judges are doing.
 
@@ -72,6 +84,8 @@ class Voting:
     engine: str = "torch"
     recheck: float = 0.0
     workers: int = 0
+    at_once: int = AT_ONCE
+    max_failed: float = MAX_FAILED
     store: AnswerStore | str | Path | None = None
     progress: bool = True
 
@@ -80,6 +94,8 @@ class Voting:
         _ = self.run_by
         word("ask", self.ask, asking.ASK)
         flags(progress=self.progress)
+        check_max_failed(self.max_failed)
+        check_at_once(self.at_once)
         kind("store", self.store, AnswerStore | str | Path | None, "a path, or None for the user's cache")
 
     @property
@@ -115,13 +131,13 @@ class Voting:
         """
         about = question_set.about(vocabulary)
         k = self.required(len(about))
-        found = resolve(self.judges, vocabulary, self.run_by)
+        found = resolve(self.judges, vocabulary, self.run_by, self.at_once)
         store = self.store
         if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
             store = AnswerStore(store)
         kept_in = store if isinstance(store, AnswerStore) else None
         shown = [question_set.cut(text) for text in texts]
-        votes = asking.ask(found, about, shown, present, k, self.ask, kept_in, self.progress)
+        votes = asking.ask(found, about, shown, present, k, self.ask, kept_in, self.progress, self.max_failed)
         return Poll(votes, k, [judge.key for judge in found], question_set.name)
 
 

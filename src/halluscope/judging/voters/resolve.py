@@ -8,7 +8,9 @@ from halluscope.foreign import brief
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import FLAN_T5
+from halluscope.judging.server import ENDPOINT, Server
 from halluscope.judging.voter import Judge
+from halluscope.judging.voters.endpoint import AT_ONCE, EndpointVoter
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.voters.replay import ReplayJudge
 from halluscope.vocabularies import Vocabulary
@@ -22,14 +24,19 @@ ENSEMBLES = {"flan-t5": FLAN_T5}
 
 
 def resolve(
-    judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary, engine: Engine
+    judges: str | Judge | Sequence[str | Judge],
+    vocabulary: Vocabulary,
+    engine: Engine,
+    at_once: int = AT_ONCE,
 ) -> list[Judge]:
     """The judges that are meant, in the order given.
 
     Args:
-        judges: "flan-t5", "lexical", "replay:FILE", a model (Hub id, folder or GGUF file), a judge, or a list of these.
+        judges: "flan-t5", "lexical", "replay:FILE", a model (Hub id, folder or GGUF file), "openai:MODEL[@URL]", a
+            judge, or a list of these.
         vocabulary: the classes that will be asked about.
-        engine: how language models are run.
+        engine: how language models of this machine are run.
+        at_once: the most requests under way to an endpoint.
 
     Raises:
         JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
@@ -38,10 +45,15 @@ def resolve(
     meant = named(judges)
     if engine != Engine(device=engine.device) and all(_is_given(judge) for judge in meant):
         raise ValueError(
-            "engine, recheck and workers are for language models named in judges, and there is none: "
+            "engine, recheck and workers are for language models of this machine named in judges, and there is none: "
             f"{', '.join(map(repr, meant)):.200}."
         )
-    found = [_judge(judge, vocabulary, engine) for judge in meant]
+    if at_once != AT_ONCE and not any(is_endpoint(judge) for judge in meant):
+        raise ValueError(
+            f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), and there is none: "
+            f"{', '.join(map(repr, meant)):.200}."
+        )
+    found = [_judge(judge, vocabulary, engine, at_once) for judge in meant]
     keys = [judge.key for judge in found]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     if twice:
@@ -66,7 +78,9 @@ def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
     if not meant:
         raise ValueError("judges is empty; expected 'flan-t5', 'lexical', or a list of models.")
     for judge in meant:
-        if isinstance(judge, str) and judge != LEXICAL:
+        if is_endpoint(judge):
+            Server.named(str(judge).removeprefix(ENDPOINT))
+        elif isinstance(judge, str) and judge != LEXICAL:
             weights.check_name(judge)
         elif not isinstance(judge, str):
             _check_given(judge)
@@ -80,7 +94,7 @@ def find(judges: str | Judge | Sequence[str | Judge]) -> None:
         JudgeUnavailable: for a model that is not to be had.
     """
     for judge in named(judges):
-        if isinstance(judge, str) and judge != LEXICAL:
+        if not is_endpoint(judge) and isinstance(judge, str) and judge != LEXICAL:
             weights.find(judge)
 
 
@@ -99,12 +113,19 @@ def _check_given(judge: object) -> None:
         )
 
 
+def is_endpoint(judge: str | Judge) -> bool:
+    """Whether a name is that of a model behind an endpoint."""
+    return isinstance(judge, str) and judge.startswith(ENDPOINT)
+
+
 def _is_given(judge: str | Judge) -> bool:
-    """Whether a judge is there already, or needs no language model."""
-    return judge == LEXICAL or not isinstance(judge, str)
+    """Whether a judge is there already, or needs no language model of this machine."""
+    return judge == LEXICAL or not isinstance(judge, str) or is_endpoint(judge)
 
 
-def _judge(judge: str | Judge, vocabulary: Vocabulary, engine: Engine) -> Judge:
+def _judge(judge: str | Judge, vocabulary: Vocabulary, engine: Engine, at_once: int) -> Judge:
     if not isinstance(judge, str):
         return judge
+    if is_endpoint(judge):
+        return EndpointVoter(judge.removeprefix(ENDPOINT), at_once=at_once)
     return LexicalJudge(vocabulary) if judge == LEXICAL else engine.judge(judge)
