@@ -155,7 +155,9 @@ def _told(to_ask: Outbox, given: argparse.Namespace) -> str:
     """What is to be done next."""
     if not to_ask.files:
         return f"Nothing is left to be asked: run `halluscope score {given.name}` with the same options."
-    rows = [[file.name, file.requests, f"{file.bytes / 1e6:.1f}", one_line(file.judge)] for file in to_ask.files]
+    rows = [
+        [file.name, file.requests, f"{file.bytes / 1e6:.1f}", one_line(file.judge)] for file in to_ask.files
+    ]
     now, later = to_ask.now, to_ask.later
     lines = [
         aligned(rows, ("file", "requests", "MB", "judge"), given.format, left=1),

@@ -35,9 +35,7 @@ A = TypeVar("A", bound=Asked)
 class Outbox(Protocol):
     """Where requests for what is not kept are put down instead of being sent."""
 
-    def put_reply(
-        self, judge: str, prompt: str, repeat: int, seed: int, body: Mapping[str, Any]
-    ) -> None:
+    def put_reply(self, judge: str, prompt: str, repeat: int, seed: int, body: Mapping[str, Any]) -> None:
         """Put down the request for the reply to a prompt, of the judge with this key."""
         ...
 
@@ -108,6 +106,35 @@ class AnswerStore:
                 records.KEEP_VOTE, records.vote_rows(judge, questions, texts, codes, margins)
             )
 
+    def keep_votes(
+        self,
+        judge: str,
+        frame: str,
+        question: str,
+        texts: Sequence[bytes],
+        codes: NDArray[np.int8],
+        margins: Margins,
+    ) -> NDArray[np.int8]:
+        """Keep one judge's votes on one question; one that is kept already stays.
+
+        Args:
+            judge: its key.
+            frame: of the question.
+            question: as it is put.
+            texts: the sha256 of each text, no two equal.
+            codes: the votes on them.
+            margins: by how much each was given; NaN for unknown.
+
+        Returns:
+            The codes of what was kept before, `UNASKED` for a new one.
+        """
+        of_judge = self._named("judge", [(utf8(judge),)])
+        about = self._named("question", [(utf8(frame), utf8(question))])
+        those = self._named("text", [(text,) for text in texts])
+        before, _ = self.known(of_judge, about, those)
+        self.add(of_judge, about, those, codes, margins)
+        return before
+
     def replies(self, judge: str, asked: Sequence[A]) -> dict[A, str]:
         """The kept replies of the judge with this key, by what was asked.
 
@@ -129,9 +156,7 @@ class AnswerStore:
         """
         self.keep_replies([(records.found_by(judge, *asked), reply)], replace)
 
-    def keep_replies(
-        self, replies: Iterable[tuple[FoundBy, str]], replace: bool = False
-    ) -> list[str | None]:
+    def keep_replies(self, replies: Iterable[tuple[FoundBy, str]], replace: bool = False) -> list[str | None]:
         """Keep replies, all of them or none; on return they are in the file.
 
         Args:

@@ -11,7 +11,17 @@ from typing import IO, Any
 from halluscope.errors import OutputError
 from halluscope.files.writing import new_folder
 from halluscope.foreign import one_line
-from halluscope.judging.batch.requests import ID, LIST, Reply, Vote, Wanted, custom_id, listed, read_list, rounds
+from halluscope.judging.batch.requests import (
+    ID,
+    LIST,
+    Reply,
+    Vote,
+    Wanted,
+    custom_id,
+    listed,
+    read_list,
+    rounds,
+)
 from halluscope.judging.questions import Question
 from halluscope.judging.store_records import sha256
 from halluscope.numbers import whole
@@ -111,9 +121,7 @@ class Outbox:
             counted[file.judge] += file.requests
         return counted
 
-    def put_reply(
-        self, judge: str, prompt: str, repeat: int, seed: int, body: Mapping[str, Any]
-    ) -> None:
+    def put_reply(self, judge: str, prompt: str, repeat: int, seed: int, body: Mapping[str, Any]) -> None:
         """Put down the request for a grader's reply.
 
         Raises:

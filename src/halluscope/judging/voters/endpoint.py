@@ -21,6 +21,9 @@ from halluscope.judging.votes import FAILED, NO, OTHER, RULES, YES, first_word
 MAX_TOKENS = 4
 """Room for white space or a mark before the word, and for a word of two tokens; the rest of a reply says no more."""
 
+ENDS = ("stop", "length")
+"""The finish reasons of replies that count."""
+
 AT_ONCE = 32
 
 TOP_LOGPROBS = 5
@@ -137,18 +140,11 @@ class EndpointVoter:
         return self._chat.body(question.prompt(text))
 
     def read(self, completion: Any) -> Vote | Failure:
-        """The vote in a chat completion with its margin, or why there is none.
-
-        The margin is log P(yes) - log P(no) in nats, of the reply's first token; see `margin`.
-        """
-        reply = reply_of(completion, ends=("stop", "length"))
-        if isinstance(reply, Failure):
-            return reply
-        code = RULES[self.rule](reply, True)
-        if code not in (YES, NO):
-            self._unread = reply
-            return OTHER, math.nan
-        return code, margin(completion, code)
+        """As `vote_of`."""
+        said = vote_of(completion)
+        if not isinstance(said, Failure) and said[0] == OTHER:
+            self._unread = str(reply_of(completion, ENDS))
+        return said
 
     def close(self) -> None:
         """Nothing is held between calls."""
@@ -160,6 +156,18 @@ class EndpointVoter:
             "replies, turn that off where the server is started; else take a model that does as it is told.",
             stacklevel=2,
         )
+
+
+def vote_of(completion: Any) -> Vote | Failure:
+    """The vote in a chat completion with its margin, or why there is none.
+
+    The margin is log P(yes) - log P(no) in nats, of the reply's first token; see `margin`.
+    """
+    reply = reply_of(completion, ENDS)
+    if isinstance(reply, Failure):
+        return reply
+    code = RULES[EndpointVoter.rule](reply, True)
+    return (code, margin(completion, code)) if code in (YES, NO) else (OTHER, math.nan)
 
 
 def margin(completion: Any, code: int) -> float:
