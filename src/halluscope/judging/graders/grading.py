@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from halluscope.inputs import flags, kind
+from halluscope.judging.chat_completions import LEAVE_OUT, check_leave_out
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
 from halluscope.judging.graders.verdicts import Asked, collect, is_greedy
@@ -57,6 +58,7 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
             metavar="N",
         ),
         Option("temperature", "of an endpoint's replies, 0 to 2 (default: 0)", float, metavar="T"),
+        LEAVE_OUT,
         Option("fresh", "ask again, and replace the replies that are kept", flag=True),
         Option("max_failed", "the share of unreadable verdicts that is an error (default: 0.02)", float),
         Option(
@@ -81,6 +83,8 @@ class Grading:
             next one. An endpoint is sent it, and replies are kept by it: another one asks anew.
         temperature: how freely an endpoint draws its replies, 0 to 2. A local model takes 0 alone; a chat judge that is
             given has its own.
+        leave_out: settings that the endpoint is known to refuse, of
+            `halluscope.judging.chat_completions.SETTINGS`; otherwise it is asked which.
         fresh: ask again what was asked already; the new replies replace those that are kept.
         max_failed: the share of its replies, 0 to 1, that may be unreadable before that is an error.
         max_tokens: how long a reply may be of a judge that is named; a chat judge that is given has its own.
@@ -96,6 +100,7 @@ class Grading:
     repeats: int = 1
     judge_seed: int = 0
     temperature: float = 0.0
+    leave_out: Sequence[str] = ()
     fresh: bool = False
     max_failed: float = MAX_FAILED
     max_tokens: int = MAX_TOKENS
@@ -106,6 +111,7 @@ class Grading:
     def __post_init__(self) -> None:
         """Check the options."""
         check_max_failed(self.max_failed)
+        check_leave_out(self.leave_out)
         whole("repeats", self.repeats, 1, MOST_REPEATS, "a number of repeats")
         whole("judge_seed", self.judge_seed)
         finite("temperature", self.temperature, 0, HOTTEST)
@@ -175,7 +181,11 @@ class Grading:
         from halluscope.judging.graders.resolve import resolve_chat
 
         return resolve_chat(
-            self.judge, device=self.device, max_tokens=self.max_tokens, temperature=self.temperature
+            self.judge,
+            device=self.device,
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+            leave_out=self.leave_out,
         )
 
     @cached_property

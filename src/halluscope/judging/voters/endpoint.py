@@ -57,6 +57,7 @@ class EndpointVoter:
         attempts: how often a question is tried.
         timeout: seconds that the server may be silent in an attempt; all attempts of a question with their waits may
             take `attempts` times as long.
+        leave_out: settings that the server is known to refuse, of `halluscope.judging.chat_completions.SETTINGS`.
 
     A temperature, a seed or logprobs that the server refuses are left out, with a warning; `key` says so of the first
     two, which can move a vote.
@@ -79,10 +80,17 @@ class EndpointVoter:
         at_once: int = AT_ONCE,
         attempts: int = 6,
         timeout: float = 60.0,
+        leave_out: Sequence[str] = (),
     ) -> None:
         client = Client(Server.named(model, base_url, key_variable), at_once, attempts, timeout)
         self._chat = ChatCompletions(
-            client, temperature=0.0, max_tokens=max_tokens, seed=0, logprobs=True, top_logprobs=TOP_LOGPROBS
+            client,
+            leave_out,
+            temperature=0.0,
+            max_tokens=max_tokens,
+            seed=0,
+            logprobs=True,
+            top_logprobs=TOP_LOGPROBS,
         )
         self.max_tokens = max_tokens
         self._unread = ""

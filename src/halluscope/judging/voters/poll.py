@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.inputs import flags, kind, word
+from halluscope.judging.chat_completions import LEAVE_OUT, check_leave_out
 from halluscope.judging.client import check_at_once
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.models.engine import ENGINES, Engine
@@ -40,6 +41,7 @@ OPTIONS = (
     Option("engine", "what runs language models (default: torch); int8 changes votes", choices=ENGINES),
     Option("recheck", "ask int8 votes by a smaller lead than this, in logits, again in float32", float),
     Option("workers", "how many processes share the work, each on its own GPU", int, metavar="N"),
+    LEAVE_OUT,
     Option("at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"),
     Option(
         "max_failed",
@@ -67,6 +69,8 @@ class Voting:
             keys in the signature say which.
         recheck: with "ctranslate2-int8", votes by a smaller lead than this many logits are asked again in float32.
         workers: how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray.
+        leave_out: settings that an endpoint is known to refuse, of `halluscope.judging.chat_completions.SETTINGS`;
+            otherwise it is asked which.
         at_once: the most requests that may be under way to an endpoint; there are fewer while the server is overloaded.
         max_failed: the share of its questions, 0 to 1, that a judge may leave without a reply before that is an error.
         store: where language models' votes are kept: a path, or by default the user's cache.
@@ -84,6 +88,7 @@ class Voting:
     engine: str = "torch"
     recheck: float = 0.0
     workers: int = 0
+    leave_out: Sequence[str] = ()
     at_once: int = AT_ONCE
     max_failed: float = MAX_FAILED
     store: AnswerStore | str | Path | None = None
@@ -96,6 +101,7 @@ class Voting:
         flags(progress=self.progress)
         check_max_failed(self.max_failed)
         check_at_once(self.at_once)
+        check_leave_out(self.leave_out)
         kind("store", self.store, AnswerStore | str | Path | None, "a path, or None for the user's cache")
 
     @property
@@ -131,7 +137,7 @@ class Voting:
         """
         about = question_set.about(vocabulary)
         k = self.required(len(about))
-        found = resolve(self.judges, vocabulary, self.run_by, self.at_once)
+        found = resolve(self.judges, vocabulary, self.run_by, self.at_once, self.leave_out)
         store = self.store
         if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
             store = AnswerStore(store)

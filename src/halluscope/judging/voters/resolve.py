@@ -1,7 +1,7 @@
 """From what a user writes for `judges` to the judges, checked before any of them is loaded."""
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.foreign import brief
@@ -28,6 +28,7 @@ def resolve(
     vocabulary: Vocabulary,
     engine: Engine,
     at_once: int = AT_ONCE,
+    leave_out: Sequence[str] = (),
 ) -> list[Judge]:
     """The judges that are meant, in the order given.
 
@@ -37,6 +38,7 @@ def resolve(
         vocabulary: the classes that will be asked about.
         engine: how language models of this machine are run.
         at_once: the most requests under way to an endpoint.
+        leave_out: settings that an endpoint is known to refuse.
 
     Raises:
         JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
@@ -53,7 +55,8 @@ def resolve(
             f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), and there is none: "
             f"{', '.join(map(repr, meant)):.200}."
         )
-    found = [_judge(judge, vocabulary, engine, at_once) for judge in meant]
+    endpoint = {"at_once": at_once, "leave_out": leave_out}
+    found = [_judge(judge, vocabulary, engine, endpoint) for judge in meant]
     keys = [judge.key for judge in found]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     if twice:
@@ -123,9 +126,9 @@ def _is_given(judge: str | Judge) -> bool:
     return judge == LEXICAL or not isinstance(judge, str) or is_endpoint(judge)
 
 
-def _judge(judge: str | Judge, vocabulary: Vocabulary, engine: Engine, at_once: int) -> Judge:
+def _judge(judge: str | Judge, vocabulary: Vocabulary, engine: Engine, endpoint: Mapping[str, Any]) -> Judge:
     if not isinstance(judge, str):
         return judge
     if is_endpoint(judge):
-        return EndpointVoter(judge.removeprefix(ENDPOINT), at_once=at_once)
+        return EndpointVoter(judge.removeprefix(ENDPOINT), **endpoint)
     return LexicalJudge(vocabulary) if judge == LEXICAL else engine.judge(judge)
