@@ -432,6 +432,7 @@ def test_no_option_is_missing_from_the_signature():
         "thoughts": "kept",
     }
     nothing = {
+        "at_once",
         "max_failed",
         "max_tokens",
         "temperature",

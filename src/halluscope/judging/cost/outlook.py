@@ -20,7 +20,10 @@ from halluscope.judging.models.language_model import LanguageModelJudge, positio
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
+from halluscope.judging.server import ENDPOINT
 from halluscope.judging.voter import Pairs
+from halluscope.judging.voters.endpoint import EndpointVoter
+from halluscope.judging.voters.resolve import is_endpoint
 
 CHARACTERS_A_TOKEN = 4.0
 """A rule of thumb for English."""
@@ -49,6 +52,7 @@ class Outlook:
         shape: None where it is not known.
         reader: the judge with its tokenizer alone; None where that is not to be had.
         missing: what is not to be had, for people; empty if the judge can be asked.
+        reply: the longest reply of a model behind an endpoint, in tokens; 0 for a model of this machine.
     """
 
     model: str
@@ -57,6 +61,7 @@ class Outlook:
     shape: Shape | None
     reader: "Reader | None"
     missing: str = ""
+    reply: int = 0
 
     def work(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Work:
         """What prompts take: by the judge's own tokenizer, or by a rule of thumb."""
@@ -67,16 +72,25 @@ class Outlook:
 
 
 def look(models: Sequence[str], engine: Engine) -> list[Outlook]:
-    """What can be said of models (Hub ids, folders, GGUF files) that `engine` is to run in this process.
+    """What can be said of models: endpoints, and Hub ids, folders, GGUF files that `engine` is to run in this process.
 
     Raises:
         JudgeUnavailable: if the engine cannot run one, or its files are not those of a judge.
     """
     outlooks, hub_is_there = [], True
     for model in models:
+        if is_endpoint(model):
+            outlooks.append(_behind(model))
+            continue
         found, missing, hub_is_there = _find(model, hub_is_there)
         outlooks.append(_outlook(model, found, missing, engine))
     return outlooks
+
+
+def _behind(endpoint: str) -> Outlook:
+    """What can be said of a model behind an endpoint, which is not asked: it is taken to take every setting."""
+    voter = EndpointVoter(endpoint.removeprefix(ENDPOINT))
+    return Outlook(endpoint, voter.name, voter.key, None, None, reply=voter.max_tokens)
 
 
 def _outlook(model: str, found: Weights | None, missing: str, engine: Engine) -> Outlook:

@@ -13,16 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from halluscope.foreign import brief
 from halluscope.judging.cost.outlook import Outlook, characters, look
 from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.judging.questions import Question, QuestionSet
+from halluscope.judging.server import ENDPOINT
 from halluscope.judging.store import AnswerStore, ReadOnlyStore
 from halluscope.judging.voter import Answered, Judge, Pairs
 from halluscope.judging.voters import asking
 from halluscope.judging.voters.answered import answers
 from halluscope.judging.voters.lexical import LexicalJudge, Mention
 from halluscope.judging.voters.poll import Voting
-from halluscope.judging.voters.resolve import LEXICAL, named
+from halluscope.judging.voters.resolve import LEXICAL, is_endpoint, named
 from halluscope.judging.votes import UNASKED
 from halluscope.numbers import finite
 from halluscope.vocabularies import Vocabulary
@@ -40,6 +42,9 @@ MEASURED_BATCHES = 3
 LONGEST_CALIBRATION = 86_400
 """A day, in seconds."""
 
+HIGHEST_PRICE = 1e6
+"""Of a million tokens, in any currency."""
+
 
 @dataclass(frozen=True)
 class Load:
@@ -54,6 +59,8 @@ class Load:
         seconds: that the rest takes on all workers together; None unless that was measured.
         flop_per_second: as measured, of one worker; None unless that was measured.
         measured: how many questions were asked in measuring; their answers are kept, and the rest is without them.
+        said: how many tokens the rest's replies have at the most; None for a judge of this machine.
+        money: what the rest costs at the most, in the currency of the prices; None without prices.
         note: what is not to be had, or how tokens were counted.
     """
 
@@ -65,6 +72,8 @@ class Load:
     seconds: float | None = None
     flop_per_second: float | None = None
     measured: int = 0
+    said: int | None = None
+    money: float | None = None
     note: str = ""
 
     @property
@@ -169,10 +178,12 @@ def plan_poll(
     poll: Voting,
     question_set: QuestionSet,
     calibrate: float = 0.0,
+    prices: tuple[float, float] | None = None,
 ) -> Plan:
     """Plan what a poll will ask.
 
-    Nothing is downloaded but what describes a model, and nothing is written, unless `calibrate` is given.
+    Nothing is downloaded but what describes a model, no endpoint is asked, and nothing is written, unless `calibrate`
+    is given.
 
     Args:
         sets: texts and the classes in each text's image, of each LVLM, scored one after the other.
@@ -180,17 +191,21 @@ def plan_poll(
         poll: how it is held. A judge whose weights cannot be had is planned as far as it is known; the time is divided
             by the workers; a store that is not there is not made.
         question_set: what is asked.
-        calibrate: about how many seconds to ask each judge that is there, with questions of the run; the votes are
-            kept in the store, so that they are not asked again. 0 asks nothing.
+        calibrate: about how many seconds to ask each judge of this machine that is there, with questions of the run;
+            the votes are kept in the store, so that they are not asked again. 0 asks nothing.
+        prices: of a million tokens that a model behind an endpoint reads, and of a million that it says; what a server
+            has in its cache is not cheaper here.
 
     Raises:
-        ValueError: for an agreement that cannot be, a judge twice, or a time that is no number of seconds.
+        ValueError: for an agreement that cannot be, a judge twice, a time that is no number of seconds, or prices where
+            there is no endpoint.
     """
     finite("calibrate", calibrate, 0, LONGEST_CALIBRATION, "a number of seconds, 0 for no measurement,")
     present = [classes.presence(references) for _, references in sets]
     shown = [[question_set.cut(text) for text in texts] for texts, _ in sets]
     about, meant = question_set.about(classes), named(poll.judges)
     k = poll.required(len(about))
+    _check_prices(prices, meant)
     run_by, kept_in = poll.run_by, ReadOnlyStore(_path(poll.store))
     alone = replace(run_by, workers=0)
     models = [one for one in meant if isinstance(one, str) and one != LEXICAL]
@@ -211,8 +226,8 @@ def plan_poll(
     at_most = cells * len(meant) * len(about)
     loads = []
     for stand_in, outlook in zip(stand_ins, outlooks, strict=True):
-        load = _load(stand_in, outlook)
-        if outlook and calibrate and not outlook.missing and stand_in.puts:
+        load = _load(stand_in, outlook, prices)
+        if outlook and calibrate and not outlook.missing and not outlook.reply and stand_in.puts:
             load = _measured(
                 load, stand_in.puts, outlook, alone.judge(outlook.model), kept_in.path, calibrate
             )
@@ -237,7 +252,22 @@ def _stand_in(
     return StandIn(judge.key, judge, None, stored=False)
 
 
-def _load(stand_in: StandIn, outlook: Outlook | None) -> Load:
+def _check_prices(prices: tuple[float, float] | None, meant: Sequence[str | Judge]) -> None:
+    if prices is None:
+        return
+    if not isinstance(prices, list | tuple) or len(prices) != 2:
+        raise ValueError(
+            f"prices is {brief(prices)}; expected two: of a million tokens read, and of a million said."
+        )
+    for price in prices:
+        finite("prices", price, 0, HIGHEST_PRICE, "the price of a million tokens")
+    if not any(is_endpoint(judge) for judge in meant):
+        raise ValueError(
+            f"prices are for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'); judges names none."
+        )
+
+
+def _load(stand_in: StandIn, outlook: Outlook | None, prices: tuple[float, float] | None) -> Load:
     left = sum(len(put.pairs) for put in stand_in.puts)
     kept = stand_in.kept if stand_in.kept_in else None
     if outlook is None:
@@ -248,12 +278,16 @@ def _load(stand_in: StandIn, outlook: Outlook | None) -> Load:
         else "tokens counted in a sample of the texts" if sampled
         else ""
     )  # fmt: skip
+    said = left * outlook.reply if outlook.reply else None
+    money = None if said is None or not prices else (tokens * prices[0] + said * prices[1]) / 1e6
     return Load(
         outlook.name,
         left + stand_in.kept,
         kept,
         tokens,
         None if math.isnan(flop) else flop,
+        said=said,
+        money=money,
         note="; ".join(filter(None, [outlook.missing, counted])),
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from halluscope.judging.chat_completions import FORMAT, ChatCompletions, reply_of
-from halluscope.judging.client import Client, Failure
+from halluscope.judging.client import AT_ONCE, Client, Failure
 from halluscope.judging.graders.chat import MAX_TOKENS, Schema
 from halluscope.judging.server import KEY_VARIABLE, Server
 
@@ -43,7 +43,7 @@ class EndpointJudge:
         temperature: float | None = 0.0,
         max_tokens: int = MAX_TOKENS,
         structured: bool = False,
-        at_once: int = 16,
+        at_once: int = AT_ONCE,
         attempts: int = 6,
         timeout: float = 60.0,
         leave_out: Sequence[str] = (),

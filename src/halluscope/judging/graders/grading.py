@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from halluscope.inputs import flags, kind
 from halluscope.judging.chat_completions import LEAVE_OUT, check_leave_out
+from halluscope.judging.client import AT_ONCE, check_at_once
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
 from halluscope.judging.graders.verdicts import Asked, collect, is_greedy
@@ -60,6 +61,9 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
         Option("temperature", "of an endpoint's replies, 0 to 2 (default: 0)", float, metavar="T"),
         LEAVE_OUT,
         Option("fresh", "ask again, and replace the replies that are kept", flag=True),
+        Option(
+            "at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"
+        ),
         Option("max_failed", "the share of unreadable verdicts that is an error (default: 0.02)", float),
         Option(
             "max_tokens",
@@ -86,6 +90,7 @@ class Grading:
         leave_out: settings that the endpoint is known to refuse, of
             `halluscope.judging.chat_completions.SETTINGS`; otherwise it is asked which.
         fresh: ask again what was asked already; the new replies replace those that are kept.
+        at_once: the most requests that may be under way to an endpoint; there are fewer while the server is overloaded.
         max_failed: the share of its replies, 0 to 1, that may be unreadable before that is an error.
         max_tokens: how long a reply may be of a judge that is named; a chat judge that is given has its own.
         device: where a local model runs; None takes a GPU if there is one.
@@ -102,6 +107,7 @@ class Grading:
     temperature: float = 0.0
     leave_out: Sequence[str] = ()
     fresh: bool = False
+    at_once: int = AT_ONCE
     max_failed: float = MAX_FAILED
     max_tokens: int = MAX_TOKENS
     device: str | None = None
@@ -112,6 +118,7 @@ class Grading:
         """Check the options."""
         check_max_failed(self.max_failed)
         check_leave_out(self.leave_out)
+        check_at_once(self.at_once)
         whole("repeats", self.repeats, 1, MOST_REPEATS, "a number of repeats")
         whole("judge_seed", self.judge_seed)
         finite("temperature", self.temperature, 0, HOTTEST)
@@ -186,6 +193,7 @@ class Grading:
             max_tokens=self.max_tokens,
             temperature=self.temperature,
             leave_out=self.leave_out,
+            at_once=self.at_once,
         )
 
     @cached_property

@@ -20,6 +20,7 @@ from halluscope.files.opening import once_each
 from halluscope.judging.failed import MAX_FAILED, SHOWN, check_max_failed, reasons
 from halluscope.judging.graders.chat import ChatJudge, Schema
 from halluscope.judging.store import AnswerStore, AskAnew, Outbox
+from halluscope.terminal import tell
 
 V = TypeVar("V", covariant=True)
 
@@ -120,6 +121,8 @@ def _replies(
             replies[missing[place]] = reply
             if store:
                 store.keep_reply(key, missing[place], reply)
+    if progress and (spent := getattr(judge, "spent", "")):
+        tell(f"{title}: {foreign.one_line(spent)}")
     return replies
 
 

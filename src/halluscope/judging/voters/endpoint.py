@@ -12,7 +12,7 @@ import numpy as np
 from halluscope import foreign
 from halluscope.errors import HalluscopeError
 from halluscope.judging.chat_completions import ChatCompletions, reply_of
-from halluscope.judging.client import Client, Failure
+from halluscope.judging.client import AT_ONCE, Client, Failure
 from halluscope.judging.questions import Question
 from halluscope.judging.server import KEY_VARIABLE, Server
 from halluscope.judging.voter import AnsweredBy, Pairs
@@ -23,8 +23,6 @@ MAX_TOKENS = 4
 
 ENDS = ("stop", "length")
 """The finish reasons of replies that count."""
-
-AT_ONCE = 32
 
 TOP_LOGPROBS = 5
 """How many of the likeliest tokens are asked for; some servers allow no more."""
@@ -96,8 +94,13 @@ class EndpointVoter:
         self._unread = ""
 
     @property
+    def name(self) -> str:
+        """The model, and a digest of the address if it is not OpenAI's."""
+        return self._chat.client.server.key
+
+    @property
     def key(self) -> str:
-        """The model, a digest of the address if it is not OpenAI's, what is sent, and the reading rule.
+        """The name, what is sent, and the reading rule.
 
         `settle` may change it, for a server that refuses a setting.
         """

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from halluscope.inputs import flags, kind, word
 from halluscope.judging.chat_completions import LEAVE_OUT, check_leave_out
-from halluscope.judging.client import check_at_once
+from halluscope.judging.client import AT_ONCE, check_at_once
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.models.engine import ENGINES, Engine
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.store import AnswerStore
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters import asking, voting
-from halluscope.judging.voters.endpoint import AT_ONCE
 from halluscope.judging.voters.resolve import named, resolve
 from halluscope.options import Option
 from halluscope.vocabularies import Vocabulary

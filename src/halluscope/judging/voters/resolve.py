@@ -5,12 +5,13 @@ from typing import Any, cast
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.foreign import brief
+from halluscope.judging.client import AT_ONCE
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import FLAN_T5
 from halluscope.judging.server import ENDPOINT, Server
 from halluscope.judging.voter import Judge
-from halluscope.judging.voters.endpoint import AT_ONCE, EndpointVoter
+from halluscope.judging.voters.endpoint import EndpointVoter
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.voters.replay import ReplayJudge
 from halluscope.vocabularies import Vocabulary
