@@ -436,6 +436,7 @@ def test_no_option_is_missing_from_the_signature():
         "max_failed",
         "max_tokens",
         "temperature",
+        "leave_out",
         "fresh",
         "per_question",
         "device",
@@ -443,7 +444,7 @@ def test_no_option_is_missing_from_the_signature():
         "progress",
         "prompts",
     }
-    # max_tokens, temperature and prompts stand in the judge's key: see the tests below; fresh asks the same again
+    # max_tokens, temperature, leave_out and prompts stand in the judge's key: see the tests below; fresh asks again
     assert registry.benchmark("hallusionbench").keywords == moves.keys() | nothing
 
     def signed(**given):

@@ -183,7 +183,7 @@ MOVES_NOTHING = {
     *("ask", "cells_of", "per_class", "per_image", "workers", "store", "progress"),
     *("at_once", "max_failed"),
 }
-IN_THE_JUDGES_KEYS = {"device", "engine", "recheck"}  # see tests/judging/test_engines.py
+IN_THE_JUDGES_KEYS = {"device", "engine", "recheck", "leave_out"}  # see tests/judging/test_{engines,batch}.py
 
 
 def test_no_option_is_missing_from_the_signature():

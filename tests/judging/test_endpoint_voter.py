@@ -1,6 +1,5 @@
 """Votes over HTTP: what is asked and in which order, what a reply says and by how much, and that no fault loses a vote."""
 
-import json
 import logging
 import math
 import re
@@ -13,17 +12,16 @@ import warnings
 import numpy as np
 import pytest
 
-from halluscope import cli, limits
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed
+from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging.client import Failure, Pace
-from halluscope.judging.questions import Question, QuestionSet
+from halluscope.judging.questions import QuestionSet
 from halluscope.judging.store import AnswerStore
 from halluscope.judging.voters import asking
 from halluscope.judging.voters.answered import answers
 from halluscope.judging.voters.endpoint import EndpointVoter
 from halluscope.judging.voters.lexical import LexicalJudge
-from halluscope.judging.votes import FAILED, NO, OTHER, YES
+from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.vocabularies import load
 from tests.scripted_server import SECRET, Said, ScriptedServer, refuse, reply
 

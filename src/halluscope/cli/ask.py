@@ -198,7 +198,7 @@ def _told_of(taken: Taken) -> str:
             "stays."
         )
     if failed := taken.failures.total():
-        lines.append(f"{failed:,} requests were not answered; the next export holds them again:")
+        lines.append(f"Not answered: {failed:,}. The next export holds these requests again.")
         for reason, count in taken.failures.most_common():
             said = f", such as {quoted(taken.said[reason])}" if taken.said[reason] else ""
             lines.append(f"  {reason}: {count:,}{said}")

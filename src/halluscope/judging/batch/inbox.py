@@ -131,7 +131,7 @@ def _failure(reason: str, words: Any) -> Failure:
     """A failure for which the server has words."""
     inner = words.get("error", words) if isinstance(words, dict) else words
     said = inner.get("message", inner) if isinstance(inner, dict) else inner
-    return Failure(reason, words=foreign.brief(said, 400) if said else "")
+    return Failure(reason, words=said if isinstance(said, str) else foreign.brief(said, 400) if said else "")
 
 
 def _keep(answers: Sequence[Answer], folder: Path, store: AnswerStore, taken: Taken) -> None:
