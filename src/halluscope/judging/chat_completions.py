@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from halluscope import foreign
-from halluscope.inputs import words
+from halluscope.inputs import listed, word
 from halluscope.judging.client import Client, Failure
 from halluscope.options import Option
 
@@ -206,12 +206,13 @@ class ChatCompletions:
 
 
 def check_leave_out(names: Any) -> list[str]:
-    """Check the settings that a server is known to refuse.
+    """The settings that a server is known to refuse, of one name or a list of names.
 
     Raises:
         ValueError: for what is none of `SETTINGS`.
     """
-    return words("leave_out", names, SETTINGS)
+    known = [names] if isinstance(names, str) else listed("leave_out", names, "a list of settings' names")
+    return [word("leave_out", name, SETTINGS) for name in known]
 
 
 def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",)) -> str | Failure:

@@ -46,7 +46,7 @@ class EndpointJudge:
         at_once: int = AT_ONCE,
         attempts: int = 6,
         timeout: float = 60.0,
-        leave_out: Sequence[str] = (),
+        leave_out: str | Sequence[str] = (),
     ) -> None:
         client = Client(Server.named(model, base_url, key_variable), at_once, attempts, timeout)
         self._chat = ChatCompletions(client, leave_out, temperature=temperature, max_tokens=max_tokens)

@@ -105,7 +105,7 @@ class Grading:
     repeats: int = 1
     judge_seed: int = 0
     temperature: float = 0.0
-    leave_out: Sequence[str] = ()
+    leave_out: str | Sequence[str] = ()
     fresh: bool = False
     at_once: int = AT_ONCE
     max_failed: float = MAX_FAILED

@@ -87,7 +87,7 @@ class Voting:
     engine: str = "torch"
     recheck: float = 0.0
     workers: int = 0
-    leave_out: Sequence[str] = ()
+    leave_out: str | Sequence[str] = ()
     at_once: int = AT_ONCE
     max_failed: float = MAX_FAILED
     store: AnswerStore | str | Path | None = None

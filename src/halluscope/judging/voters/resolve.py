@@ -29,7 +29,7 @@ def resolve(
     vocabulary: Vocabulary,
     engine: Engine,
     at_once: int = AT_ONCE,
-    leave_out: Sequence[str] = (),
+    leave_out: str | Sequence[str] = (),
 ) -> list[Judge]:
     """The judges that are meant, in the order given.
 
