@@ -27,6 +27,9 @@ ENDS = ("stop", "length")
 TOP_LOGPROBS = 5
 """How many of the likeliest tokens are asked for; some servers allow no more."""
 
+LEAST_LEFT = 1e-4
+"""The least that the likeliest tokens leave to all others; servers round, and what is less may be nothing."""
+
 BATCH, BATCH_S = 64, 0.2
 """Votes are handed on in batches of so many, or after so many seconds; a killed run loses no more."""
 
@@ -185,8 +188,8 @@ def margin(completion: Any, code: int) -> float:
     """By how much a chat completion's first token votes: log P(yes) - log P(no), in nats.
 
     P is the sum over those of the likeliest tokens that the reading rule reads as the word. Where none of them is the
-    other word, its P is taken to be all that they leave, or the least likely one's if that is more: so the margin is a
-    bound, and the vote is given by at least so much.
+    other word, its P is taken to be all that they leave, and at least `LEAST_LEFT`: so the margin is a bound, and the
+    vote is given by at least so much.
 
     Args:
         completion: a chat completion with a reply.
@@ -204,9 +207,9 @@ def margin(completion: Any, code: int) -> float:
     except (IndexError, KeyError, OverflowError, TypeError):
         return math.nan
     shares = {of: math.fsum(share for word, share in tops if word == of) for of in (YES, NO)}
-    left = max(1.0 - math.fsum(share for _, share in tops), min((share for _, share in tops), default=0.0))
     said, other = shares[code], shares[NO if code == YES else YES]
-    if not said > 0 or not (other or left) > 0:  # not a number, too
+    left = max(1.0 - math.fsum(share for _, share in tops), LEAST_LEFT)
+    if not said > 0:  # not a number, too
         return math.nan
     lead = math.log(said) - math.log(other or left)
     if not other and lead <= 0:
