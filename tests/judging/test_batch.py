@@ -15,8 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halluscope import cli
+from halluscope.benchmarks.throne import metric as throne
+from halluscope.errors import JudgeUnavailable
 from halluscope.files import entries
 from halluscope.judging.batch import inbox, requests
+from halluscope.judging.batch.outbox import Outbox
 from halluscope.judging.store import AnswerStore
 from tests import small_datasets
 from tests.benchmarks import test_hallusionbench
@@ -312,9 +315,10 @@ def test_the_same_again_is_no_new_round(run):
     first = one.export()
     again = one.export()
     assert again == first | {"again": 8} and len(list(one.out.iterdir())) == 1
+    assert Path(one.export("--requests", "7")["round"]).name == "round-2"
     one.import_(written(one.folder / "some.jsonl", one.carried_out(first)[:3]))
     assert one.export()["requests"] == 5
-    assert sorted(path.name for path in one.out.iterdir()) == ["round-1", "round-2"]
+    assert sorted(path.name for path in one.out.iterdir()) == ["round-1", "round-2", "round-3"]
 
 
 def test_no_access_key_is_needed_to_export(tmp_path, capsys, monkeypatch):
@@ -358,6 +362,29 @@ def test_settings_that_a_server_refuses_are_left_out_and_the_key_says_so(run):
     assert body["temperature"] == 0 and {"max_tokens", "seed"} < body.keys()
     said = one.answered(one.export(), picky)["failures"]
     assert said == {"HTTP 400": 8}
+
+
+class AskedOtherwise:
+    """A judge over HTTP that is not asked by chats."""
+
+    key, stored = "otherwise", True
+
+    def settle(self) -> None:
+        raise AssertionError("no server is asked")
+
+    def close(self) -> None:
+        pass
+
+    answer = settle
+
+
+def test_a_judge_that_takes_no_batch_files_is_not_asked_either(tmp_path):
+    outbox = Outbox(tmp_path / "out")
+    store = AnswerStore(None, outbox)
+    ask = {"vocabulary": ["dog"], "judges": AskedOtherwise(), "store": store}
+    with pytest.raises(JudgeUnavailable, match="takes no batch files"), outbox.opened():
+        throne.compute(["A dog."], [["dog"]], **ask)
+    assert not outbox.folder.exists()
 
 
 # Fresh

@@ -20,6 +20,9 @@ from halluscope.reporting.tables import aligned, to_json
 from halluscope.scoring import Ready
 from halluscope.terminal import say
 
+SHOWN = 10
+"""How many reasons for missing answers are shown."""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the two commands."""
@@ -113,7 +116,7 @@ def _check_judge(benchmark: Benchmark, options: Mapping[str, Any]) -> None:
         ValueError: if none is.
     """
     assert benchmark.judges is not None, "only such benchmarks have the command"
-    name = "judges" if benchmark.judges.kind == "votes" else "judge"
+    name = "judge" if _is_graded(benchmark) else "judges"
     judges = options.get(name, benchmark.judges.default)
     named = [judges] if isinstance(judges, str) else judges
     if not any(judge.startswith(ENDPOINT) for judge in named):
@@ -123,18 +126,22 @@ def _check_judge(benchmark: Benchmark, options: Mapping[str, Any]) -> None:
         )
 
 
+def _is_graded(benchmark: Benchmark) -> bool:
+    return benchmark.judges is not None and benchmark.judges.kind == "verdicts"
+
+
 def _store(given: argparse.Namespace, to_ask: Outbox) -> AnswerStore | AskAnew:
     store = AnswerStore(getattr(given, "store", None), to_ask)
     return AskAnew(store, requests.came_anew(given.out)) if to_ask.fresh else store
 
 
 def _try(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], to_ask: Outbox) -> None:
-    """Score; that too few answers are there is no error where the others are to be asked."""
+    """Score; that a grader has given too few verdicts is no error where the others are to be asked for."""
     before = to_ask.put
     try:
         scoring.compute(benchmark, ready, options)
     except JudgingFailed:
-        if to_ask.put == before:
+        if to_ask.put == before or not _is_graded(benchmark):
             raise
 
 
@@ -169,10 +176,15 @@ def _told(to_ask: Outbox, given: argparse.Namespace) -> str:
             if later.total()
         ),
     ]
-    if to_ask.again:
+    if not to_ask.is_new:
         lines.append(
-            f"{to_ask.again:,} of them were in an earlier round and have no answer yet: if its batch still runs, wait "
-            "for it, or pay twice."
+            "This round was there already: nothing was imported since. Send its files again only if their batches no "
+            "longer run, or you pay twice."
+        )
+    elif to_ask.again:
+        lines.append(
+            f"{to_ask.again:,} of them were in an earlier round and have no answer yet. Send them only if the batches "
+            "of that round no longer run, or you pay twice."
         )
     store = f" --store {one_line(given.store)}" if hasattr(given, "store") else ""
     lines.append(
@@ -199,7 +211,7 @@ def _told_of(taken: Taken) -> str:
         )
     if failed := taken.failures.total():
         lines.append(f"Not answered: {failed:,}. The next export holds these requests again.")
-        for reason, count in taken.failures.most_common():
+        for reason, count in taken.failures.most_common(SHOWN):
             said = f", such as {quoted(taken.said[reason])}" if taken.said[reason] else ""
             lines.append(f"  {reason}: {count:,}{said}")
     lines.append("Run the same `halluscope ask export` again: it says what is left.")

@@ -66,6 +66,8 @@ class Outbox:
         later: how many questions may be asked in later rounds at most, by the judge's key.
         again: how many of the requests were in an earlier round too.
         put: how often a request was put down, one that was there already included.
+        part: the folder of this round; of the last one where that holds the same.
+        is_new: whether it holds what the last one does not.
 
     Raises:
         OutputError: if the folder is a file.
@@ -89,6 +91,7 @@ class Outbox:
             raise OutputError(f"{self.folder} is a file; expected a folder, or a new name.")
         self._earlier = [{id for id, _ in read_list(part)} for part in rounds(self.folder)]
         self.part = self.folder / f"round-{len(self._earlier) + 1}"
+        self.is_new = True
         self._ids: set[str] = set()
         self._open: dict[str, tuple[BatchFile, IO[str]]] = {}
 
@@ -109,8 +112,8 @@ class Outbox:
             self.again = len(self._ids & set().union(*self._earlier))
             if not self._ids:
                 raise _NothingNew
-            if self._earlier and self._ids == self._earlier[-1]:
-                self.part = rounds(self.folder)[-1]
+            if self._is_the_last():
+                self.part, self.is_new = rounds(self.folder)[-1], False
                 raise _NothingNew
 
     @property
@@ -140,6 +143,13 @@ class Outbox:
     def put_off(self, judge: str, questions: int) -> None:
         """Count questions that are asked in a later round, if the votes that come before leave them open."""
         self.later[judge] += questions
+
+    def _is_the_last(self) -> bool:
+        """Whether the last round holds the same requests, in the same files."""
+        if not self._earlier or self._ids != self._earlier[-1]:
+            return False
+        files = {path.name: path.stat().st_size for path in rounds(self.folder)[-1].glob("judge-*.jsonl")}
+        return files == {file.name: file.bytes for file in self.files}
 
     def _put(self, wanted: Wanted, body: Mapping[str, Any]) -> None:
         self.put += 1

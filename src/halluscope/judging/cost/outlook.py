@@ -71,8 +71,13 @@ class Outlook:
         return Work(tokens, _flop(self.shape, tokens))
 
 
-def look(models: Sequence[str], engine: Engine) -> list[Outlook]:
+def look(models: Sequence[str], engine: Engine, leave_out: str | Sequence[str] = ()) -> list[Outlook]:
     """What can be said of models: endpoints, and Hub ids, folders, GGUF files that `engine` is to run in this process.
+
+    Args:
+        models: their names.
+        engine: what runs those of this machine.
+        leave_out: settings that endpoints are known to refuse.
 
     Raises:
         JudgeUnavailable: if the engine cannot run one, or its files are not those of a judge.
@@ -80,16 +85,16 @@ def look(models: Sequence[str], engine: Engine) -> list[Outlook]:
     outlooks, hub_is_there = [], True
     for model in models:
         if is_endpoint(model):
-            outlooks.append(_behind(model))
+            outlooks.append(_behind(model, leave_out))
             continue
         found, missing, hub_is_there = _find(model, hub_is_there)
         outlooks.append(_outlook(model, found, missing, engine))
     return outlooks
 
 
-def _behind(endpoint: str) -> Outlook:
-    """What can be said of a model behind an endpoint, which is not asked: it is taken to take every setting."""
-    voter = EndpointVoter(endpoint.removeprefix(ENDPOINT))
+def _behind(endpoint: str, leave_out: str | Sequence[str]) -> Outlook:
+    """What can be said of a model behind an endpoint, which is not asked: it is taken to take every other setting."""
+    voter = EndpointVoter(endpoint.removeprefix(ENDPOINT), leave_out=leave_out)
     return Outlook(endpoint, voter.name, voter.key, None, None, reply=voter.max_tokens)
 
 

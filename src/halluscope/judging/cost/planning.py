@@ -209,7 +209,7 @@ def plan_poll(
     run_by, kept_in = poll.run_by, ReadOnlyStore(_path(poll.store))
     alone = replace(run_by, workers=0)
     models = [one for one in meant if isinstance(one, str) and one != LEXICAL]
-    looked = dict(zip(models, look(models, alone), strict=True))
+    looked = dict(zip(models, look(models, alone, poll.leave_out), strict=True))
     outlooks = [looked.get(one) if isinstance(one, str) else None for one in meant]
     lexical = _ReadsOnce(classes)
     stand_ins = [

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from halluscope.errors import JudgingFailed
+from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.foreign import one_line
 from halluscope.judging.failed import MAX_FAILED, reasons
 from halluscope.judging.questions import Question
@@ -95,7 +95,7 @@ class _Asked:
     ) -> None:
         self._judge, self._texts, self._max_failed, self._progress = judge, texts, max_failed, progress
         self._store = store if judge.stored else None
-        self._outbox = store.outbox if store and hasattr(judge, "body") else None
+        self._outbox = store.outbox if store and hasattr(judge, "settle") else None
         self._kept = self._of_judge()
         self._before = self._failures()
         self._wanted = self._failed = 0
@@ -158,8 +158,17 @@ class _Asked:
                 tell(f"{name}{title}: {one_line(spent)}")
 
     def _put_down(self, outbox: Outbox, questions: Sequence[Question], pairs: Pairs) -> None:
-        """Let somebody else ask, text by text."""
+        """Let somebody else ask, text by text.
+
+        Raises:
+            JudgeUnavailable: if the judge is asked in another way than by chats.
+        """
         judge: Any = self._judge
+        if len(pairs) and not hasattr(judge, "body"):
+            raise JudgeUnavailable(
+                f"The judge {one_line(judge.key, 80)} is asked over HTTP, but not by chats, so that it takes no batch "
+                "files. Let it vote first (`halluscope score` with this judge alone), or leave it out."
+            )
         for text, question in ((self._texts[i], questions[j]) for i, j in pairs.tolist()):
             outbox.put_vote(judge.key, text, question, judge.body(text, question))
 
