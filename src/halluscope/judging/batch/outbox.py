@@ -142,7 +142,8 @@ class Outbox:
 
     def put_off(self, judge: str, questions: int) -> None:
         """Count questions that are asked in a later round, if the votes that come before leave them open."""
-        self.later[judge] += questions
+        if questions:
+            self.later[judge] += questions
 
     def _is_the_last(self) -> bool:
         """Whether the last round holds the same requests, in the same files."""
