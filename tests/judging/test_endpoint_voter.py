@@ -588,20 +588,33 @@ def test_prices_that_are_none(prices, message):
 # A real model.
 
 
-@pytest.mark.filterwarnings("ignore:4 of 12 replies")
+REAL = QuestionSet(
+    "three",
+    (
+        "Answer yes or no: is there {a/an} {x}?",
+        "Is there {a/an} {x} in the text? Reply yes or no.",
+        "Does the text say {x}?",
+    ),
+    "{response}\n{question}",
+)
+"""SmolLM2 says yes and no to the first two, and something else to the third."""
+
+
+def real_votes(judge) -> tuple[list[int], list[float]]:
+    """A judge's codes and margins: three questions about two classes of a text."""
+    questions = [question for about in REAL.about(load(["dog", "bus"])) for question in about]
+    codes, margins = np.full(6, -9), np.full(6, np.inf)
+    pairs = np.argwhere(np.ones((1, 6), dtype=bool))
+    for rows, given, by in answers(judge, ["Yes. A person waits for the bus."], questions, pairs):
+        codes[rows], margins[rows] = given, by
+    return codes.tolist(), margins.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:2 of 6 replies")
 def test_a_server_votes_as_the_same_model_does_here(serve, smollm2):
-    """The server decodes by transformers' `generate`, and gives the logprobs of all its tokens' logits."""
+    """The server decodes by transformers' `generate`, and gives the logprobs of the likeliest first tokens."""
     import torch
 
-    asked = QuestionSet(
-        "three",
-        (
-            "Answer yes or no: is there {a/an} {x}?",
-            "Is there {a/an} {x} in the text? Reply yes or no.",
-            "Does the text say {x}?",
-        ),
-        "{response}\n{question}",
-    )
     one_by_one = threading.Lock()
     tokenizer, model = smollm2._tokenizer, smollm2._model
 
@@ -624,16 +637,18 @@ def test_a_server_votes_as_the_same_model_does_here(serve, smollm2):
         answer.body["choices"][0]["logprobs"] = {"content": [first]}
         return answer
 
-    texts = ["A dog and a cat.", "Yes. A person waits for the bus."]
-    questions = [question for about in asked.about(load(["dog", "bus"])) for question in about]
-    pairs = np.argwhere(np.ones((2, 6), dtype=bool))
-    here, there = np.full(12, -9), np.full(12, -9)
-    margins = np.full(12, np.inf)
-    for rows, codes in smollm2.answer(texts, questions, pairs):
-        here[rows] = codes
-    for rows, codes, by in EndpointVoter(f"m@{serve(script).url}").answer(texts, questions, pairs):
-        there[rows], margins[rows] = codes, by
-    assert here.tolist() == there.tolist() and set(here.tolist()) == {YES, NO, OTHER}
-    assert np.isnan(margins[here == OTHER]).all()
-    votes = here[here != OTHER]
-    assert ((margins[here != OTHER] > 0) == (votes == YES)).all()
+    codes, margins = real_votes(EndpointVoter(f"m@{serve(script).url}"))
+    assert codes == real_votes(smollm2)[0] and set(codes) == {YES, NO, OTHER}
+    assert [
+        margin > 0 if code != OTHER else math.isnan(margin)
+        for code, margin in zip(codes, margins, strict=True)
+    ] == [code != NO for code in codes]
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:2 of 6 replies")
+def test_a_real_server_votes_as_the_same_model_does_here(real_server, smollm2_folder, smollm2):
+    voter = EndpointVoter(str(smollm2_folder), base_url=real_server)
+    codes, _ = real_votes(voter)
+    assert codes == real_votes(smollm2)[0] and set(codes) == {YES, NO, OTHER}
+    assert not voter.failures and "smollm2/" not in voter.key
