@@ -178,7 +178,7 @@ def _told(to_ask: Outbox, given: argparse.Namespace) -> str:
     ]
     if not to_ask.is_new:
         lines.append(
-            "This round was there already: nothing was imported since. Send its files again only if their batches no "
+            "This round was there already, and no answer to it is kept. Send its files again only if their batches no "
             "longer run, or you pay twice."
         )
     elif to_ask.again:
