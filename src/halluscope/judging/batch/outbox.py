@@ -1,5 +1,6 @@
 """Writes what a server is to be asked as batch files in OpenAI's form, round by round, instead of asking it."""
 
+import filecmp
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from halluscope.judging.batch.requests import (
     Wanted,
     custom_id,
     listed,
+    next_round,
     read_list,
     rounds,
 )
@@ -89,8 +91,8 @@ class Outbox:
         whole("bytes", self.bytes, 1, what="a number of bytes")
         if self.folder.exists() and not self.folder.is_dir():
             raise OutputError(f"{self.folder} is a file; expected a folder, or a new name.")
-        self._earlier = [{id for id, _ in read_list(part)} for part in rounds(self.folder)]
-        self.part = self.folder / f"round-{len(self._earlier) + 1}"
+        self._earlier = {id for part in rounds(self.folder) for id, _ in read_list(part)}
+        self.part = next_round(self.folder)
         self.is_new = True
         self._ids: set[str] = set()
         self._open: dict[str, tuple[BatchFile, IO[str]]] = {}
@@ -104,16 +106,17 @@ class Outbox:
         Raises:
             OSError: if it cannot be written.
         """
-        with suppress(_NothingNew), new_folder(self.folder) as new, ExitStack() as self._closing:
+        with suppress(_NothingNew), new_folder(self.folder) as new:
             self._new = new / self.part.name
             self._new.mkdir()
-            self._list = self._create(LIST)
-            yield
-            self.again = len(self._ids & set().union(*self._earlier))
-            if not self._ids:
-                raise _NothingNew
-            if self._is_the_last():
-                self.part, self.is_new = rounds(self.folder)[-1], False
+            with ExitStack() as self._closing:
+                self._list = self._create(LIST)
+                yield
+            self.again = len(self._ids & self._earlier)
+            last = rounds(self.folder)[-1:]
+            if last and _are_equal(self._new, last[0]):
+                self.part, self.is_new = last[0], False
+            if not self._ids or not self.is_new:
                 raise _NothingNew
 
     @property
@@ -144,13 +147,6 @@ class Outbox:
         """Count questions that are asked in a later round, if the votes that come before leave them open."""
         if questions:
             self.later[judge] += questions
-
-    def _is_the_last(self) -> bool:
-        """Whether the last round holds the same requests, in the same files."""
-        if not self._earlier or self._ids != self._earlier[-1]:
-            return False
-        files = {path.name: path.stat().st_size for path in rounds(self.folder)[-1].glob("judge-*.jsonl")}
-        return files == {file.name: file.bytes for file in self.files}
 
     def _put(self, wanted: Wanted, body: Mapping[str, Any]) -> None:
         self.put += 1
@@ -187,3 +183,9 @@ class Outbox:
     def _create(self, name: str) -> IO[str]:
         file = (self._new / name).open("w", encoding="utf-8", errors="backslashreplace")
         return self._closing.enter_context(file)
+
+
+def _are_equal(one: Path, other: Path) -> bool:
+    """Whether two rounds hold the same requests in the same files."""
+    sizes = ({path.name: path.stat().st_size for path in part.glob("*.jsonl")} for part in (one, other))
+    return next(sizes) == next(sizes) and filecmp.cmp(one / LIST, other / LIST, shallow=False)

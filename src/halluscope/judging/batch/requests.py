@@ -100,6 +100,12 @@ def rounds(folder: Path) -> list[Path]:
     return [found[number] for number in sorted(found)]
 
 
+def next_round(folder: Path) -> Path:
+    """The folder of a further round."""
+    last = max(map(_number, rounds(folder)), default=0)
+    return folder / f"round-{last + 1}"
+
+
 def read_list(part: Path) -> Iterator[tuple[str, Wanted]]:
     """What was asked in a round, by the id of each request.
 
