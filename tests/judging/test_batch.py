@@ -5,6 +5,9 @@ import hashlib
 import json
 import os
 import random
+import subprocess
+import sys
+import time
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -501,7 +504,7 @@ def test_the_text_for_people(run, capsys):
     assert cli.main(["ask", "import", came, "--exported", str(one.out), *store]) == 0
     said = capsys.readouterr().out
     assert "80 answers to 80 requests: 79 are kept now, 0 were kept already." in said
-    assert "HTTP 400: 1, such as 'bad" in said and "\x1b" not in said
+    assert "HTTP 400: 1, such as 'bad" in said and "\x1b" not in said and "--leave-out" in said
     while "Nothing is left to be asked: run `halluscope score throne`" not in said:
         assert cli.main(words) == 0
         said = capsys.readouterr().out
@@ -597,3 +600,30 @@ def test_a_line_may_be_as_long_as_a_reply(run):
     said = one.import_(long, ends=2)
     assert "limit 'reply'" in said and "--limits reply=" in said
     assert one.export()["requests"] == 8
+
+
+SLOWLY = """
+import sys, time
+from halluscope import cli
+from halluscope.judging.batch import inbox
+inbox.AT_ONCE, keep = 10, inbox._keep
+inbox._keep = lambda *given: (keep(*given), time.sleep(0.2))
+cli.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.long
+def test_an_import_that_is_shot_can_be_run_again(run):
+    """A process of its own, and a signal that nobody can catch."""
+    one = run("throne", "--ask", "all")
+    came = written(one.folder / "came.jsonl", one.carried_out(one.export()))
+    store = one.folder / "batch.sqlite"
+    words = ["ask", "import", str(came), "--exported", str(one.out), "--store", str(store)]
+    with subprocess.Popen([sys.executable, "-c", SLOWLY, *words]) as process:
+        while process.poll() is None and AnswerStore(store).count()[0] < 30:
+            time.sleep(0.05)
+        process.kill()
+    assert process.returncode < 0
+    got = one.import_(came)
+    assert got["kept"] >= 30 and got["new"] >= 10 and got["kept"] + got["new"] == 160
+    assert one.export()["files"] == []

@@ -214,5 +214,9 @@ def _told_of(taken: Taken) -> str:
         for reason, count in taken.failures.most_common(SHOWN):
             said = f", such as {quoted(taken.said[reason])}" if taken.said[reason] else ""
             lines.append(f"  {reason}: {count:,}{said}")
+        if {"HTTP 400", "HTTP 422"} & taken.failures.keys():
+            lines.append(
+                "What a server refuses can be left out: --leave-out, for the export and for `score` alike."
+            )
     lines.append("Run the same `halluscope ask export` again: it says what is left.")
     return "\n".join(lines)
