@@ -426,6 +426,7 @@ def test_foreign_lines_are_refused_and_nothing_is_kept(run):
         "another id": [good[0] | {"custom_id": "someone-else"}],
         "half an id": [good[0] | {"custom_id": good[0]["custom_id"][:-1]}],
         "no id": [{"response": {}}],
+        "an id alone": [{"custom_id": good[0]["custom_id"]}],
         "an id that is a number": [good[0] | {"custom_id": 1}],
         "a list": [[]],
         "the request": [json.loads(one.files(one.export())[0].open().readline())],

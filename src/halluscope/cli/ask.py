@@ -9,7 +9,7 @@ from halluscope import registry, scoring
 from halluscope.arguments import whole
 from halluscope.cli import common
 from halluscope.errors import JudgingFailed
-from halluscope.foreign import one_line, quoted
+from halluscope.foreign import one_line
 from halluscope.judging.batch import inbox, outbox, requests
 from halluscope.judging.batch.inbox import Taken
 from halluscope.judging.batch.outbox import Outbox
@@ -212,7 +212,7 @@ def _told_of(taken: Taken) -> str:
     if failed := taken.failures.total():
         lines.append(f"Not answered: {failed:,}. The next export holds these requests again.")
         for reason, count in taken.failures.most_common(SHOWN):
-            said = f", such as {quoted(taken.said[reason])}" if taken.said[reason] else ""
+            said = f", such as {taken.said[reason]}" if taken.said[reason] else ""
             lines.append(f"  {reason}: {count:,}{said}")
         if {"HTTP 400", "HTTP 422"} & taken.failures.keys():
             lines.append(

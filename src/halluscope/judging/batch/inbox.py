@@ -25,7 +25,7 @@ AT_ONCE = 10_000
 """How many answers are read before they are kept, in one step for each judge and question."""
 
 EXPECTED = (
-    "a line of a batch's output or error file, with a custom_id, a response with its status_code and its body, and an "
+    "a line of a batch's output or error file, with a custom_id, and a response with its status_code and body, or an "
     "error"
 )
 
@@ -43,7 +43,7 @@ class Taken:
         kept: how many equal ones were kept before.
         others: how many say something else than what was kept before, which stays.
         failures: how many requests got no answer, by reason.
-        said: what the server said to one of each reason.
+        said: what the server said to one of each reason, fit to be shown.
     """
 
     asked: int
@@ -98,7 +98,11 @@ def _rows(files: Iterable[Path], asked: dict[str, Wanted]) -> Iterator[tuple[str
     """The lines of the files, each with the id of a request that was exported."""
     for file in files:
         for where, row in lines(file, "reply"):
-            if not isinstance(row, dict) or not isinstance(row.get(ID), str) or "response" not in row:
+            if (
+                not isinstance(row, dict)
+                or not isinstance(row.get(ID), str)
+                or not {"response", "error"} & row.keys()
+            ):
                 raise BuildError(f"{where} is {foreign.brief(row)}; expected {EXPECTED}. Nothing was kept.")
             if row[ID] not in asked:
                 raise BuildError(
@@ -116,7 +120,7 @@ def _read(id: str, wanted: Wanted, row: dict[str, Any]) -> Answer:
 
 def _completion(row: dict[str, Any]) -> Any:
     """What the server replied, or a `Failure`."""
-    response, error = row["response"], row.get("error")
+    response, error = row.get("response"), row.get("error")
     if isinstance(error, dict) and error:
         return _failure(f"error {foreign.heard(foreign.brief(error.get('code'), 400), 40)}", error)
     if not isinstance(response, dict):
@@ -142,7 +146,7 @@ def _keep(answers: Sequence[Answer], folder: Path, store: AnswerStore, taken: Ta
         first: dict[str, Any] = replies if isinstance(wanted, Reply) else votes
         if isinstance(said, Failure):
             taken.failures[said.reason] += 1
-            taken.said.setdefault(said.reason, said.words)
+            taken.said.setdefault(said.reason, said.said if said.words else "")
         elif id in first:
             _count(taken, _word(first[id][1]), _word(said))
         else:
