@@ -1,8 +1,4 @@
-"""Judges behind an OpenAI-compatible endpoint: a real server for the wire, a scripted one for what goes wrong.
-
-The real one is `transformers serve`: torch and transformers are here anyway, so it costs three small packages, where
-llama-cpp-python[server] comes without a wheel and compiles for minutes. The model is SmolLM2.
-"""
+"""Graders behind an OpenAI-compatible endpoint: a real server for the wire, a scripted one for what goes wrong."""
 
 import gzip
 import json

@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 import pytest
 
-from halluscope import cli
+from halluscope import cli, registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging.client import Failure, Pace
@@ -504,18 +504,21 @@ def test_on_the_command_line(serve, files, capsys):
     """Plan, score, plan again, ablate: the server is asked once for each question, and by score alone."""
     server = serve(lambda prompt, count, body: Said(reply("No").body | {"usage": USAGE}))
     judge = ["--judges", f"openai:m@{server.url}", "--ask", "all"]
-    plan = ["plan", *files, *judge, "--prices", "0.5", "2"]
+    plan = ["plan", *files, *judge, "--prices", "50", "200"]
     assert cli.main([*plan, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
     (load_,) = planned["judges"]
     assert not server.bodies
     assert (load_["questions"], load_["kept"], load_["left"], load_["said"]) == (240, 0, 240, 240 * 4)
     assert load_["tokens"] == pytest.approx(240 * 42, rel=0.1)  # prompts of about 170 characters
-    assert load_["money"] == pytest.approx((load_["tokens"] * 0.5 + 960 * 2) / 1e6)
+    assert load_["money"] == pytest.approx((load_["tokens"] * 50 + 960 * 200) / 1e6)
     assert cli.main(plan) == 0
     said = capsys.readouterr().out
     assert "one request per question; replies of at most 960 tokens in all" in said
-    assert "at most about 0.01 at these prices" in said and "rule of thumb" in said
+    assert (
+        re.search(r"about 0.\d\d at these prices, if each reply is as long as it may be", said)
+        and "rule of thumb" in said
+    )
     assert cli.main(["score", *files, *judge, "--at-once", "3"]) == 0
     said = capsys.readouterr()
     assert re.search(
@@ -583,6 +586,14 @@ def test_prices_that_are_none(prices, message):
         throne.plan(inputs, judges="openai:m@http://h/v1", prices=prices)
     with pytest.raises(ValueError, match="judges names none"):
         throne.plan(inputs, judges="lexical", prices=(1, 2))
+
+
+def test_a_harness_misses_an_endpoint_before_an_lvlm_answers(serve):
+    server, judges = serve(says), registry.benchmark("throne").judges
+    judges.find({"judges": ["lexical", f"openai:m@{server.url}"]})
+    with pytest.raises(JudgeUnavailable, match="neither http://"):
+        judges.find({"judges": "openai:m@localhost:8000"})
+    assert not server.bodies
 
 
 # A real model.

@@ -134,7 +134,8 @@ def _notes(load: Load) -> Iterator[str]:
     if load.said is not None:
         yield f"one request per question; replies of at most {load.said:,} tokens in all"
     if load.money is not None:
-        yield f"at most about {load.money:,.2f} at these prices"
+        cost = f"about {load.money:,.2f}" if load.money >= 0.01 else "under 0.01"
+        yield f"{cost} at these prices, if each reply is as long as it may be"
     if load.note:
         yield load.note
 
