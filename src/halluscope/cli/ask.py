@@ -43,6 +43,7 @@ def _add_export(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         f"Write what `halluscope score {benchmark.name}` with the same options would ask judges behind an endpoint "
         "(openai:MODEL[@URL]) and has no answer to yet. Nothing is sent to them. Judges of this machine vote as they "
         "do in `score`. Options that only choose among conventions or shape what is printed do not matter here."
+        + (" With --fresh, all rounds belong into one folder." if _is_graded(benchmark) else "")
     )
     common.add_scoring(parser, benchmark)
     option = parser.add_argument
@@ -161,7 +162,10 @@ def _summary(to_ask: Outbox) -> dict[str, Any]:
 def _told(to_ask: Outbox, given: argparse.Namespace) -> str:
     """What is to be done next."""
     if not to_ask.files:
-        return f"Nothing is left to be asked: run `halluscope score {given.name}` with the same options."
+        less = ", but without --fresh, which would ask again" if to_ask.fresh else ""
+        return (
+            f"Nothing is left to be asked: run `halluscope score {given.name}` with the same options{less}."
+        )
     rows = [
         [file.name, file.requests, f"{file.bytes / 1e6:.1f}", one_line(file.judge)] for file in to_ask.files
     ]
