@@ -22,7 +22,7 @@ from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Pairs
 from halluscope.judging.voters.scoring import ScoringVoter
-from halluscope.judging.voters.served import Served, is_served
+from halluscope.judging.voters.served import AS_USUAL, Served, is_served
 
 CHARACTERS_A_TOKEN = 4.0
 """A rule of thumb for English."""
@@ -72,7 +72,7 @@ class Outlook:
         return Work(tokens, _flop(self.shape, tokens))
 
 
-def look(models: Sequence[str], engine: Engine, served: Served) -> list[Outlook]:
+def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> list[Outlook]:
     """What can be said of models: behind servers, or Hub ids, folders and GGUF files that `engine` is to run here.
 
     Args:

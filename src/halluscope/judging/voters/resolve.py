@@ -13,14 +13,13 @@ from halluscope.judging.server import ENDPOINT, SCORING
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.voters.replay import ReplayJudge
-from halluscope.judging.voters.served import Served, check_name, compares_labels, is_served
+from halluscope.judging.voters.served import AS_USUAL, Served, check_name, compares_labels, is_served
 from halluscope.vocabularies import Vocabulary
 
 LEXICAL = "lexical"
 REPLAY = "replay:"
 """What a name starts with that means a file of votes given elsewhere."""
 
-NOTHING_SET = Served()
 
 ENSEMBLES = {"flan-t5": FLAN_T5}
 """Names that stand for several judges."""
@@ -30,7 +29,7 @@ def resolve(
     judges: str | Judge | Sequence[str | Judge],
     vocabulary: Vocabulary,
     engine: Engine,
-    served: Served = NOTHING_SET,
+    served: Served = AS_USUAL,
 ) -> list[Judge]:
     """The judges that are meant, in the order given.
 

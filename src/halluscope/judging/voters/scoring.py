@@ -104,7 +104,6 @@ class ScoringVoter:
         root = server.url.removesuffix("/v1")
         self.client = Client(replace(server, url=root), at_once, attempts, timeout)
         plain = f"{server.model}@{root}/v1"
-        again = {"at_once": at_once, "leave_out": leave_out}
         self._chat = (
             EndpointVoter(plain, None, key_variable, at_once=at_once, leave_out=leave_out)
             if recheck

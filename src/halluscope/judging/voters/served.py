@@ -52,6 +52,9 @@ class Served:
         return EndpointVoter(name.removeprefix(ENDPOINT), at_once=self.at_once, leave_out=self.leave_out)
 
 
+AS_USUAL = Served()
+
+
 def is_served(judge: object) -> bool:
     """Whether it is the name of a model behind a server."""
     return isinstance(judge, str) and judge.startswith((ENDPOINT, SCORING))
