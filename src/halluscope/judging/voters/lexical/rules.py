@@ -1,0 +1,230 @@
+"""What the words around a mention do to it. Each rule gives its name, or "" where it does not apply."""
+
+from collections.abc import Mapping
+
+from halluscope.judging.voters.lexical.found import Found
+from halluscope.judging.voters.lexical.scopes import phrase_start
+from halluscope.judging.voters.lexical.sentences import Sentence
+from halluscope.judging.voters.lexical.tables import Cue, grammar, phrases_of, readings, words_of
+
+HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
+
+Places = Mapping[int, tuple[int, int, str]]
+"""Place of a word -> the compound that it is no object in: its first word, past its last, and the rule."""
+
+
+def compound(sentence: Sentence, place: int, end: int, compounds: Places) -> str:
+    """Whether a mention is only part of another thing's name: "bus stop", "toy car", "cat-shaped"."""
+    if end - 1 in sentence.possessive and sentence.words[end - 1] not in grammar().possessive:
+        return ""
+    before = sentence.words[place - 1] if place else ""
+    after = sentence.words[end] if end < len(sentence.words) else ""
+    inside = compounds.get(end - 1) or compounds.get(place)
+    if inside and (inside[0] < place or inside[1] > end):
+        return inside[2]
+    likeness = before in grammar().before_any or after in grammar().after_any
+    hyphened = end in sentence.hyphened and after in grammar().after_hyphen
+    return "part of a compound" if likeness or hyphened else ""
+
+
+def tells_what_kind(mention: Found, words: list[str], place: int) -> bool:
+    """Whether a mention belongs to the one at `place`: "baby elephant" (but not "a child skiing down")."""
+    adjacent = mention.place_after == place and mention.words[-1] in grammar().before_object
+    return adjacent and not words[place].endswith("ing") and words[place] not in grammar().after_noun
+
+
+def other_reading(words: list[str], place: int, end: int, found: list[Found]) -> str:
+    """Whether a word that can be a noun is something else here: "an orange sign", "a remote area", "to tie"."""
+    if end - place > 1:
+        return ""
+    if _is_verb(words, place):
+        return "another meaning"
+    if words[place] not in readings().adjectives:
+        return ""
+    before = words[place - 1] if place else ""
+    after, then = [*words[end : end + 2], "", ""][:2]
+    noun_ends = after in grammar().after_noun or after in grammar().participles or not after[:1].isalnum()
+    determiner = words[phrase_start(words, 0, place)]
+    determined = determiner in grammar().definite or determiner in grammar().indefinite
+    in_list = before in {",", "and", "or"} and bool(found) and found[-1].place_after >= place - 2
+    color = before in grammar().colors or (after in {"and", "or", ","} and then in grammar().colors)
+    return "" if noun_ends and (determined or in_list) and not color else "another meaning"
+
+
+def _is_verb(words: list[str], place: int) -> bool:
+    """Whether a noun's form is a verb here: "can bear", "he trains", "the shirt bears the words"."""
+    word = words[place]
+    before = words[place - 1] if place else ""
+    if word in readings().verbs:
+        preposition = place > 1 and words[place - 2] in readings().before_preposition
+        return before in readings().before_verb and not (before == "to" and preposition)
+    if word[:-1] not in readings().verbs or not word.endswith("s"):
+        return False
+    if before in readings().subjects:
+        return True
+    after, then = [*words[place + 1 : place + 3], "", ""][:2]
+    counted = words[phrase_start(words, 0, place)] in grammar().indefinite - {"a", "an", "each", "every"}
+    return after in readings().after_verb and then not in {"size", "few", "couple"} and not counted
+
+
+def modal(words: list[str], end: int, definite: bool) -> str:
+    """Whether an indefinite mention only may do something: "where people can sit" (but not "people can be seen")."""
+    verb = words[end] if words[end : end + 1] and words[end] in grammar().modals else ""
+    then = words[end + 1 : end + 4]
+    there = "be" in then and (verb == "can" or any(word in grammar().seen for word in then))
+    return "hypothetical" if verb and not there and not definite else ""
+
+
+def identity(words: list[str], cue: int, opened: int, place: int, end: int) -> bool:
+    """Whether a hedge says what a visible thing is: "a large vehicle, most likely a bus, is parked".
+
+    Not so a guess at what goes on ("maybe a bus is coming"), nor one between several things.
+    """
+    before = words[max(0, cue - 2) : cue]
+    names = before[-1:] and before[-1] in words_of("hedges", "before_identity") and before[0] != "there"
+    alone = phrase_start(words, opened, place) == opened and not words[opened].endswith("ing")
+    return bool(names) and alone and (words[end : end + 1] or [","])[0] in words_of("hedges", "after_identity")
+
+
+def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
+    """Whether a list says that there is none: "Bus: none", "- Dog: 0", "| scissors | 0 |", "❌ cat", "0 dogs"."""
+    words = sentence.words
+    marks, absent = words_of("lists", "marks"), phrases_of("lists", "absent")
+    counted = place > 0 and words[place - 1] in {"0", "zero"} and (place < 2 or words[place - 2] not in marks)
+    if counted or _crossed_out(words, place):
+        return "listed as absent"
+    after = end
+    while after < len(words) and words[after] in marks:
+        after += 1
+    if after in {end, len(words)}:
+        return ""
+    if value := absent.at(words, after):
+        past = value[0]
+        ends = past == len(words) or not words[past][0].isalnum() or words[past] == "and"
+        alone = words[end] == ":" and _opens_item(words, place) and value[1] in {"no", "none", "not"}
+        return "listed as absent" if ends or alone else ""
+    denied = phrases_of("lists", "denied").at(words, after)
+    return "listed as absent" if denied and words[end] == ":" and _opens_item(words, place) else ""
+
+
+def _opens_item(words: list[str], place: int) -> bool:
+    return all(word in words_of("lists", "marks") or len(word) == 1 for word in words[:place])
+
+
+def _crossed_out(words: list[str], place: int) -> bool:
+    """Whether the list's marks stand before its items, and the one before this item denies it."""
+    checks, crosses = words_of("lists", "checks"), words_of("lists", "crosses")
+    if words[0] in checks | crosses:
+        mark = next((word for word in reversed(words[:place]) if word in checks | crosses), "")
+        return mark in crosses
+    return words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
+
+
+def shown_on(words: list[str], place: int, end: int) -> str:
+    """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
+    if words[end : end + 1] and words[end] in words_of("depiction", "made"):
+        end += 1
+    if words[end : end + 1] not in (["on"], ["in"], ["across"]):
+        return ""
+    surface = words[end + 1 : end + 4]
+    determined = surface[:1] and (surface[0] in grammar().definite or surface[0] in grammar().indefinite)
+    if determined and words_of("depiction", "surfaces").intersection(surface[1:]):
+        return "depicted"
+    carried = any(
+        words[i] in words_of("depiction", "prints") and words[i + 1] in {"with", "has", "have", "having"}
+        for i in range(max(0, place - 9), place - 1)
+    )
+    itself = surface[:1] and surface[0] in {"it", "its", "them"}
+    face = surface[:1] == ["the"] and {"front", "back", "cover", "side"}.intersection(surface[1:])
+    return "depicted" if carried and (itself or face) else ""
+
+
+def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) -> str:
+    """Whether an owner is only a kind of owner: "a chef's hat hangs there" (but not "the chef's hat", "a chef's hand")."""
+    words = sentence.words
+    if end - 1 not in sentence.possessive or definite or words[end - 1] in words_of("absent", "anybody"):
+        return ""
+    owned = words_of("absent", "belongings").intersection(words[end : end + 2])
+    return "absent owner" if owned else ""
+
+
+def opens_hypothesis(words: list[str], place: int) -> bool:
+    """Whether a clause begins with a verb before its subject: "Had she brought an umbrella"."""
+    opens = place == 0 or words[place - 1] == ","
+    following = words[place + 1] if place + 1 < len(words) else ""
+    return opens and words[place] in grammar().inverted and following in grammar().subjects
+
+
+def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
+    """Whether a cue that tells of pictures has one in the image: "the poster shows a dog", not "the image shows a dog"."""
+    if not cue.after:
+        return words[place] not in words_of("depiction", "photographs") or not _is_the_image(words, place)
+    before = [i for i in range(max(0, place - 10), place) if words[i] in cue.after]
+    if not before:
+        return False
+    start = phrase_start(words, 0, before[-1])
+    if start and words[start - 1] in words_of("depiction", "beside"):
+        return False
+    itself = before[-1] == place - 1 and words[: place - 1] in (["the"], ["this"])
+    return not (itself and words[place - 1] in words_of("depiction", "artworks"))
+
+
+def _is_the_image(words: list[str], place: int) -> bool:
+    """Whether a photo is the image itself, or is being taken: "a black and white photo of a dog"."""
+    if words_of("depiction", "taking").intersection(words[max(0, place - 3) : place]):
+        return True
+    opens = place < 9 and not any(
+        word in grammar().after_noun or word.endswith("ing")
+        for word in words[:place]
+        if word not in {"is", "and", "it", "that"}
+    )
+    return opens and not words_of("depiction", "placed").intersection(words)
+
+
+def take_back_subject(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
+    """Mark the mentions that end right before the cue, if they open its clause: "Dogs and cats are not visible"."""
+    end = place
+    subject = []
+    for mention in reversed(found):
+        if mention.place_after != end:
+            return
+        subject.append(mention)
+        start = phrase_start(words, 0, mention.place)
+        if start == 0 or words[start - 1] in grammar().ends_clause or words[start - 1] in grammar().before_subject:
+            break
+        if words[start - 1] not in {"and", "or", ","}:
+            return
+        end = start - 1
+    _take_back(subject, cue)
+
+
+def take_back_before(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
+    """Mark the mentions that end right before the cue, wherever they stand: "a sign with a horse painted on it"."""
+    end = place
+    nearest = []
+    for mention in reversed(found):
+        if mention.place_after != end:
+            break
+        nearest.append(mention)
+        start = phrase_start(words, 0, mention.place)
+        if cue.rule == "corrected" or start == 0 or words[start - 1] not in {"and", "or"}:
+            break
+        end = start - 1
+    _take_back(nearest, cue)
+
+
+def _take_back(mentions: list[Found], cue: Cue) -> None:
+    for mention in mentions:
+        if not (mention.definite and cue.keeps_definite):
+            mention.rule = mention.rule or cue.rule
+
+
+def meaning_elsewhere(mention: list[str], around: set[str], names: frozenset[str]) -> str:
+    """Whether the rest of the text gives a word another meaning: after "teddy bear", "the bear" is one.
+
+    A word that is a class's own name needs no support by the text.
+    """
+    word = mention[0] if len(mention) == 1 else ""
+    taken = any(by & around and not but & around for by, but in readings().unless.get(word, ()))
+    alone = word not in names and word in readings().only_with and not readings().only_with[word] & around
+    return "another meaning" if taken or alone else ""
