@@ -2,7 +2,7 @@
 
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.sentences import Sentence
-from halluscope.judging.voters.lexical.tables import grammar, phrases_of, words_of
+from halluscope.judging.voters.lexical.tables import phrases_of, words_of
 
 Read = list[tuple[Sentence, list[Found]]]
 """A text's sentences in their order, each with its mentions."""
@@ -55,9 +55,8 @@ def _affirmed(mention: Found, question: list[str], answer: list[str]) -> bool:
         return False
     if question[:1] and question[0] in words_of("questions", "open"):
         return True
-    echo = opening[0] in grammar().subjects and bool(
-        words_of("questions", "echoes").intersection(opening[1:3])
-    )
+    echo = opening[0] in words_of("questions", "pronouns") and opening[1:2] != []
+    echo = echo and opening[1] in words_of("questions", "echoes")
     return phrases_of("questions", "yes").at(answer, 0) is not None or (echo and "or" not in question)
 
 
@@ -66,12 +65,18 @@ def take_back_listed(read: Read) -> None:
     under = False
     for sentence, mentions in read:
         words = sentence.words
-        if words[-1] == ":":
-            under = any(phrases_of("lists", "absent").at(words, i) is not None for i in range(len(words)))
-        elif under and (":" in words or len(words) > 5):
+        colon = words.index(":") if ":" in words else -1
+        if colon >= 0:
+            under = colon <= 6 and _denies(words[:colon]) and not any(one.place < colon for one in mentions)
+        elif under and len(words) > 5:
             under = False
         for mention in mentions if under else ():
             mention.rule = mention.rule or "listed as absent"
+
+
+def _denies(heading: list[str]) -> bool:
+    absent = phrases_of("lists", "absent")
+    return any(absent.at(heading, i) is not None for i in range(len(heading)))
 
 
 def take_back_corrected(before: list[Found], sentence: Sentence) -> None:

@@ -121,7 +121,8 @@ class LexicalJudge:
         """Add the mentions in one sentence, each with what the words around it do to it."""
         words = sentence.words
         reading = _Reading(sentence, quoted, Scopes(words), self._compound_places(words), found, len(found))
-        place = 0
+        if place := rules.opens_picture(words):
+            reading.scopes.open(place, rules.PICTURE)
         while place < len(words):
             end = place + 1
             reading.scopes.move_to(place)
@@ -183,15 +184,17 @@ class _Reading:
             return
         if cue.reach == "ends" and not self.scopes.negated and _all_but(words, place):
             cue = EXCEPTED
-        self.scopes.open(end, cue)
+        self.scopes.open(end, cue, place)
         self.hedged_at = place if words[place] in words_of("hedges", "of_identity") else -1
         own = self.found[self.first :]
         if cue.reach == "subject":
             rules.take_back_subject(words, own, place, cue)
         elif cue.reach == "before":
             rules.take_back_before(words, own, place, cue)
-        elif cue.reach == "previous" and self.found and not own:
-            across.take_back_corrected(self.found, self.sentence)
+        elif cue.reach == "previous" and self.found:
+            if not own:
+                across.take_back_corrected(self.found, self.sentence)
+            across.take_back_seeming(self.found, self.sentence)
         elif cue.reach == "seeming" and self.found:
             across.take_back_seeming(self.found, self.sentence)
             if words[end - 1] in {"a", "an"}:

@@ -8,6 +8,7 @@ from halluscope.judging.voters.lexical.sentences import Sentence
 from halluscope.judging.voters.lexical.tables import Cue, grammar, phrases_of, readings, words_of
 
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
+PICTURE = Cue("depicted", "sentence", keeps_definite=True)
 
 Places = Mapping[int, tuple[int, int, str]]
 """Place of a word -> the compound that it is no object in: its first word, past its last, and the rule."""
@@ -15,16 +16,35 @@ Places = Mapping[int, tuple[int, int, str]]
 
 def compound(sentence: Sentence, place: int, end: int, compounds: Places) -> str:
     """Whether a mention is only part of another thing's name: "bus stop", "toy car", "cat-shaped"."""
-    if end - 1 in sentence.possessive and sentence.words[end - 1] not in grammar().possessive:
+    owns = _owns(sentence, end - 1)
+    if inside := compounds.get(end - 1) or compounds.get(place):
+        first, past, rule = inside
+        before = first < place and not _owns(sentence, first)
+        after = past > end and not _is_predicate(sentence.words, past)
+        left = rule == "remains" and sentence.words[past - 1] not in words_of("compounds", "attached")
+        if before or (after and (left or not owns)):
+            return rule
+    if owns:
         return ""
-    before = sentence.words[place - 1] if place else ""
-    after = sentence.words[end] if end < len(sentence.words) else ""
-    inside = compounds.get(end - 1) or compounds.get(place)
-    if inside and (inside[0] < place or inside[1] > end):
-        return inside[2]
-    likeness = before in grammar().before_any or after in grammar().after_any
-    hyphened = end in sentence.hyphened and after in grammar().after_hyphen
+    word_before = sentence.words[place - 1] if place else ""
+    word_after = sentence.words[end] if end < len(sentence.words) else ""
+    likeness = word_before in grammar().before_any or (
+        word_after in grammar().after_any and sentence.words[end : end + 2] != ["shaped", "like"]
+    )
+    hyphened = end in sentence.hyphened and word_after in grammar().after_hyphen
     return "part of a compound" if likeness or hyphened else ""
+
+
+def _owns(sentence: Sentence, place: int) -> bool:
+    """Whether a possessive is an owner's: "the dog's bowl", but "the men's room"."""
+    return place in sentence.possessive and sentence.words[place] not in grammar().possessive
+
+
+def _is_predicate(words: list[str], past: int) -> bool:
+    """Whether a compound's last word is a verb with an object: "the TV shows a match", "a train crossing the bridge"."""
+    following = words[past] if past < len(words) else ""
+    determined = following in grammar().definite or following in {"a", "an"}
+    return determined and words[past - 1].endswith(("s", "ing"))
 
 
 def tells_what_kind(mention: Found, words: list[str], place: int) -> bool:
@@ -57,7 +77,8 @@ def _is_verb(words: list[str], place: int) -> bool:
     before = words[place - 1] if place else ""
     if word in readings().verbs:
         preposition = place > 1 and words[place - 2] in readings().before_preposition
-        return before in readings().before_verb and not (before == "to" and preposition)
+        after_plural = word in readings().after_plural and _is_plural(before)
+        return after_plural or (before in readings().before_verb and not (before == "to" and preposition))
     if word[:-1] not in readings().verbs or not word.endswith("s"):
         return False
     if before in readings().subjects:
@@ -65,6 +86,12 @@ def _is_verb(words: list[str], place: int) -> bool:
     after, then = [*words[place + 1 : place + 3], "", ""][:2]
     counted = words[phrase_start(words, 0, place)] in grammar().indefinite - {"a", "an", "each", "every"}
     return after in readings().after_verb and then not in {"size", "few", "couple"} and not counted
+
+
+def _is_plural(word: str) -> bool:
+    return word in {"children", "people", "men", "women", "feet"} or (
+        len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    )
 
 
 def modal(words: list[str], end: int, definite: bool) -> str:
@@ -91,12 +118,15 @@ def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
     words = sentence.words
     marks, absent = words_of("lists", "marks"), phrases_of("lists", "absent")
     counted = place > 0 and words[place - 1] in {"0", "zero"} and (place < 2 or words[place - 2] not in marks)
-    if counted or _crossed_out(words, place):
+    struck = words[end : end + 1] == ["~~"] or words[:place].count("~~") % 2
+    crossed = words[end : end + 1] and words[end] in words_of("lists", "crosses") and not _checked_before(words)
+    if counted or struck or crossed or _crossed_out(words, place):
         return "listed as absent"
-    after = end
+    after = end + (words[end : end + 1] != [] and words[end] in words_of("lists", "counts"))
+    begun = after
     while after < len(words) and words[after] in marks:
         after += 1
-    if after in {end, len(words)}:
+    if after in {begun, len(words)}:
         return ""
     if value := absent.at(words, after):
         past = value[0]
@@ -114,10 +144,14 @@ def _opens_item(words: list[str], place: int) -> bool:
 def _crossed_out(words: list[str], place: int) -> bool:
     """Whether the list's marks stand before its items, and the one before this item denies it."""
     checks, crosses = words_of("lists", "checks"), words_of("lists", "crosses")
-    if words[0] in checks | crosses:
+    if _checked_before(words):
         mark = next((word for word in reversed(words[:place]) if word in checks | crosses), "")
         return mark in crosses
     return words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
+
+
+def _checked_before(words: list[str]) -> bool:
+    return words[0] in words_of("lists", "checks") or words[0] in words_of("lists", "crosses")
 
 
 def shown_on(words: list[str], place: int, end: int) -> str:
@@ -142,9 +176,11 @@ def shown_on(words: list[str], place: int, end: int) -> str:
 def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) -> str:
     """Whether an owner is only a kind of owner: "a chef's hat hangs there" (but not "the chef's hat", "a chef's hand")."""
     words = sentence.words
-    if end - 1 not in sentence.possessive or definite or words[end - 1] in words_of("absent", "anybody"):
+    if end - 1 not in sentence.possessive or words[end - 1] in words_of("absent", "anybody"):
         return ""
-    owned = words_of("absent", "belongings").intersection(words[end : end + 2])
+    owned = words_of("absent", "places" if definite else "belongings").intersection(
+        [*words[end : end + 2], *(word.removesuffix("s") for word in words[end : end + 1])]
+    )
     return "absent owner" if owned else ""
 
 
@@ -173,23 +209,53 @@ def _is_the_image(words: list[str], place: int) -> bool:
     """Whether a photo is the image itself, or is being taken: "a black and white photo of a dog"."""
     if words_of("depiction", "taking").intersection(words[max(0, place - 3) : place]):
         return True
-    opens = place < 9 and not any(
-        word in grammar().after_noun or word.endswith("ing")
-        for word in words[:place]
-        if word not in {"is", "and", "it", "that"}
-    )
+    plain = words_of("depiction", "frame").issuperset(words[:place])
+    opens = plain or (place < 4 and words[0] not in grammar().definite)
     return opens and not words_of("depiction", "placed").intersection(words)
 
 
+def opens_picture(words: list[str]) -> int:
+    """Where a sentence goes on that begins with a picture: "On the poster, a dog ..."; 0 where it does not."""
+    determined = words[1:2] != [] and (words[1] in grammar().definite or words[1] in grammar().indefinite)
+    if words[0] not in {"on", "in"} or not determined or "," not in words[3:6]:
+        return 0
+    comma = words.index(",")
+    pictured = words[comma - 1] in words_of("depiction", "surfaces")
+    return comma + 1 if pictured else 0
+
+
 def take_back_subject(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
-    """Mark the mentions that end right before the cue, if they open its clause: "Dogs and cats are not visible"."""
+    """Mark the subject of the clause that the cue ends: "Dogs and cats are not visible"."""
+    if head := _head(words, found, place):
+        _take_back([head], cue)
+    else:
+        _take_back_adjacent(words, found, place, cue)
+
+
+def _head(words: list[str], found: list[Found], place: int) -> Found | None:
+    """The first noun of a subject with more nouns: "the people on the bus are not visible"."""
+    for mention in found:
+        start, end = phrase_start(words, 0, mention.place), mention.place_after
+        opens = start == 0 or words[start - 1] in grammar().ends_clause or words[start - 1] == ","
+        joined = end < place and (words[end] in words_of("clause", "joins") or words[end].endswith("ing"))
+        of_another = "of" in words[start : mention.place] or end - 1 in mention.sentence.possessive
+        whole = not any(word in words_of("clause", "not_in_list") and word != "with" for word in words[end:place])
+        if opens and joined and whole and not of_another and "," not in words[end:place]:
+            return mention
+    return None
+
+
+def _take_back_adjacent(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
+    """Mark the mentions that end right before the cue, if they open its clause."""
     end = place
     subject = []
     for mention in reversed(found):
         if mention.place_after != end:
             return
-        subject.append(mention)
         start = phrase_start(words, 0, mention.place)
+        if "of" in words[start : mention.place] and not words_of("clause", "quantities").intersection(words[start : mention.place]):
+            return
+        subject.append(mention)
         if start == 0 or words[start - 1] in grammar().ends_clause or words[start - 1] in grammar().before_subject:
             break
         if words[start - 1] not in {"and", "or", ","}:

@@ -13,10 +13,12 @@ class Scopes:
         self._words = words
         self._clause: Cue | None = None
         self._noun: Cue | None = None
+        self._opens = True
         self.opened = 0
 
-    def open(self, place: int, cue: Cue) -> None:
-        """Put a cue in force from the word at `place` on."""
+    def open(self, place: int, cue: Cue, begun: int = 0) -> None:
+        """Put a cue in force from the word at `place` on; its own words begin at `begun`."""
+        self._opens = begun == 0 or self._words[begun - 1] in {",", "and", "but"}
         if cue.reach in {"clause", "sentence", "ends"}:
             self._clause = self._noun = None
         if cue.reach in {"clause", "sentence"}:
@@ -35,8 +37,9 @@ class Scopes:
         if not (self._clause or self._noun):
             return
         if place == self.opened:
-            # "Perhaps, there is ..." goes on; "No, there is ..." does not.
-            ends = self._words[place] == "," and self._clause is not None and self._clause.rule == "negated"
+            # "Perhaps, there is ..." goes on; "No, there is ..." and "It may rain soon, ..." do not.
+            denies = self._clause is not None and self._clause.rule == "negated"
+            ends = self._words[place] == "," and (denies or not self._opens)
         else:
             ends = self._ends_clause(place)
         if ends:

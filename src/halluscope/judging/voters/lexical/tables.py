@@ -108,6 +108,7 @@ class Readings:
     adjectives: Words
     verbs: Words
     subjects: Words
+    after_plural: Words
     before_verb: Words
     before_preposition: Words
     after_verb: Words
@@ -116,7 +117,7 @@ class Readings:
     dependent: Words
 
 
-_READINGS = ("adjectives", "verbs", "subjects", "before_verb", "before_preposition", "after_verb")
+_READINGS = ("adjectives", "verbs", "subjects", "after_plural", "before_verb", "before_preposition", "after_verb")
 
 
 @cache
