@@ -34,6 +34,7 @@ RULES_VERSION = 2
 TEXTS_A_BATCH = 256
 
 EXCEPTED = Cue("negated", "noun", keeps_definite=False)
+TRUTH = Cue("", "ends", keeps_definite=True)
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class LexicalJudge:
         self._objects = object_phrases(words)
         self._compounds = compound_phrases()
         self._cues = cue_phrases()
+        self._firsts = self._cues.firsts | self._objects.firsts | grammar().inverted
         known = json.dumps([words, tables()], sort_keys=True)
         self.key = f"lexical-{RULES_VERSION}-{hashlib.sha256(known.encode()).hexdigest()[:8]}"
 
@@ -126,14 +128,18 @@ class LexicalJudge:
         while place < len(words):
             end = place + 1
             reading.scopes.move_to(place)
-            cue, mention = self._cues.at(words, place), self._named(sentence, place)
-            if mention and (cue is None or cue[1].reach == "picture"):
+            if words[place] not in self._firsts and end not in sentence.hyphened:
+                place = end
+                continue
+            cue = self._cues.at(words, place)
+            named = cue is None or cue[1].reach == "picture"
+            if named and (mention := self._named(sentence, place)):
                 end = mention[0]
                 reading.add(place, end, mention[1])
             if cue:
                 end = cue[0]
                 reading.open(place, end, cue[1])
-            elif rules.opens_hypothesis(words, place):
+            elif words[place] in grammar().inverted and rules.opens_hypothesis(words, place):
                 reading.scopes.open(end, rules.HYPOTHESIS)
             place = end
 
@@ -148,8 +154,8 @@ class LexicalJudge:
     def _compound_places(self, words: list[str]) -> rules.Places:
         """Place of a word -> the compound that it is no object in, from its first word to past its last."""
         places: dict[int, tuple[int, int, str]] = {}
-        for first in range(len(words)):
-            if found := self._compounds.at(words, first):
+        for first, word in enumerate(words):
+            if word in self._compounds.firsts and (found := self._compounds.at(words, first)):
                 for star, rule in found[1]:
                     places.setdefault(first + star, (first, found[0], rule))
         return places
@@ -197,6 +203,7 @@ class _Reading:
             across.take_back_seeming(self.found, self.sentence)
         elif cue.reach == "seeming" and self.found:
             across.take_back_seeming(self.found, self.sentence)
+            self.scopes.open(end, TRUTH, place)
             if words[end - 1] in {"a", "an"}:
                 rules.take_back_subject(words, own, place, cue)
 

@@ -43,7 +43,7 @@ def _owns(sentence: Sentence, place: int) -> bool:
 def _is_predicate(words: list[str], past: int) -> bool:
     """Whether a compound's last word is a verb with an object: "the TV shows a match", "a train crossing the bridge"."""
     following = words[past] if past < len(words) else ""
-    determined = following in grammar().definite or following in {"a", "an"}
+    determined = following in grammar().definite or following in {"a", "an", "on", "against", "at", "in"}
     return determined and words[past - 1].endswith(("s", "ing"))
 
 
@@ -194,7 +194,7 @@ def opens_hypothesis(words: list[str], place: int) -> bool:
 def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
     """Whether a cue that tells of pictures has one in the image: "the poster shows a dog", not "the image shows a dog"."""
     if not cue.after:
-        return words[place] not in words_of("depiction", "photographs") or not _is_the_image(words, place)
+        return not _is_the_image(words, place)
     before = [i for i in range(max(0, place - 10), place) if words[i] in cue.after]
     if not before:
         return False
@@ -207,6 +207,11 @@ def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
 
 def _is_the_image(words: list[str], place: int) -> bool:
     """Whether a photo is the image itself, or is being taken: "a black and white photo of a dog"."""
+    named = words[:2] in (["this", "is"], ["it", "is"]) or words[1:3] == ["image", "is"]
+    if words[place] in words_of("depiction", "artworks"):
+        return named and words_of("depiction", "frame").issuperset(words[:place])
+    if words[place] not in words_of("depiction", "photographs"):
+        return False
     if words_of("depiction", "taking").intersection(words[max(0, place - 3) : place]):
         return True
     plain = words_of("depiction", "frame").issuperset(words[:place])

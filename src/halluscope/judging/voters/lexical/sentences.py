@@ -28,7 +28,7 @@ class Sentence:
 
 # A line break ends a sentence unless the next line goes on in lowercase.
 _TOKEN = re.compile(
-    r"(?P<word>\d+(?:[.,]\d+)+|w/o(?!\w)|[^\W_]+(?:['’][^\W_]+)*)"
+    r"(?P<word>\d+(?:[.,]\d+)+|[^\W_]+(?:['’][^\W_]+)*)"
     r"|(?P<stop>[.!?]|\n(?![^\S\n]*[a-z]))"
     r"|(?P<mark>[,;:()\[\]—–|=✓✔✅☑✗✘❌☐]|~~|(?<=\s)-+(?=\s))"
 )

@@ -35,24 +35,26 @@ class Phrases(Generic[Meaning]):
     """Phrases that are looked for at a place in a sentence; the longest one counts."""
 
     def __init__(self, meanings: Mapping[tuple[str, ...], Meaning]) -> None:
-        self._after: dict[str, list[tuple[int, dict[tuple[str, ...], Meaning]]]] = {}
-        longest_first = sorted(meanings, key=lambda phrase: (phrase[0], -len(phrase)))
-        for (first, length), phrases in groupby(longest_first, lambda phrase: (phrase[0], len(phrase))):
-            found = {phrase: meanings[phrase] for phrase in phrases}
-            self._after.setdefault(first, []).append((length, found))
+        self._alone = {phrase[0]: meaning for phrase, meaning in meanings.items() if len(phrase) == 1}
+        self._after: dict[str, dict[str, list[tuple[list[str], Meaning]]]] = {}
+        for phrase in sorted(meanings, key=lambda phrase: (-len(phrase), phrase)):
+            if len(phrase) > 1:
+                seconds = self._after.setdefault(phrase[0], {})
+                seconds.setdefault(phrase[1], []).append((list(phrase), meanings[phrase]))
+        self.firsts = frozenset({*self._alone, *self._after})
 
     def at(self, words: list[str], place: int) -> tuple[int, Meaning] | None:
         """Where the phrase that begins at `place` ends, and what it means."""
-        for length, phrases in self._after.get(words[place], ()):
-            meaning = phrases.get(tuple(words[place : place + length]))
-            if meaning is not None:
-                return place + length, meaning
-        return None
+        first = words[place]
+        if first in self._after and place + 1 < len(words):
+            for phrase, meaning in self._after[first].get(words[place + 1], ()):
+                if words[place : place + len(phrase)] == phrase:
+                    return place + len(phrase), meaning
+        return (place + 1, self._alone[first]) if first in self._alone else None
 
     def word(self, word: str) -> Meaning | None:
         """What a word alone means."""
-        found = self.at([word], 0)
-        return found[1] if found else None
+        return self._alone.get(word)
 
 
 @cache
@@ -233,6 +235,8 @@ def forms(phrase: str) -> list[str]:
 def _plurals(word: str) -> list[str]:
     if word in tables()["plurals"]:
         return list(tables()["plurals"][word])
+    if word.endswith("child"):
+        return [word + "ren"]
     if word.endswith("man"):
         return [word[:-2] + "en"]
     if re.search(r"[^aeiou]y$", word):
