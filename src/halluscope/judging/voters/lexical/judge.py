@@ -116,6 +116,24 @@ class LexicalJudge:
             for cls in mention.classes
         ]
 
+    def explain(self, text: str) -> list[dict[str, str | int | None]]:
+        """Which rule took which mention back.
+
+        Returns:
+            one row per mention, in their order: `class`, `start` and `end` (its place in the text), `words` (as they
+            stand there), and `taken_back_by`, the rule's name, or None where the mention counts.
+        """
+        return [
+            {
+                "class": found.object,
+                "start": found.start,
+                "end": found.end,
+                "words": text[found.start : found.end],
+                "taken_back_by": found.rule or None,
+            }
+            for found in self.mentions(text)
+        ]
+
     def close(self) -> None:
         """Nothing to free."""
 

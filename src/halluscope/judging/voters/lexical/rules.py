@@ -41,7 +41,7 @@ def _owns(sentence: Sentence, place: int) -> bool:
 
 
 def _is_predicate(words: list[str], past: int) -> bool:
-    """Whether a compound's last word is a verb with an object: "the TV shows a match", "a train crossing the bridge"."""
+    """Whether a compound's last word is a verb with an object: "the TV shows a match"."""
     following = words[past] if past < len(words) else ""
     determined = following in grammar().definite or following in {"a", "an", "on", "against", "at", "in"}
     return determined and words[past - 1].endswith(("s", "ing"))
@@ -110,7 +110,9 @@ def identity(words: list[str], cue: int, opened: int, place: int, end: int) -> b
     before = words[max(0, cue - 2) : cue]
     names = before[-1:] and before[-1] in words_of("hedges", "before_identity") and before[0] != "there"
     alone = phrase_start(words, opened, place) == opened and not words[opened].endswith("ing")
-    return bool(names) and alone and (words[end : end + 1] or [","])[0] in words_of("hedges", "after_identity")
+    return (
+        bool(names) and alone and (words[end : end + 1] or [","])[0] in words_of("hedges", "after_identity")
+    )
 
 
 def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
@@ -119,7 +121,9 @@ def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
     marks, absent = words_of("lists", "marks"), phrases_of("lists", "absent")
     counted = place > 0 and words[place - 1] in {"0", "zero"} and (place < 2 or words[place - 2] not in marks)
     struck = words[end : end + 1] == ["~~"] or words[:place].count("~~") % 2
-    crossed = words[end : end + 1] and words[end] in words_of("lists", "crosses") and not _checked_before(words)
+    crossed = (
+        words[end : end + 1] and words[end] in words_of("lists", "crosses") and not _checked_before(words)
+    )
     if counted or struck or crossed or _crossed_out(words, place):
         return "listed as absent"
     after = end + (words[end : end + 1] != [] and words[end] in words_of("lists", "counts"))
@@ -130,6 +134,8 @@ def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
         return ""
     if value := absent.at(words, after):
         past = value[0]
+        if value[1] == "no" and words[end] != ":" and words[past : past + 1] == [","]:
+            return ""  # "a bus - no, a tram" corrects
         ends = past == len(words) or not words[past][0].isalnum() or words[past] == "and"
         alone = words[end] == ":" and _opens_item(words, place) and value[1] in {"no", "none", "not"}
         return "listed as absent" if ends or alone else ""
@@ -174,7 +180,7 @@ def shown_on(words: list[str], place: int, end: int) -> str:
 
 
 def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) -> str:
-    """Whether an owner is only a kind of owner: "a chef's hat hangs there" (but not "the chef's hat", "a chef's hand")."""
+    """Whether an owner is only a kind of owner: "a chef's hat", but not "a chef's hand"."""
     words = sentence.words
     if end - 1 not in sentence.possessive or words[end - 1] in words_of("absent", "anybody"):
         return ""
@@ -192,7 +198,7 @@ def opens_hypothesis(words: list[str], place: int) -> bool:
 
 
 def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
-    """Whether a cue that tells of pictures has one in the image: "the poster shows a dog", not "the image shows a dog"."""
+    """Whether a cue that tells of pictures has one before it: "the poster shows a dog"."""
     if not cue.after:
         return not _is_the_image(words, place)
     before = [i for i in range(max(0, place - 10), place) if words[i] in cue.after]
@@ -244,7 +250,9 @@ def _head(words: list[str], found: list[Found], place: int) -> Found | None:
         opens = start == 0 or words[start - 1] in grammar().ends_clause or words[start - 1] == ","
         joined = end < place and (words[end] in words_of("clause", "joins") or words[end].endswith("ing"))
         of_another = "of" in words[start : mention.place] or end - 1 in mention.sentence.possessive
-        whole = not any(word in words_of("clause", "not_in_list") and word != "with" for word in words[end:place])
+        whole = not any(
+            word in words_of("clause", "not_in_list") and word != "with" for word in words[end:place]
+        )
         if opens and joined and whole and not of_another and "," not in words[end:place]:
             return mention
     return None
@@ -258,10 +266,16 @@ def _take_back_adjacent(words: list[str], found: list[Found], place: int, cue: C
         if mention.place_after != end:
             return
         start = phrase_start(words, 0, mention.place)
-        if "of" in words[start : mention.place] and not words_of("clause", "quantities").intersection(words[start : mention.place]):
+        if "of" in words[start : mention.place] and not words_of("clause", "quantities").intersection(
+            words[start : mention.place]
+        ):
             return
         subject.append(mention)
-        if start == 0 or words[start - 1] in grammar().ends_clause or words[start - 1] in grammar().before_subject:
+        if (
+            start == 0
+            or words[start - 1] in grammar().ends_clause
+            or words[start - 1] in grammar().before_subject
+        ):
             break
         if words[start - 1] not in {"and", "or", ","}:
             return

@@ -2,6 +2,7 @@
 
 from halluscope.judging.voters.lexical.tables import Cue, grammar
 
+
 class Scopes:
     """The cues in force at a place in a sentence: one that reaches to the clause's end, one for the next noun.
 

@@ -35,6 +35,7 @@ _TOKEN = re.compile(
 _QUOTATION = re.compile(
     r"\"[^\"\n]{1,200}\"|[“„][^”“\n]{1,200}[”“]|«[^»\n]{1,200}»|(?<!\w)['‘][^'’\n]{1,80}['’](?!\w)"
 )
+_KEY = re.compile(r"\s*:\s*(?:[\d\"{\[]|true|false|null)")
 _DATA = re.compile(r"\s*[\[{]\s*[\"'{\[]")
 
 
@@ -78,6 +79,11 @@ def within(start: int, spans: Spans) -> bool:
 
 
 def _is_sentence(text: str, start: int, end: int) -> bool:
-    """Whether a quotation opens a sentence that does not go on behind it: not '"Look, a bear!" shouts the boy'."""
+    """Whether a quotation opens a sentence that does not go on behind it: not '"Look, a bear!" shouts the boy'.
+
+    What JSON calls a value by is none either.
+    """
+    if _KEY.match(text, end):
+        return True
     opens = text[max(0, start - 3) : start].rstrip()[-1:] in {"", ".", "!", "?"}
     return opens and not text[end : end + 2].lstrip()[:1].islower()

@@ -1,4 +1,4 @@
-"""What the rules know of English: the tables of `rules.toml`, ready to be looked up."""
+"""What the rules know of English: the tables of `lexical.toml`, ready to be looked up."""
 
 import re
 import tomllib
@@ -16,7 +16,7 @@ Words = frozenset[str]
 
 
 class Cue(NamedTuple):
-    """A phrase that takes back what is said around it; rules.toml explains the four."""
+    """A phrase that takes back what is said around it; lexical.toml explains the four."""
 
     rule: str
     reach: str
@@ -59,13 +59,13 @@ class Phrases(Generic[Meaning]):
 
 @cache
 def tables() -> dict[str, Any]:
-    """The whole of rules.toml."""
-    return tomllib.loads(resources.files(__package__).joinpath("rules.toml").read_text(encoding="utf-8"))
+    """The whole of lexical.toml."""
+    return tomllib.loads(resources.files(__package__).joinpath("lexical.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """The word lists of rules.toml's sections `clause`, `grammar` and `compounds`, by their names there."""
+    """The word lists of lexical.toml's sections `clause`, `grammar` and `compounds`, by their names there."""
 
     ends_clause: Words
     opens_clause: Words
@@ -105,7 +105,7 @@ def grammar() -> Grammar:
 
 @dataclass(frozen=True)
 class Readings:
-    """The section `readings` of rules.toml: word -> the words that decide on its meaning, in groups."""
+    """The section `readings` of lexical.toml: word -> the words that decide on its meaning, in groups."""
 
     adjectives: Words
     verbs: Words
@@ -119,7 +119,15 @@ class Readings:
     dependent: Words
 
 
-_READINGS = ("adjectives", "verbs", "subjects", "after_plural", "before_verb", "before_preposition", "after_verb")
+_READINGS = (
+    "adjectives",
+    "verbs",
+    "subjects",
+    "after_plural",
+    "before_verb",
+    "before_preposition",
+    "after_verb",
+)
 
 
 @cache
@@ -149,13 +157,13 @@ def _by_word(groups: list[dict[str, list[str]]]) -> dict[str, Words]:
 
 @cache
 def words_of(section: str, name: str) -> Words:
-    """A list of single words by its place in rules.toml."""
+    """A list of single words by its place in lexical.toml."""
     return frozenset(tables()[section][name])
 
 
 @cache
 def phrases_of(section: str, name: str) -> Phrases[str]:
-    """A list of phrases by its place in rules.toml; each means itself."""
+    """A list of phrases by its place in lexical.toml; each means itself."""
     return Phrases({tuple(phrase.split()): phrase for phrase in tables()[section][name]})
 
 
