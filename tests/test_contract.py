@@ -124,6 +124,7 @@ VALUES = {
     "beta": (0.5, 2.0),
     "thoughts": ("removed", "kept"),
     "per_class": (False, True),
+    "explain": (False, True),
     "level": (0.9, 0.95),
 }
 """Two values of options that have no choices."""

@@ -161,6 +161,36 @@ def test_texts_that_want_to_do_harm(metric):
     assert got["images"] == 6
 
 
+def test_explain_says_which_rule_took_which_mention_back():
+    """By hand: "dog" after "no" at 12 to 15, "cat" at 27 to 30; a text without a mention has an empty list."""
+    texts = ["There is no dog here but a cat.", "Nothing."]
+    base = {"vocabulary": ["dog", "cat"], "judges": "lexical"}
+    got = throne.compute(texts, [["cat"], []], **base, explain=True)
+    assert got.pop("explained") == [
+        [
+            {"class": "dog", "start": 12, "end": 15, "words": "dog", "taken_back_by": "negated"},
+            {"class": "cat", "start": 27, "end": 30, "words": "cat", "taken_back_by": None},
+        ],
+        [],
+    ]
+    assert json.dumps(got) == json.dumps(throne.compute(texts, [["cat"], []], **base))
+
+
+@pytest.mark.parametrize("given", [{"judges": ReplayJudge({})}, {"votes": np.zeros((1, 2, 1))}])
+def test_explain_needs_the_lexical_judge(given):
+    with pytest.raises(
+        ValueError, match=r"explain .*expected judges='lexical'|explain .*pass judges='lexical'"
+    ):
+        throne.compute(["A dog."], [["dog"]], vocabulary=["dog", "cat"], explain=True, **given)
+
+
+def test_the_report_counts_mentions_by_rule():
+    got = throne.compute(
+        ["No dog, no cat; a dog."], [[]], vocabulary=["dog", "cat"], judges="lexical", explain=True
+    )
+    assert "mentions that the lexical judge read: 3; taken back: negated 2" in remarks(got)
+
+
 # Each choice that can move a number, with another value for it.
 MOVES = {
     "vocabulary": ["dog", "cat", "cow"],
@@ -180,7 +210,7 @@ MOVES = {
 MOVES_WHAT_IS_SAMPLED = {"cells"}
 SAYS_WHAT_IT_IS_ABOUT = {"image_ids", "forms"}
 MOVES_NOTHING = {
-    *("ask", "cells_of", "per_class", "per_image", "workers", "store", "progress"),
+    *("ask", "cells_of", "explain", "per_class", "per_image", "workers", "store", "progress"),
     *("at_once", "max_failed"),
 }
 IN_THE_JUDGES_KEYS = {
@@ -199,7 +229,7 @@ def test_no_option_is_missing_from_the_signature():
     plain = throne.compute(["", ""], [[], []], **base)["signature"]
     for option, value in MOVES.items():
         assert throne.compute(["", ""], [[], []], **(base | {option: value}))["signature"] != plain, option
-    for option, value in {"ask": "all", "per_class": True, "per_image": True}.items():
+    for option, value in {"ask": "all", "per_class": True, "per_image": True, "explain": True}.items():
         assert throne.compute(["", ""], [[], []], **(base | {option: value}))["signature"] == plain, option
     of_images = throne.compute(["", ""], [[], []], **base, image_ids=[1, 2])["signature"]
     assert of_images != plain == changed(of_images, data=keys_of(plain)["data"])

@@ -395,7 +395,7 @@ def test_a_set_is_judged_once(data: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert (figures["precision_all"], figures["recall_all"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
     rows = [[row["image_id"], *sorted(row["objects"])] for row in read_rows(str(data / "throne_coco"))]
     assert figures["signature"].startswith(
-        f"throne|data:{data_of('coco', rows)}|responses:given|judges:lexical-1-"
+        f"throne|data:{data_of('coco', rows)}|responses:given|judges:lexical-2-"
     )
     assert len(rows) == 3
     answered("throne_coco", ["A cup.", "", ""], judges="lexical")

@@ -1,6 +1,8 @@
 """The lexical judge, rule by rule. A row is a sentence, the classes that it implies, and classes that it does not."""
 
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from halluscope.vocabularies import Vocabulary
 
 COCO = vocabularies.load("coco")
 JUDGE = LexicalJudge(COCO)
+ROOT = Path(__file__).parents[2]
 
 Row = tuple[str, str, str]
 
@@ -190,6 +193,14 @@ NO_OTHER_READING: list[Row] = [
 ]
 
 DEPICTED: list[Row] = [
+    ("A mug with a cat on it stands by the sink.", "cup, sink", "cat"),
+    ("The poster above the bed shows a dog.", "bed", "dog"),
+    ("The child's drawing, taped to the fridge, shows an airplane.", "refrigerator", "airplane"),
+    ("His forearm is tattooed with a roaring bear.", "", "bear"),
+    ("A photo of a dog hangs on the wall.", "", "dog"),
+    ("On the billboard, a car crosses a bridge.", "", "car"),
+    ("The logo on the van is a giraffe.", "car", "giraffe"),
+    ("A bronze horse rears on the pedestal.", "", "horse"),
     ("A statue of a horse stands in the square.", "", "horse"),
     ("There is a portrait of a woman on the wall and a cat on the rug.", "cat", "person"),
 ]
@@ -197,7 +208,62 @@ QUOTED: list[Row] = [
     ('The sign reads "Beware of the dog" next to a bench.', "bench", "dog"),
     ("The word 'bus' is painted on the road.", "", "bus"),
 ]
-ASKED: list[Row] = [("Is there a dog in the picture?", "", "dog")]
+ASKED: list[Row] = [
+    ("Is there a dog in the picture?", "", "dog"),
+    ("Q: Is there a dog? A: No.", "", "dog"),
+    ("Is there a fork or a spoon? A spoon.", "spoon", "fork"),
+]
+
+NOT_DEPICTED: list[Row] = [
+    ("The picture captures a parrot in flight.", "bird", ""),
+    ("A black and white photo of a dog.", "dog", ""),
+    ("This is a portrait of a young woman.", "person", ""),
+    ("The man is taking a picture of a dog.", "person, dog", ""),
+    ("The boy wears a shirt and has a backpack on his back.", "backpack", ""),
+    ("The TV shows a match.", "tv", ""),
+]
+ANSWERED: list[Row] = [
+    ("Is there a dog? Yes.", "dog", ""),
+    ("Does the speaker wear a tie? He does.", "tie", ""),
+    ("How many zebras are there? Three.", "zebra", ""),
+    ("What color is the umbrella? Red.", "umbrella", ""),
+]
+CORRECTED: list[Row] = [
+    ("There is a dog on the couch. Correction: it is a cat.", "couch, cat", "dog"),
+    ("A man holds a frisbee. Actually, it is a plate.", "person", "frisbee"),
+    ("A bus - no, a tram - rolls past.", "train", "bus"),
+    ("The box, which I thought was a microwave, is a bread bin.", "", "microwave"),
+    ("What seems to be a bear is really a large dog.", "dog", "bear"),
+    ("The laptop on the desk is actually a tablet.", "", "laptop"),
+]
+LISTED: list[Row] = [
+    ("Bus: none\nCar: 3", "car", "bus"),
+    ("| scissors | 0 |\n| fork | 3 |", "fork", "scissors"),
+    ('{"dog": 0, "cat": 1}', "cat", "dog"),
+    ("❌ dog ✅ cat", "cat", "dog"),
+    ("Bed ✗, chair ✓", "chair", "bed"),
+    ("Not visible:\n- umbrella\n- handbag", "", "umbrella, handbag"),
+    ("Absent: bicycle, motorcycle", "", "bicycle, motorcycle"),
+    ("Number of cows: 0", "", "cow"),
+    ("~~sandwich~~ a plate", "", "sandwich"),
+]
+REMAINS: list[Row] = [
+    ("A zebra skin lies on the floor.", "", "zebra"),
+    ("A bear's paw prints cross the snow.", "", "bear"),
+    ("The skull of a cow bleaches in the sun.", "", "cow"),
+]
+PARTS: list[Row] = [("The elephant's skin is wrinkled and a dog's head sticks out.", "elephant, dog", "")]
+ABSENT_OWNER: list[Row] = [
+    ("A chef's hat hangs from a hook.", "", "person"),
+    ("The pilot's seat is empty.", "", "person"),
+]
+ABSENT: list[Row] = [("The photographer's shadow falls on the sand.", "", "person")]
+SPELT: list[Row] = [
+    ("A surf-board and a firehydrant.", "surfboard, fire hydrant", ""),
+    ("Schoolchildren wave.", "person", ""),
+    ("An animal, possibly a dog, sleeps.", "dog", ""),
+    ("A large vehicle, most likely a bus, is parked.", "bus", ""),
+]
 
 TABLES: dict[str, list[Row]] = {
     "negated": NEGATED,
@@ -207,20 +273,31 @@ TABLES: dict[str, list[Row]] = {
     "depicted": DEPICTED,
     "quoted": QUOTED,
     "asked": ASKED,
-    "": [*NAMED, *DENIES_SOMETHING_ELSE, *HEDGES_SOMETHING_ELSE, *NO_COMPOUND, *NO_OTHER_READING],
+    "corrected": CORRECTED,
+    "listed as absent": LISTED,
+    "remains": REMAINS,
+    "absent owner": ABSENT_OWNER,
+    "absent": ABSENT,
+    "": [
+        *NAMED,
+        *DENIES_SOMETHING_ELSE,
+        *HEDGES_SOMETHING_ELSE,
+        *NO_COMPOUND,
+        *NO_OTHER_READING,
+        *NOT_DEPICTED,
+        *ANSWERED,
+        *PARTS,
+        *SPELT,
+    ],
 }
 
 BEYOND_RULES: list[Row] = [
-    # An answer that needs its question.
-    ("Is there a dog? Yes.", "dog", ""),
-    # A list of denials that "and" closes reads like a new clause.
-    ("There are no people, cars, and dogs.", "", "car, dog"),
-    # The subject stands before other nouns.
-    ("The person riding the horse is not visible.", "", "person"),
+    # "Everything but" where the rest tells that it is there.
+    ("Everything but the dog has left; it still sits there.", "dog", ""),
+    # A condition about a thing that is there.
+    ("If the dog runs any further, it will fall.", "dog", ""),
     # Past, future and elsewhere.
-    ("The bus has just left.", "", "bus"),
     ("He used to own a dog.", "", "dog"),
-    ("The cat is in another room.", "", "cat"),
     # A hedge about one part of the clause only.
     ("Children would love this cake.", "cake", ""),
     (
@@ -229,10 +306,9 @@ BEYOND_RULES: list[Row] = [
         "",
     ),
     # Likenesses without a word that tells.
-    ("She is dressed up in a bear suit.", "", "bear"),
-    ("A photo of a dog hangs on the wall.", "", "dog"),
+    ("Her earrings are tiny silver elephants.", "", "elephant"),
     # One word, two things.
-    ("A mouse nibbles at the cheese.", "", "mouse"),
+    ("The hot dog lies panting on the tiles.", "", "hot dog"),
     ("Mr. Bird waves at us.", "", "bird"),
     ("A toy truck lies on the bed.", "bed", ""),
     ("The orange tastes sweet.", "orange", ""),
@@ -299,6 +375,22 @@ def test_what_rules_cannot_tell(text, name, there):
 def test_a_rejected_mention_names_its_rule(rule, text, name):
     rules = {found.rule for found in JUDGE.mentions(text) if found.object == name}
     assert rules <= {rule}
+
+
+@pytest.mark.parametrize(("half", "right"), [("lexical_cases", 150), ("lexical_cases_unread", 136)])
+def test_the_share_of_labels_by_another_writer(half, right):
+    """The second half stayed unread until the rules were final; then 131 were right, 136 with plain bugs mended."""
+    lines = (ROOT / "perf" / f"{half}.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert len(rows) == 150
+    assert sum((row["class"] in implied(row["text"])) == (row["answer"] == "yes") for row in rows) >= right
+
+
+def test_explain_says_what_mentions_say():
+    assert JUDGE.explain("No dog, but a cat.") == [
+        {"class": "dog", "start": 3, "end": 6, "words": "dog", "taken_back_by": "negated"},
+        {"class": "cat", "start": 14, "end": 17, "words": "cat", "taken_back_by": None},
+    ]
 
 
 def test_every_class_is_found_by_its_name_and_its_own_words():

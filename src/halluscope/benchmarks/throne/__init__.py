@@ -74,6 +74,7 @@ are compared with the objects that are annotated in the image.
         ),
         Option("cells", "also score only what these POPE questions ask about", many=True, metavar="DATASET"),
         Option("per_class", "also a table of the classes", flag=True),
+        Option("explain", "also which rule of the lexical judge took which mention back", flag=True),
     ),
     given=("votes", "cells", "cells_of", "image_ids", "forms"),
     items="per_image",

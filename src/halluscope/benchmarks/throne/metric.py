@@ -20,7 +20,9 @@ from halluscope.benchmarks.throne.scoring import AllAverage, ClassF, Conventions
 from halluscope.inputs import array, class_names, flags, ids, labelled, paired, texts
 from halluscope.judging.cost.planning import Plan, plan_poll
 from halluscope.judging.voters import voting
+from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.voters.poll import Voting
+from halluscope.judging.voters.resolve import lexical
 from halluscope.judging.voters.voting import IGNORED
 from halluscope.judging.votes import OTHER, UNASKED
 from halluscope.numbers import whole
@@ -51,6 +53,7 @@ def compute(
     forms: Sequence[str] | None = None,
     per_class: bool = False,
     per_image: bool = False,
+    explain: bool = False,
     thoughts: str = REMOVED,
     **judging: Any,
 ) -> dict[str, Any]:
@@ -75,6 +78,7 @@ def compute(
         forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
         per_class: also give the table `classes`.
         per_image: also give, for each image, which classes were found, hallucinated and missed.
+        explain: also give `explained`: what the lexical judge read. It moves no score.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
         judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", or templates),
             agreement, ask, device, engine, recheck, tokenizer, workers, leave_out, at_once, max_failed, store,
@@ -88,12 +92,14 @@ def compute(
         `images`; `median_characters`, of the texts (L of Table 1); `mean_words`, how long the texts are;
         `thoughts`, how many texts held one that was removed; `signature`; and when asked for `interval`, `classes`,
         `per_image`, and for `cells` the scores on them, `sampled`, with a signature of their own, how many `cells`
-        they are and of how many (`cells_of`), and the `difference` (all cells less these).
+        they are and of how many (`cells_of`), and the `difference` (all cells less these). `explained` is one list per
+        image with one row per mention: `class`, `start`, `end`, `words`, and `taken_back_by`, the name of the rule, or
+        None where the mention counts; places are in the text as it was judged, without thoughts.
 
     Raises:
         ValueError: for any bad input, before a model is loaded.
     """
-    flags(per_class=per_class, per_image=per_image)
+    flags(per_class=per_class, per_image=per_image, explain=explain)
     predictions, references = paired(predictions, references)
     image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
     form = form_of(() if forms is None else texts("forms", forms, len(predictions)))
@@ -103,6 +109,7 @@ def compute(
     present = vocabulary.presence(references)
     conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
     poll = checks.build(Voting, judging, "throne")
+    reader = _reader(poll, vocabulary, votes) if explain else None
     scored = None if cells is None else _check_cells(cells, present)
     sample = None if cells_of is None else whole("cells_of", cells_of, 1)
     if scored is not None and sample is not None:
@@ -155,6 +162,9 @@ def compute(
         result["classes"] = _of_each_class(hits, beta, vocabulary)
     if per_image:
         result["per_image"] = _of_each_image(hits, present, labels, vocabulary)
+    if reader is not None:
+        cut = prompts.load(poll.questions).cut
+        result["explained"] = [reader.explain(cut(text)) for text in predictions]
     return result
 
 
@@ -185,6 +195,20 @@ def plan(
     return plan_poll(
         checked, vocabularies.load(vocabulary), poll, prompts.load(poll.questions), calibrate, prices
     )
+
+
+def _reader(poll: Voting, vocabulary: Vocabulary, votes: ArrayLike | None) -> LexicalJudge:
+    """The judge that can explain its votes.
+
+    Raises:
+        ValueError: if it does not vote.
+    """
+    if votes is not None:
+        raise ValueError(
+            "explain tells which rule of the lexical judge took a mention back, and votes were given, so that no judge "
+            "reads the texts; leave votes out and pass judges='lexical'."
+        )
+    return lexical(poll.judges, vocabulary)
 
 
 def _check_cells(cells: ArrayLike, present: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -1,6 +1,7 @@
 """THRONE's results as text: Table 1's columns, and what a reader of the numbers has to know."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -60,9 +61,18 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
         lines.append(f"replies that were neither yes nor no: {percent(result['unparsed'])} % (no yes vote)")
     if result["undefined_classes"]:
         lines.append(f"classes without a precision or a recall: {result['undefined_classes']}")
+    if "explained" in result:
+        lines.append(_explained(result["explained"]))
     if "sampled" in result:
         lines.append(_sampled(**{name: result["sampled"][name] for name in ("cells", "cells_of")}))
     return [*lines, f"signature: {result['signature']}"]
+
+
+def _explained(images: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+    """How many mentions each of the lexical judge's rules took back."""
+    rules = Counter(mention["taken_back_by"] for mentions in images for mention in mentions)
+    counts = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common() if rule is not None)
+    return f"mentions that the lexical judge read: {rules.total():,}; taken back: {counts or 'none'}"
 
 
 def _sampled(cells: int, cells_of: int | None) -> str:

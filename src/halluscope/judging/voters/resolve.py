@@ -94,6 +94,21 @@ def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
     return meant
 
 
+def lexical(judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary) -> LexicalJudge:
+    """The lexical judge among those that are meant.
+
+    Raises:
+        ValueError: if it is not among them.
+    """
+    for judge in named(judges):
+        if judge == LEXICAL or isinstance(judge, LexicalJudge):
+            return judge if isinstance(judge, LexicalJudge) else LexicalJudge(vocabulary)
+    raise ValueError(
+        f"explain tells which rule of the lexical judge took a mention back, and judges names {brief(judges)}; "
+        "expected judges='lexical', alone or among others."
+    )
+
+
 def find(judges: str | Judge | Sequence[str | Judge]) -> None:
     """Find the weights of the language models that are meant, without loading one.
 

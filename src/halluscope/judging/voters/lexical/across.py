@@ -1,0 +1,109 @@
+"""What other sentences do to a mention: answers to a question, corrections, a heading over a list."""
+
+from halluscope.judging.voters.lexical.found import Found
+from halluscope.judging.voters.lexical.sentences import Sentence
+from halluscope.judging.voters.lexical.tables import phrases_of, words_of
+
+Read = list[tuple[Sentence, list[Found]]]
+"""A text's sentences in their order, each with its mentions."""
+
+
+def take_back_asked(read: Read) -> None:
+    """Mark what is only asked about: "Is there a dog? No."; "Is there a dog? Yes." says that there is one."""
+    first = 0
+    while first < len(read):
+        if not _is_asked(read[first][0]):
+            first += 1
+            continue
+        past = first
+        while past < len(read) and _is_asked(read[past][0]):
+            past += 1
+        for i in range(first, past):
+            # Several questions in a row are answered in their order.
+            answer = read[past + i - first][0].words if past + i - first < len(read) else []
+            for mention in read[i][1]:
+                if not _affirmed(mention, _unlabelled(read[i][0].words), _unlabelled(answer)):
+                    mention.rule = mention.rule or "asked"
+        first = past
+
+
+def _is_asked(sentence: Sentence) -> bool:
+    return sentence.asked or _speaker(sentence.words) in words_of("questions", "askers")
+
+
+def _speaker(words: list[str]) -> str:
+    """Who speaks, in "Question 2: ..." or "User: ..."."""
+    colon = words[1:3].index(":") + 1 if ":" in words[1:3] else 0
+    return words[0] if colon == 1 or (colon == 2 and words[1].isdigit()) else ""
+
+
+def _unlabelled(words: list[str]) -> list[str]:
+    speakers = words_of("questions", "askers") | words_of("questions", "answerers")
+    return words[words.index(":") + 1 :] if words and _speaker(words) in speakers else words
+
+
+def _affirmed(mention: Found, question: list[str], answer: list[str]) -> bool:
+    """Whether the answer, or the question itself, says that the object is there."""
+    if not answer:
+        return False
+    opening = answer[:6]
+    denies = bool(words_of("questions", "denials").intersection(opening))
+    in_doubt = words_of("questions", "existence").intersection(question)
+    if mention.definite and not in_doubt:
+        return not (denies and "there" in opening)
+    if denies:
+        return False
+    if question[:1] and question[0] in words_of("questions", "open"):
+        return True
+    echo = opening[0] in words_of("questions", "pronouns") and opening[1:2] != []
+    echo = echo and opening[1] in words_of("questions", "echoes")
+    return phrases_of("questions", "yes").at(answer, 0) is not None or (echo and "or" not in question)
+
+
+def take_back_listed(read: Read) -> None:
+    """Mark the items under a heading such as "Absent:", to the next heading or the next long line."""
+    under = False
+    for sentence, mentions in read:
+        words = sentence.words
+        colon = words.index(":") if ":" in words else -1
+        if colon >= 0:
+            under = colon <= 6 and _denies(words[:colon]) and not any(one.place < colon for one in mentions)
+        elif under and len(words) > 5:
+            under = False
+        for mention in mentions if under else ():
+            mention.rule = mention.rule or "listed as absent"
+
+
+def _denies(heading: list[str]) -> bool:
+    absent = phrases_of("lists", "absent")
+    return any(absent.at(heading, i) is not None for i in range(len(heading)))
+
+
+def take_back_corrected(before: list[Found], sentence: Sentence) -> None:
+    """Mark what the sentence before got wrong: "A dog sits on the couch. Correction: it is a cat."
+
+    That is the first thing that it newly names: people only where there is nothing else.
+    """
+    named = [mention for mention in before if mention.sentence is not sentence and not mention.rule]
+    last = [mention for mention in named if mention.sentence is named[-1].sentence and not mention.definite]
+    things = [mention for mention in last if not _is_person(mention)]
+    for mention in (things or last)[:1]:
+        mention.rule = "corrected"
+
+
+def take_back_seeming(before: list[Found], sentence: Sentence) -> None:
+    """Mark what only seemed to be there: "What looks like a dog ... is actually a rock"."""
+    for mention in reversed(before):
+        if mention.sentence is not before[-1].sentence and mention.sentence is not sentence:
+            return
+        if not mention.rule and _seems(mention):
+            mention.rule = "corrected"
+
+
+def _seems(mention: Found) -> bool:
+    words, place = mention.sentence.words, mention.place
+    return any(word in words_of("corrections", "seeming") for word in words[max(0, place - 6) : place])
+
+
+def _is_person(mention: Found) -> bool:
+    return any(cls.lower() == "person" for cls in mention.classes)

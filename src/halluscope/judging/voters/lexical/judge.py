@@ -1,0 +1,267 @@
+"""The judge: it finds the mentions in a text and asks the rules which of them count."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from halluscope.judging import votes as answers
+from halluscope.judging.questions import Question
+from halluscope.judging.voter import Answered, Pairs
+from halluscope.judging.voters.lexical import across, rules
+from halluscope.judging.voters.lexical.found import Found
+from halluscope.judging.voters.lexical.scopes import Scopes, phrase_start
+from halluscope.judging.voters.lexical.sentences import Sentence, Spans, quotations, sentences, within
+from halluscope.judging.voters.lexical.tables import (
+    Cue,
+    all_forms,
+    compound_phrases,
+    cue_phrases,
+    grammar,
+    object_phrases,
+    readings,
+    spellings,
+    tables,
+    words_of,
+)
+from halluscope.vocabularies import Vocabulary
+
+RULES_VERSION = 2
+"""Raised by every change to these modules that can move an answer; changed tables show in the key by themselves."""
+
+TEXTS_A_BATCH = 256
+
+EXCEPTED = Cue("negated", "noun", keeps_definite=False)
+TRUTH = Cue("", "ends", keeps_definite=True)
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A place where a text names a class.
+
+    Attributes:
+        object: the class, by its name in the vocabulary.
+        start: where the words begin in the text.
+        end: where they end.
+        implied: whether the text says that the object is there.
+        rule: why not, such as "negated"; empty if it is implied.
+    """
+
+    object: str
+    start: int
+    end: int
+    implied: bool
+    rule: str = ""
+
+
+class LexicalJudge:
+    """Answers yes where a text mentions a class and no rule takes the mention back.
+
+    The question's wording plays no part, only the class that it asks about.
+
+    >>> from halluscope import vocabularies
+    >>> judge = LexicalJudge(vocabularies.load("coco"))
+    >>> [(found.object, found.rule) for found in judge.mentions("A man without a dog waits for the bus.")]
+    [('person', ''), ('dog', 'negated'), ('bus', 'hypothetical')]
+    """
+
+    stored = False
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._classes = vocabulary.classes
+        names = {cls: _names(cls) for cls in vocabulary.classes}
+        words = {cls: spellings([*names[cls], *vocabulary.mentions.get(cls, ())]) for cls in names}
+        self._names = frozenset(form for name in names.values() for form in all_forms(name))
+        self._objects = object_phrases(words)
+        self._compounds = compound_phrases()
+        self._cues = cue_phrases()
+        self._firsts = self._cues.firsts | self._objects.firsts | grammar().inverted
+        known = json.dumps([words, tables()], sort_keys=True)
+        self.key = f"lexical-{RULES_VERSION}-{hashlib.sha256(known.encode()).hexdigest()[:8]}"
+
+    def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
+        """Answer each pair once; a text is read once for all of its questions."""
+        column = {cls: i for i, cls in enumerate(self._classes)}
+        asked = np.array([column[question.object] for question in questions], dtype=np.int64)
+        order = np.argsort(pairs[:, 0], kind="stable")
+        rows, starts = np.unique(pairs[order, 0], return_index=True)
+        ends = np.append(starts[1:], len(order))
+        for first in range(0, len(rows), TEXTS_A_BATCH):
+            batch = slice(first, first + TEXTS_A_BATCH)
+            present = np.full((len(rows[batch]), len(self._classes)), answers.NO, dtype=np.int8)
+            for i, row in enumerate(rows[batch]):
+                implied = [column[found.object] for found in self.mentions(texts[row]) if found.implied]
+                present[i, implied] = answers.YES
+            places = order[starts[first] : ends[batch][-1]]
+            text_of = np.searchsorted(rows[batch], pairs[places, 0])
+            yield places, present[text_of, asked[pairs[places, 1]]]
+
+    def mentions(self, text: str) -> list[Mention]:
+        """All the mentions in a text, in their order, with those that a rule takes back."""
+        quoted = quotations(text)
+        found: list[Found] = []
+        read: across.Read = []
+        for sentence in sentences(text):
+            first = len(found)
+            self._read(sentence, quoted, found)
+            read.append((sentence, found[first:]))
+        across.take_back_asked(read)
+        across.take_back_listed(read)
+        self._look_elsewhere(read, found)
+        return [
+            Mention(cls, mention.start, mention.end, not mention.rule, mention.rule)
+            for mention in found
+            for cls in mention.classes
+        ]
+
+    def explain(self, text: str) -> list[dict[str, str | int | None]]:
+        """Which rule took which mention back.
+
+        Returns:
+            one row per mention, in their order: `class`, `start` and `end` (its place in the text), `words` (as they
+            stand there), and `taken_back_by`, the rule's name, or None where the mention counts.
+        """
+        return [
+            {
+                "class": found.object,
+                "start": found.start,
+                "end": found.end,
+                "words": text[found.start : found.end],
+                "taken_back_by": found.rule or None,
+            }
+            for found in self.mentions(text)
+        ]
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+    def _read(self, sentence: Sentence, quoted: Spans, found: list[Found]) -> None:
+        """Add the mentions in one sentence, each with what the words around it do to it."""
+        words = sentence.words
+        reading = _Reading(sentence, quoted, Scopes(words), self._compound_places(words), found, len(found))
+        if place := rules.opens_picture(words):
+            reading.scopes.open(place, rules.PICTURE)
+        while place < len(words):
+            end = place + 1
+            reading.scopes.move_to(place)
+            if words[place] not in self._firsts and end not in sentence.hyphened:
+                place = end
+                continue
+            cue = self._cues.at(words, place)
+            named = cue is None or cue[1].reach == "picture"
+            if named and (mention := self._named(sentence, place)):
+                end = mention[0]
+                reading.add(place, end, mention[1])
+            if cue:
+                end = cue[0]
+                reading.open(place, end, cue[1])
+            elif words[place] in grammar().inverted and rules.opens_hypothesis(words, place):
+                reading.scopes.open(end, rules.HYPOTHESIS)
+            place = end
+
+    def _named(self, sentence: Sentence, place: int) -> tuple[int, tuple[str, ...]] | None:
+        """Where the longest phrase that begins here and names a class ends; "surf-board" is "surfboard" too."""
+        found = self._objects.at(sentence.words, place)
+        if place + 1 in sentence.hyphened and (found is None or found[0] == place + 1):
+            classes = self._objects.word("".join(sentence.words[place : place + 2]))
+            return found if classes is None else (place + 2, classes)
+        return found
+
+    def _compound_places(self, words: list[str]) -> rules.Places:
+        """Place of a word -> the compound that it is no object in, from its first word to past its last."""
+        places: dict[int, tuple[int, int, str]] = {}
+        for first, word in enumerate(words):
+            if word in self._compounds.firsts and (found := self._compounds.at(words, first)):
+                for star, rule in found[1]:
+                    places.setdefault(first + star, (first, found[0], rule))
+        return places
+
+    def _look_elsewhere(self, read: across.Read, found: list[Found]) -> None:
+        """Take back the words that mean something else because of a word anywhere in the text."""
+        if not any(word in readings().dependent for mention in found for word in mention.words):
+            return
+        around = {word for sentence, _ in read for word in sentence.words}
+        for mention in found:
+            mention.rule = mention.rule or rules.meaning_elsewhere(mention.words, around, self._names)
+
+
+@dataclass
+class _Reading:
+    """One sentence while it is read, with the mentions so far; its own begin at `first`."""
+
+    sentence: Sentence
+    quoted: Spans
+    scopes: Scopes
+    compounds: rules.Places
+    found: list[Found]
+    first: int
+    hedged_at: int = -1
+
+    def open(self, place: int, end: int, cue: Cue) -> None:
+        """Let a cue do its work: on what follows, or on what stands before it."""
+        words = self.sentence.words
+        if within(self.sentence.starts[place], self.quoted) or not rules.cue_applies(cue, words, place):
+            return
+        if cue.rule == "quoted" and end < len(words) and within(self.sentence.starts[end], self.quoted):
+            return
+        if cue.reach == "ends" and not self.scopes.negated and _all_but(words, place):
+            cue = EXCEPTED
+        self.scopes.open(end, cue, place)
+        self.hedged_at = place if words[place] in words_of("hedges", "of_identity") else -1
+        own = self.found[self.first :]
+        if cue.reach == "subject":
+            rules.take_back_subject(words, own, place, cue)
+        elif cue.reach == "before":
+            rules.take_back_before(words, own, place, cue)
+        elif cue.reach == "previous" and self.found:
+            if not own:
+                across.take_back_corrected(self.found, self.sentence)
+            across.take_back_seeming(self.found, self.sentence)
+        elif cue.reach == "seeming" and self.found:
+            across.take_back_seeming(self.found, self.sentence)
+            self.scopes.open(end, TRUTH, place)
+            if words[end - 1] in {"a", "an"}:
+                rules.take_back_subject(words, own, place, cue)
+
+    def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:
+        """Add a mention with the first rule that takes it back."""
+        words, own = self.sentence.words, self.found[self.first :]
+        definite = self._definite(place)
+        rule = (
+            rules.compound(self.sentence, place, end, self.compounds)
+            or rules.other_reading(words, place, end, own)
+            or ("quoted" if within(self.sentence.starts[place], self.quoted) else "")
+            or rules.absent_in_list(self.sentence, place, end)
+            or rules.shown_on(words, place, end)
+            or rules.belongs_to_nobody(self.sentence, place, end, definite)
+            or self._scoped(place, end, definite)
+            or rules.modal(words, end, definite)
+        )
+        if own and rules.tells_what_kind(own[-1], words, place):
+            own[-1].rule = "part of a compound"
+        self.found.append(Found(classes, self.sentence, place, end, definite, rule))
+
+    def _scoped(self, place: int, end: int, definite: bool) -> str:
+        rule = self.scopes.rule(definite)
+        hedged = rule == "hypothetical" and self.hedged_at >= 0
+        words, opened = self.sentence.words, self.scopes.opened
+        return "" if hedged and rules.identity(words, self.hedged_at, opened, place, end) else rule
+
+    def _definite(self, place: int) -> bool:
+        """Whether the noun phrase begins with "the", "his", "the man's" and the like."""
+        words = self.sentence.words
+        start = phrase_start(words, self.scopes.opened, place)
+        possessive = any(before in self.sentence.possessive for before in range(start, place))
+        return possessive or words[start] in grammar().definite
+
+
+def _all_but(words: list[str], place: int) -> bool:
+    """Whether "except" takes away from everything: "all the fruits except bananas"."""
+    return any(word in grammar().every for word in words[max(0, place - 8) : place])
+
+
+def _names(cls: str) -> list[str]:
+    """What a class name names. A name such as "Cabinet/shelf" is two words for it."""
+    return cls.split("/")

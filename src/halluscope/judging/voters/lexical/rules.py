@@ -1,0 +1,315 @@
+"""What the words around a mention do to it. Each rule gives its name, or "" where it does not apply."""
+
+from collections.abc import Mapping
+
+from halluscope.judging.voters.lexical.found import Found
+from halluscope.judging.voters.lexical.scopes import phrase_start
+from halluscope.judging.voters.lexical.sentences import Sentence
+from halluscope.judging.voters.lexical.tables import Cue, grammar, phrases_of, readings, words_of
+
+HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
+PICTURE = Cue("depicted", "sentence", keeps_definite=True)
+
+Places = Mapping[int, tuple[int, int, str]]
+"""Place of a word -> the compound that it is no object in: its first word, past its last, and the rule."""
+
+
+def compound(sentence: Sentence, place: int, end: int, compounds: Places) -> str:
+    """Whether a mention is only part of another thing's name: "bus stop", "toy car", "cat-shaped"."""
+    owns = _owns(sentence, end - 1)
+    if inside := compounds.get(end - 1) or compounds.get(place):
+        first, past, rule = inside
+        before = first < place and not _owns(sentence, first)
+        after = past > end and not _is_predicate(sentence.words, past)
+        left = rule == "remains" and sentence.words[past - 1] not in words_of("compounds", "attached")
+        if before or (after and (left or not owns)):
+            return rule
+    if owns:
+        return ""
+    word_before = sentence.words[place - 1] if place else ""
+    word_after = sentence.words[end] if end < len(sentence.words) else ""
+    likeness = word_before in grammar().before_any or (
+        word_after in grammar().after_any and sentence.words[end : end + 2] != ["shaped", "like"]
+    )
+    hyphened = end in sentence.hyphened and word_after in grammar().after_hyphen
+    return "part of a compound" if likeness or hyphened else ""
+
+
+def _owns(sentence: Sentence, place: int) -> bool:
+    """Whether a possessive is an owner's: "the dog's bowl", but "the men's room"."""
+    return place in sentence.possessive and sentence.words[place] not in grammar().possessive
+
+
+def _is_predicate(words: list[str], past: int) -> bool:
+    """Whether a compound's last word is a verb with an object: "the TV shows a match"."""
+    following = words[past] if past < len(words) else ""
+    determined = following in grammar().definite or following in {"a", "an", "on", "against", "at", "in"}
+    return determined and words[past - 1].endswith(("s", "ing"))
+
+
+def tells_what_kind(mention: Found, words: list[str], place: int) -> bool:
+    """Whether a mention belongs to the one at `place`: "baby elephant" (but not "a child skiing down")."""
+    adjacent = mention.place_after == place and mention.words[-1] in grammar().before_object
+    return adjacent and not words[place].endswith("ing") and words[place] not in grammar().after_noun
+
+
+def other_reading(words: list[str], place: int, end: int, found: list[Found]) -> str:
+    """Whether a word that can be a noun is something else here: "an orange sign", "a remote area", "to tie"."""
+    if end - place > 1:
+        return ""
+    if _is_verb(words, place):
+        return "another meaning"
+    if words[place] not in readings().adjectives:
+        return ""
+    before = words[place - 1] if place else ""
+    after, then = [*words[end : end + 2], "", ""][:2]
+    noun_ends = after in grammar().after_noun or after in grammar().participles or not after[:1].isalnum()
+    determiner = words[phrase_start(words, 0, place)]
+    determined = determiner in grammar().definite or determiner in grammar().indefinite
+    in_list = before in {",", "and", "or"} and bool(found) and found[-1].place_after >= place - 2
+    color = before in grammar().colors or (after in {"and", "or", ","} and then in grammar().colors)
+    return "" if noun_ends and (determined or in_list) and not color else "another meaning"
+
+
+def _is_verb(words: list[str], place: int) -> bool:
+    """Whether a noun's form is a verb here: "can bear", "he trains", "the shirt bears the words"."""
+    word = words[place]
+    before = words[place - 1] if place else ""
+    if word in readings().verbs:
+        preposition = place > 1 and words[place - 2] in readings().before_preposition
+        after_plural = word in readings().after_plural and _is_plural(before)
+        return after_plural or (before in readings().before_verb and not (before == "to" and preposition))
+    if word[:-1] not in readings().verbs or not word.endswith("s"):
+        return False
+    if before in readings().subjects:
+        return True
+    after, then = [*words[place + 1 : place + 3], "", ""][:2]
+    counted = words[phrase_start(words, 0, place)] in grammar().indefinite - {"a", "an", "each", "every"}
+    return after in readings().after_verb and then not in {"size", "few", "couple"} and not counted
+
+
+def _is_plural(word: str) -> bool:
+    return word in {"children", "people", "men", "women", "feet"} or (
+        len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    )
+
+
+def modal(words: list[str], end: int, definite: bool) -> str:
+    """Whether an indefinite mention only may do something: "where people can sit" (but not "people can be seen")."""
+    verb = words[end] if words[end : end + 1] and words[end] in grammar().modals else ""
+    then = words[end + 1 : end + 4]
+    there = "be" in then and (verb == "can" or any(word in grammar().seen for word in then))
+    return "hypothetical" if verb and not there and not definite else ""
+
+
+def identity(words: list[str], cue: int, opened: int, place: int, end: int) -> bool:
+    """Whether a hedge says what a visible thing is: "a large vehicle, most likely a bus, is parked".
+
+    Not so a guess at what goes on ("maybe a bus is coming"), nor one between several things.
+    """
+    before = words[max(0, cue - 2) : cue]
+    names = before[-1:] and before[-1] in words_of("hedges", "before_identity") and before[0] != "there"
+    alone = phrase_start(words, opened, place) == opened and not words[opened].endswith("ing")
+    return (
+        bool(names) and alone and (words[end : end + 1] or [","])[0] in words_of("hedges", "after_identity")
+    )
+
+
+def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
+    """Whether a list says that there is none: "Bus: none", "- Dog: 0", "| scissors | 0 |", "❌ cat", "0 dogs"."""
+    words = sentence.words
+    marks, absent = words_of("lists", "marks"), phrases_of("lists", "absent")
+    counted = place > 0 and words[place - 1] in {"0", "zero"} and (place < 2 or words[place - 2] not in marks)
+    struck = words[end : end + 1] == ["~~"] or words[:place].count("~~") % 2
+    crossed = (
+        words[end : end + 1] and words[end] in words_of("lists", "crosses") and not _checked_before(words)
+    )
+    if counted or struck or crossed or _crossed_out(words, place):
+        return "listed as absent"
+    after = end + (words[end : end + 1] != [] and words[end] in words_of("lists", "counts"))
+    begun = after
+    while after < len(words) and words[after] in marks:
+        after += 1
+    if after in {begun, len(words)}:
+        return ""
+    if value := absent.at(words, after):
+        past = value[0]
+        if value[1] == "no" and words[end] != ":" and words[past : past + 1] == [","]:
+            return ""  # "a bus - no, a tram" corrects
+        ends = past == len(words) or not words[past][0].isalnum() or words[past] == "and"
+        alone = words[end] == ":" and _opens_item(words, place) and value[1] in {"no", "none", "not"}
+        return "listed as absent" if ends or alone else ""
+    denied = phrases_of("lists", "denied").at(words, after)
+    return "listed as absent" if denied and words[end] == ":" and _opens_item(words, place) else ""
+
+
+def _opens_item(words: list[str], place: int) -> bool:
+    return all(word in words_of("lists", "marks") or len(word) == 1 for word in words[:place])
+
+
+def _crossed_out(words: list[str], place: int) -> bool:
+    """Whether the list's marks stand before its items, and the one before this item denies it."""
+    checks, crosses = words_of("lists", "checks"), words_of("lists", "crosses")
+    if _checked_before(words):
+        mark = next((word for word in reversed(words[:place]) if word in checks | crosses), "")
+        return mark in crosses
+    return words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
+
+
+def _checked_before(words: list[str]) -> bool:
+    return words[0] in words_of("lists", "checks") or words[0] in words_of("lists", "crosses")
+
+
+def shown_on(words: list[str], place: int, end: int) -> str:
+    """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
+    if words[end : end + 1] and words[end] in words_of("depiction", "made"):
+        end += 1
+    if words[end : end + 1] not in (["on"], ["in"], ["across"]):
+        return ""
+    surface = words[end + 1 : end + 4]
+    determined = surface[:1] and (surface[0] in grammar().definite or surface[0] in grammar().indefinite)
+    if determined and words_of("depiction", "surfaces").intersection(surface[1:]):
+        return "depicted"
+    carried = any(
+        words[i] in words_of("depiction", "prints") and words[i + 1] in {"with", "has", "have", "having"}
+        for i in range(max(0, place - 9), place - 1)
+    )
+    itself = surface[:1] and surface[0] in {"it", "its", "them"}
+    face = surface[:1] == ["the"] and {"front", "back", "cover", "side"}.intersection(surface[1:])
+    return "depicted" if carried and (itself or face) else ""
+
+
+def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) -> str:
+    """Whether an owner is only a kind of owner: "a chef's hat", but not "a chef's hand"."""
+    words = sentence.words
+    if end - 1 not in sentence.possessive or words[end - 1] in words_of("absent", "anybody"):
+        return ""
+    owned = words_of("absent", "places" if definite else "belongings").intersection(
+        [*words[end : end + 2], *(word.removesuffix("s") for word in words[end : end + 1])]
+    )
+    return "absent owner" if owned else ""
+
+
+def opens_hypothesis(words: list[str], place: int) -> bool:
+    """Whether a clause begins with a verb before its subject: "Had she brought an umbrella"."""
+    opens = place == 0 or words[place - 1] == ","
+    following = words[place + 1] if place + 1 < len(words) else ""
+    return opens and words[place] in grammar().inverted and following in grammar().subjects
+
+
+def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
+    """Whether a cue that tells of pictures has one before it: "the poster shows a dog"."""
+    if not cue.after:
+        return not _is_the_image(words, place)
+    before = [i for i in range(max(0, place - 10), place) if words[i] in cue.after]
+    if not before:
+        return False
+    start = phrase_start(words, 0, before[-1])
+    if start and words[start - 1] in words_of("depiction", "beside"):
+        return False
+    itself = before[-1] == place - 1 and words[: place - 1] in (["the"], ["this"])
+    return not (itself and words[place - 1] in words_of("depiction", "artworks"))
+
+
+def _is_the_image(words: list[str], place: int) -> bool:
+    """Whether a photo is the image itself, or is being taken: "a black and white photo of a dog"."""
+    named = words[:2] in (["this", "is"], ["it", "is"]) or words[1:3] == ["image", "is"]
+    if words[place] in words_of("depiction", "artworks"):
+        return named and words_of("depiction", "frame").issuperset(words[:place])
+    if words[place] not in words_of("depiction", "photographs"):
+        return False
+    if words_of("depiction", "taking").intersection(words[max(0, place - 3) : place]):
+        return True
+    plain = words_of("depiction", "frame").issuperset(words[:place])
+    opens = plain or (place < 4 and words[0] not in grammar().definite)
+    return opens and not words_of("depiction", "placed").intersection(words)
+
+
+def opens_picture(words: list[str]) -> int:
+    """Where a sentence goes on that begins with a picture: "On the poster, a dog ..."; 0 where it does not."""
+    determined = words[1:2] != [] and (words[1] in grammar().definite or words[1] in grammar().indefinite)
+    if words[0] not in {"on", "in"} or not determined or "," not in words[3:6]:
+        return 0
+    comma = words.index(",")
+    pictured = words[comma - 1] in words_of("depiction", "surfaces")
+    return comma + 1 if pictured else 0
+
+
+def take_back_subject(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
+    """Mark the subject of the clause that the cue ends: "Dogs and cats are not visible"."""
+    if head := _head(words, found, place):
+        _take_back([head], cue)
+    else:
+        _take_back_adjacent(words, found, place, cue)
+
+
+def _head(words: list[str], found: list[Found], place: int) -> Found | None:
+    """The first noun of a subject with more nouns: "the people on the bus are not visible"."""
+    for mention in found:
+        start, end = phrase_start(words, 0, mention.place), mention.place_after
+        opens = start == 0 or words[start - 1] in grammar().ends_clause or words[start - 1] == ","
+        joined = end < place and (words[end] in words_of("clause", "joins") or words[end].endswith("ing"))
+        of_another = "of" in words[start : mention.place] or end - 1 in mention.sentence.possessive
+        whole = not any(
+            word in words_of("clause", "not_in_list") and word != "with" for word in words[end:place]
+        )
+        if opens and joined and whole and not of_another and "," not in words[end:place]:
+            return mention
+    return None
+
+
+def _take_back_adjacent(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
+    """Mark the mentions that end right before the cue, if they open its clause."""
+    end = place
+    subject = []
+    for mention in reversed(found):
+        if mention.place_after != end:
+            return
+        start = phrase_start(words, 0, mention.place)
+        if "of" in words[start : mention.place] and not words_of("clause", "quantities").intersection(
+            words[start : mention.place]
+        ):
+            return
+        subject.append(mention)
+        if (
+            start == 0
+            or words[start - 1] in grammar().ends_clause
+            or words[start - 1] in grammar().before_subject
+        ):
+            break
+        if words[start - 1] not in {"and", "or", ","}:
+            return
+        end = start - 1
+    _take_back(subject, cue)
+
+
+def take_back_before(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
+    """Mark the mentions that end right before the cue, wherever they stand: "a sign with a horse painted on it"."""
+    end = place
+    nearest = []
+    for mention in reversed(found):
+        if mention.place_after != end:
+            break
+        nearest.append(mention)
+        start = phrase_start(words, 0, mention.place)
+        if cue.rule == "corrected" or start == 0 or words[start - 1] not in {"and", "or"}:
+            break
+        end = start - 1
+    _take_back(nearest, cue)
+
+
+def _take_back(mentions: list[Found], cue: Cue) -> None:
+    for mention in mentions:
+        if not (mention.definite and cue.keeps_definite):
+            mention.rule = mention.rule or cue.rule
+
+
+def meaning_elsewhere(mention: list[str], around: set[str], names: frozenset[str]) -> str:
+    """Whether the rest of the text gives a word another meaning: after "teddy bear", "the bear" is one.
+
+    A word that is a class's own name needs no support by the text.
+    """
+    word = mention[0] if len(mention) == 1 else ""
+    taken = any(by & around and not but & around for by, but in readings().unless.get(word, ()))
+    alone = word not in names and word in readings().only_with and not readings().only_with[word] & around
+    return "another meaning" if taken or alone else ""

@@ -1,0 +1,117 @@
+"""How far a cue reaches: to the end of its clause, over the next noun, over a picture, or back to a noun."""
+
+from halluscope.judging.voters.lexical.tables import Cue, grammar
+
+
+class Scopes:
+    """The cues in force at a place in a sentence: one that reaches to the clause's end, one for the next noun.
+
+    Attributes:
+        opened: the place after the last cue.
+    """
+
+    def __init__(self, words: list[str]) -> None:
+        self._words = words
+        self._clause: Cue | None = None
+        self._noun: Cue | None = None
+        self._opens = True
+        self.opened = 0
+
+    def open(self, place: int, cue: Cue, begun: int = 0) -> None:
+        """Put a cue in force from the word at `place` on; its own words begin at `begun`."""
+        self._opens = begun == 0 or self._words[begun - 1] in {",", "and", "but"}
+        if cue.reach in {"clause", "sentence", "ends"}:
+            self._clause = self._noun = None
+        if cue.reach in {"clause", "sentence"}:
+            self._clause = cue
+        elif cue.reach in {"noun", "picture"}:
+            self._noun = cue
+        self.opened = place
+
+    @property
+    def any(self) -> bool:
+        """Whether a cue is in force."""
+        return self._clause is not None or self._noun is not None
+
+    @property
+    def negated(self) -> bool:
+        """Whether something is denied here, so that what is excepted from it is there."""
+        return any(cue is not None and cue.rule == "negated" for cue in (self._clause, self._noun))
+
+    def move_to(self, place: int) -> None:
+        """Close what ends at this word."""
+        if not self.any:
+            return
+        if place == self.opened:
+            # "Perhaps, there is ..." goes on; "No, there is ..." and "It may rain soon, ..." do not.
+            denies = self._clause is not None and self._clause.rule == "negated"
+            ends = self._words[place] == "," and (denies or not self._opens)
+        else:
+            ends = self._ends_clause(place)
+        if ends:
+            self._clause = self._noun = None
+        elif place != self.opened and self._noun and self._ends_noun(place, self._noun):
+            self._noun = None
+
+    def rule(self, definite: bool) -> str:
+        """What the cues in force do to a mention."""
+        for cue in (self._clause, self._noun):
+            if cue and not (definite and cue.keeps_definite):
+                return cue.rule
+        return ""
+
+    def _ends_clause(self, place: int) -> bool:
+        word = self._words[place]
+        if self._clause is not None and self._clause.reach == "sentence":
+            return word == ";"
+        following = self._words[place + 1 : place + 2]
+        if word == ",":
+            return not _list_goes_on(self._words, place)
+        if word in {"and", "as"} and following:
+            negated = self._clause is not None and self._clause.rule == "negated"
+            return following[0] in grammar().opens_clause or (negated and following[0].endswith("ing"))
+        return word in grammar().ends_clause
+
+    def _ends_noun(self, place: int, cue: Cue) -> bool:
+        word = self._words[place]
+        if cue.reach == "picture":
+            # "A portrait of a woman with a dog", "of a man riding a horse".
+            return word in grammar().ends_picture
+        if word.endswith("ing") and not _is_determiner(self._words[place - 1]):
+            return True
+        return word in grammar().after_noun and word not in {"and", "or", "nor"}
+
+
+def _list_goes_on(words: list[str], comma: int) -> bool:
+    """Whether a list goes on: "no dogs, cats, or people"; or examples follow: "no animals, such as dogs"."""
+    if words[comma + 1 : comma + 2] and words[comma + 1] in grammar().examples:
+        return True
+    bare = True
+    for place in range(comma + 1, min(comma + 25, len(words))):
+        word = words[place]
+        if word in {"or", "nor"}:
+            return True
+        bare = bare and word not in grammar().indefinite and word not in grammar().definite
+        if word == "and" and bare and place > comma + 1 and words[place - 1] == ",":
+            # "No people, cars, and dogs.": a list of bare nouns to the sentence's end.
+            rest = words[place + 1 :]
+            return len(rest) <= 2 and not any(_is_determiner(one) for one in rest)
+        if word in grammar().not_in_list:
+            return False
+    return False
+
+
+def _is_determiner(word: str) -> bool:
+    return word in grammar().indefinite or word in grammar().definite
+
+
+def phrase_start(words: list[str], floor: int, place: int) -> int:
+    """Where the noun phrase begins whose noun stands at `place`: its determiner, or its first adjective."""
+    floor = max(floor, place - 6)
+    for before in range(place - 1, floor - 1, -1):
+        word = words[before]
+        if word in grammar().definite or word in grammar().indefinite:
+            return before
+        if (word in grammar().after_noun and word != "of") or not word[0].isalnum():
+            return before + 1
+    return min(floor, place)

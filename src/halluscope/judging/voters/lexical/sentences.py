@@ -1,0 +1,89 @@
+"""A text as sentences of words and marks, with their places, and the words in it that are shown or said."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+Spans = list[tuple[int, int]]
+
+
+@dataclass
+class Sentence:
+    """A sentence's words and marks, in lowercase, with their places in the text.
+
+    Attributes:
+        possessive: the places in `words` of words that had an "'s".
+        hyphened: the places of words right after a hyphen.
+        asked: whether it ends in a question mark.
+    """
+
+    words: list[str] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    possessive: set[int] = field(default_factory=set)
+    hyphened: set[int] = field(default_factory=set)
+    asked: bool = False
+
+
+# A line break ends a sentence unless the next line goes on in lowercase.
+_TOKEN = re.compile(
+    r"(?P<word>\d+(?:[.,]\d+)+|[^\W_]+(?:['’][^\W_]+)*)"
+    r"|(?P<stop>[.!?]|\n(?![^\S\n]*[a-z]))"
+    r"|(?P<mark>[,;:()\[\]—–|=✓✔✅☑✗✘❌☐]|~~|(?<=\s)-+(?=\s))"
+)
+_QUOTATION = re.compile(
+    r"\"[^\"\n]{1,200}\"|[“„][^”“\n]{1,200}[”“]|«[^»\n]{1,200}»|(?<!\w)['‘][^'’\n]{1,80}['’](?!\w)"
+)
+_KEY = re.compile(r"\s*:\s*(?:[\d\"{\[]|true|false|null)")
+_DATA = re.compile(r"\s*[\[{]\s*[\"'{\[]")
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """Cut a text at its full stops, question and exclamation marks, and lines."""
+    sentence = Sentence()
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup == "stop":
+            sentence.asked = token.group() == "?"
+            if sentence.words:
+                yield sentence
+            sentence = Sentence()
+            continue
+        word = token.group().lower().replace("’", "'")
+        if word.endswith("'s"):
+            word = word[:-2]
+            sentence.possessive.add(len(sentence.words))
+        if text[token.start() - 1 : token.start()] == "-":
+            sentence.hyphened.add(len(sentence.words))
+        sentence.words.append("-" if word.startswith("-") else word)
+        sentence.starts.append(token.start())
+        sentence.ends.append(token.end())
+    if sentence.words:
+        yield sentence
+
+
+def quotations(text: str) -> Spans:
+    """Words shown or said, such as those on a sign; a whole sentence in quotation marks is the description itself.
+
+    The names in JSON are no quotations either.
+    """
+    if _DATA.match(text):
+        return []
+    return [found.span() for found in _QUOTATION.finditer(text) if not _is_sentence(text, *found.span())]
+
+
+def within(start: int, spans: Spans) -> bool:
+    """Whether a place lies in one of the spans, which are in their order."""
+    nearest = bisect_right(spans, (start, start)) - 1
+    return nearest >= 0 and start < spans[nearest][1]
+
+
+def _is_sentence(text: str, start: int, end: int) -> bool:
+    """Whether a quotation opens a sentence that does not go on behind it: not '"Look, a bear!" shouts the boy'.
+
+    What JSON calls a value by is none either.
+    """
+    if _KEY.match(text, end):
+        return True
+    opens = text[max(0, start - 3) : start].rstrip()[-1:] in {"", ".", "!", "?"}
+    return opens and not text[end : end + 2].lstrip()[:1].islower()

@@ -1,0 +1,256 @@
+"""What the rules know of English: the tables of `lexical.toml`, ready to be looked up."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from itertools import groupby
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from halluscope.judging.voters.lexical.sentences import sentences
+
+Meaning = TypeVar("Meaning")
+Words = frozenset[str]
+
+
+class Cue(NamedTuple):
+    """A phrase that takes back what is said around it; lexical.toml explains the four."""
+
+    rule: str
+    reach: str
+    keeps_definite: bool
+    after: Words = frozenset()
+
+
+class Compound(NamedTuple):
+    """A phrase that names another thing: the place in it of the word that is no object there, and the rule."""
+
+    star: int
+    rule: str
+
+
+class Phrases(Generic[Meaning]):
+    """Phrases that are looked for at a place in a sentence; the longest one counts."""
+
+    def __init__(self, meanings: Mapping[tuple[str, ...], Meaning]) -> None:
+        self._alone = {phrase[0]: meaning for phrase, meaning in meanings.items() if len(phrase) == 1}
+        self._after: dict[str, dict[str, list[tuple[list[str], Meaning]]]] = {}
+        for phrase in sorted(meanings, key=lambda phrase: (-len(phrase), phrase)):
+            if len(phrase) > 1:
+                seconds = self._after.setdefault(phrase[0], {})
+                seconds.setdefault(phrase[1], []).append((list(phrase), meanings[phrase]))
+        self.firsts = frozenset({*self._alone, *self._after})
+
+    def at(self, words: list[str], place: int) -> tuple[int, Meaning] | None:
+        """Where the phrase that begins at `place` ends, and what it means."""
+        first = words[place]
+        if first in self._after and place + 1 < len(words):
+            for phrase, meaning in self._after[first].get(words[place + 1], ()):
+                if words[place : place + len(phrase)] == phrase:
+                    return place + len(phrase), meaning
+        return (place + 1, self._alone[first]) if first in self._alone else None
+
+    def word(self, word: str) -> Meaning | None:
+        """What a word alone means."""
+        return self._alone.get(word)
+
+
+@cache
+def tables() -> dict[str, Any]:
+    """The whole of lexical.toml."""
+    return tomllib.loads(resources.files(__package__).joinpath("lexical.toml").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """The word lists of lexical.toml's sections `clause`, `grammar` and `compounds`, by their names there."""
+
+    ends_clause: Words
+    opens_clause: Words
+    examples: Words
+    not_in_list: Words
+    definite: Words
+    indefinite: Words
+    after_noun: Words
+    ends_picture: Words
+    participles: Words
+    colors: Words
+    seen: Words
+    modals: Words
+    every: Words
+    inverted: Words
+    subjects: Words
+    before_subject: Words
+    before_any: Words
+    after_any: Words
+    after_hyphen: Words
+    before_object: Words
+    possessive: Words
+
+
+@cache
+def grammar() -> Grammar:
+    """The small words."""
+    sections = (tables()[name] for name in ("clause", "grammar", "compounds"))
+    lists = {
+        name: words
+        for section in sections
+        for name, words in section.items()
+        if name in Grammar.__dataclass_fields__
+    }
+    return Grammar(**{name: frozenset(words) for name, words in lists.items()})
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The section `readings` of lexical.toml: word -> the words that decide on its meaning, in groups."""
+
+    adjectives: Words
+    verbs: Words
+    subjects: Words
+    after_plural: Words
+    before_verb: Words
+    before_preposition: Words
+    after_verb: Words
+    unless: Mapping[str, list[tuple[Words, Words]]]
+    only_with: Mapping[str, Words]
+    dependent: Words
+
+
+_READINGS = (
+    "adjectives",
+    "verbs",
+    "subjects",
+    "after_plural",
+    "before_verb",
+    "before_preposition",
+    "after_verb",
+)
+
+
+@cache
+def readings() -> Readings:
+    """The words that are not always the noun."""
+    section = tables()["readings"]
+    only_with = _by_word(section["only_with"])
+    unless: dict[str, list[tuple[Words, Words]]] = {}
+    for group in section["unless"]:
+        for form in (form for word in group["words"] for form in forms(word)):
+            unless.setdefault(form, []).append((frozenset(group["by"]), frozenset(group.get("but", ()))))
+    return Readings(
+        **{name: frozenset(section[name]) for name in _READINGS},
+        unless=unless,
+        only_with=only_with,
+        dependent=frozenset({*unless, *only_with}),
+    )
+
+
+def _by_word(groups: list[dict[str, list[str]]]) -> dict[str, Words]:
+    found: dict[str, Words] = {}
+    for group in groups:
+        for form in (form for word in group["words"] for form in forms(word)):
+            found[form] = found.get(form, frozenset()) | frozenset(group["by"])
+    return found
+
+
+@cache
+def words_of(section: str, name: str) -> Words:
+    """A list of single words by its place in lexical.toml."""
+    return frozenset(tables()[section][name])
+
+
+@cache
+def phrases_of(section: str, name: str) -> Phrases[str]:
+    """A list of phrases by its place in lexical.toml; each means itself."""
+    return Phrases({tuple(phrase.split()): phrase for phrase in tables()[section][name]})
+
+
+@cache
+def cue_phrases() -> Phrases[Cue]:
+    """All cues."""
+    return Phrases(
+        {
+            tuple(phrase.split()): Cue(
+                group["rule"],
+                group["reach"],
+                group["definite"] == "kept",
+                frozenset(words_of("depiction", group["after"]) if "after" in group else ()),
+            )
+            for group in tables()["cues"]
+            for phrase in group["phrases"]
+        }
+    )
+
+
+@cache
+def compound_phrases() -> Phrases[list[Compound]]:
+    """Phrases, each with the words in it that are no objects there."""
+    section = tables()["compounds"]
+    patterns = [
+        ("part of a compound", forms(word), pattern, True)
+        for word, patterns in section["words"].items()
+        for pattern in patterns
+    ]
+    for kind in section["kinds"]:
+        patterns += [(kind["rule"], kind["words"], pattern, True) for pattern in kind["patterns"]]
+        patterns += [(kind["rule"], kind["words"], pattern, False) for pattern in kind["singular"]]
+    compounds: dict[tuple[str, ...], list[Compound]] = {}
+    for rule, words, pattern, plural in patterns:
+        for word in words:
+            star = pattern.split().index("*") + word.count(" ")
+            phrase = pattern.replace("*", word)
+            for form in forms(phrase) if plural else [phrase]:
+                compounds.setdefault(tuple(form.split()), []).append(Compound(star, rule))
+    return Phrases(compounds)
+
+
+def object_phrases(words: Mapping[str, Iterable[str]]) -> Phrases[tuple[str, ...]]:
+    """What names a class, with the classes that it names."""
+    pairs = sorted((tuple(phrase.split()), cls) for cls, phrases in words.items() for phrase in phrases)
+    return Phrases(
+        {phrase: tuple(cls for _, cls in group) for phrase, group in groupby(pairs, lambda pair: pair[0])}
+    )
+
+
+def all_forms(phrases: Iterable[str]) -> list[str]:
+    """Words and phrases as a sentence would hold them, singular and plural."""
+    return sorted({form for phrase in phrases for form in forms(" ".join(_normal(phrase)))} - {""})
+
+
+def spellings(phrases: Iterable[str]) -> list[str]:
+    """The forms of names, those of two words in one word too: "firehydrant"."""
+    known = all_forms(phrases)
+    return sorted({*known} | {form.replace(" ", "") for form in known if form.count(" ") == 1})
+
+
+def _normal(phrase: str) -> list[str]:
+    """A phrase's words as a sentence would hold them."""
+    return [word for sentence in sentences(phrase) for word in sentence.words]
+
+
+def forms(phrase: str) -> list[str]:
+    """A phrase with its plurals: of its last word, or of what stands before "of" or "in"."""
+    head, joint, tail = phrase, "", ""
+    for preposition in (" of ", " in "):
+        if preposition in phrase:
+            head, joint, tail = phrase.partition(preposition)
+    before, space, last = head.rpartition(" ")
+    return [phrase] + [before + space + plural + joint + tail for plural in _plurals(last)]
+
+
+def _plurals(word: str) -> list[str]:
+    if word in tables()["plurals"]:
+        return list(tables()["plurals"][word])
+    if word.endswith("child"):
+        return [word + "ren"]
+    if word.endswith("man"):
+        return [word[:-2] + "en"]
+    if re.search(r"[^aeiou]y$", word):
+        return [word[:-1] + "ies"]
+    if re.search(r"(s|x|z|ch|sh)$", word):
+        return [word + "es"]
+    if word.endswith("o"):
+        return [word + "s", word + "es"]
+    return [word + "s"] if word else []
