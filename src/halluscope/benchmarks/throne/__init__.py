@@ -73,6 +73,11 @@ are compared with the objects that are annotated in the image.
             "all_average", "over all cells (pooled, default), or over images", choices=("pooled", "image")
         ),
         Option("cells", "also score only what these POPE questions ask about", many=True, metavar="DATASET"),
+        Option(
+            "certificate",
+            "what `halluscope certify` wrote of these judges and texts; scores come a second time, corrected",
+            metavar="FILE",
+        ),
         Option("per_class", "also a table of the classes", flag=True),
     ),
     given=("votes", "cells", "cells_of", "image_ids", "forms"),
