@@ -11,11 +11,12 @@ from typing import Any
 from halluscope import vocabularies
 from halluscope.cli import common
 from halluscope.foreign import one_line
+from halluscope.options import defaults
 from halluscope.reliability.certifying import issuing, labels
 from halluscope.reliability.certifying.certificate import Certificate
 from halluscope.reliability.certifying.labels import PEOPLE, Population
 from halluscope.reporting.tables import aligned, interval, percent, to_json
-from halluscope.responses.thoughts import KEPT, REMOVED, take_out
+from halluscope.responses.thoughts import KEPT, take_out
 from halluscope.stats.judged import RATES
 from halluscope.terminal import say
 
@@ -64,14 +65,15 @@ def run(given: argparse.Namespace) -> None:
 def _certify(given: argparse.Namespace) -> Certificate:
     benchmark = common.certified()
     ready, ids, options = common.judged_texts(given, given.dataset, benchmark)
-    texts, _ = take_out(ready.matched.texts, options.get("thoughts", REMOVED))
+    judge = benchmark.module("metric").judge
+    options = defaults(judge) | options
+    texts, _ = take_out(ready.matched.texts, options["thoughts"])
     population = Population(texts, ids)
     vocabulary = vocabularies.load(options["vocabulary"])
     said = labels.read(given.labels, population, vocabulary, given.allow_unmarked)
     places = population.places
     rows = [places[one.text] for one in said.texts]
     references = [ready.inputs["references"][row] for row in rows]
-    judge = benchmark.module("metric").judge
     judgement = judge([texts[row] for row in rows], references, **options | {"thoughts": KEPT})
     return issuing.certify(
         judgement, said, population.name, given.by, ready.matched.name, options.get("store")

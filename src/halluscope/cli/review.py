@@ -56,8 +56,10 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
     judging = parser.add_argument_group(
         "with --marks implied", "the judges by whose votes the texts are drawn, and how responses are read"
     )
-    common.add_options(judging, common.certified())
-    common.add_reading(judging, common.certified())
+    benchmark = common.certified()
+    parser.set_defaults(name=benchmark.name)
+    common.add_options(judging, benchmark)
+    common.add_reading(judging, benchmark)
 
 
 def _add_read(parser: argparse.ArgumentParser) -> None:
@@ -74,8 +76,10 @@ def make(options: argparse.Namespace) -> None:
     """Draw and write."""
     if options.marks == IMPLIED:
         _make_implied(options)
-    else:
-        _make_of_rows(options)
+        return
+    if asked := [option.name for option in common.certified().options if hasattr(options, option.name)]:
+        raise ValueError(f"{asked[0]} is for the judges of --marks {IMPLIED}; the marks are {options.marks}.")
+    _make_of_rows(options)
 
 
 def _make_implied(given: argparse.Namespace) -> None:

@@ -75,8 +75,10 @@ are compared with the objects that are annotated in the image.
         Option("cells", "also score only what these POPE questions ask about", many=True, metavar="DATASET"),
         Option(
             "certificate",
-            "what `halluscope certify` wrote of these judges and texts; scores come a second time, corrected",
+            "what `halluscope certify` wrote, for each of --responses; scores come a second time, corrected",
+            many=True,
             metavar="FILE",
+            each=True,
         ),
         Option("per_class", "also a table of the classes", flag=True),
     ),

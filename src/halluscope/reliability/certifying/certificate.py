@@ -18,7 +18,14 @@ from halluscope.files.opening import read_json
 from halluscope.files.writing import new_file
 from halluscope.foreign import brief, one_line
 from halluscope.numbers import is_number
-from halluscope.reliability.certifying.labels import Labelled, Labels, check_texts, digest, name_of
+from halluscope.reliability.certifying.labels import (
+    LARGEST_WEIGHT,
+    Labelled,
+    Labels,
+    check_texts,
+    digest,
+    name_of,
+)
 from halluscope.reporting.tables import finite, to_json
 from halluscope.stats.corrected import UNLABELLED, Sample
 from halluscope.stats.tallies import Bools
@@ -242,7 +249,7 @@ def _is_entry(one: Any) -> bool:
         return False
     lists = [one.get(name) for name in ("implied", "not_implied", "judged")]
     named = all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists)
-    return named and is_number(one.get("chance")) and 0 < one["chance"] <= 1
+    return named and is_number(one.get("chance")) and 1 / LARGEST_WEIGHT <= one["chance"] <= 1
 
 
 def _digest(content: Mapping[str, Any]) -> str:

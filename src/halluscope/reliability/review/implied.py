@@ -1,8 +1,8 @@
 """Sheets that say which classes a response implies: by their marks a judge's errors are known.
 
 People read the whole of each text. A row stands for each class that a judge read out of it, or that it has a word for;
-the last row of a text asks for all other classes. So each class of a marked text has a label, and the chance that it was
-asked for is its text's. Texts stand in a random order: whoever stops early has marked a random part of the sample.
+the last row of a text asks for all other classes. So each class of a marked text has a label, and the chance that it
+was asked for is its text's. Texts stand in a random order: whoever stops early has marked a random part of the sample.
 """
 
 import random
