@@ -1,8 +1,9 @@
-"""Certificates: a sample is drawn, people mark what texts imply, errors and corrected scores follow from their labels."""
+"""Certificates: texts are drawn, people mark what they imply, errors and corrected scores follow from their labels."""
 
 import csv
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -416,7 +417,7 @@ def test_calibration_by_the_margins_that_a_store_kept(tmp_path):
 
 def test_single_votes_are_counted_only_where_all_were_asked():
     """With two judges and ask="needed", the second is not asked where the first has settled it."""
-    both = [Reader(dict.fromkeys(TEXTS, set()), "no-1"), Reader(YES)]
+    both = [Reader({text: set() for text in TEXTS}, "no-1"), Reader(YES)]
     for ask, known in (("all", [True, True]), ("needed", [True, False])):
         votes = certified(TEXTS, PRESENT, both, SAID, CHANCE, ask=ask).content["votes"]
         assert [one is not None for one in votes.values()] == known
@@ -588,8 +589,6 @@ def test_sheets_that_contradict_themselves(folder, capsys, change, message):
     made(folder)
     sheet = marked(folder, lambda row: row | change if row["id"] == "2" and not row["class"] else row)
     assert cli.main([str(word) for word in certify(folder, sheet)]) == 2
-    import re
-
     assert re.search(message, capsys.readouterr().err)
 
 
@@ -648,6 +647,7 @@ def test_every_door_takes_a_certificate(folder):
 def test_mark_texts_in_the_browser(folder, browser, capsys):
     """Texts stand once, with their classes beside them; keys mark, and the last row takes names."""
     from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
 
     from tests.reliability.test_review import saved
 
@@ -672,10 +672,7 @@ def test_mark_texts_in_the_browser(folder, browser, capsys):
                 browser.switch_to.active_element.get_attribute("placeholder")
                 == "Which? Divide them by commas."
             )
-            browser.switch_to.active_element.send_keys(", ".join(others))
-            (following,) = [*items[int(row["row"]) : int(row["row"]) + 1], None][:1]
-            if following:
-                browser.execute_script("arguments[0].focus()", following)
+            browser.switch_to.active_element.send_keys(", ".join(others), Keys.ENTER)  # and on to the next
         else:
             browser.switch_to.active_element.send_keys("1")
     assert browser.find_element(By.ID, "count").text == f"{len(rows)} of {len(rows)}"

@@ -96,7 +96,11 @@ document.getElementById("save").addEventListener("click", () => {
   URL.revokeObjectURL(link.href);
 });
 document.addEventListener("keydown", (event) => {
-  if (event.target.tagName === "INPUT" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.tagName === "INPUT") {
+    if (event.key === "Enter") go(rows[rows.indexOf(event.target.closest("[data-row]")) + 1]);
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   const at = rows.indexOf(document.activeElement.closest("[data-row]"));
   const button = at >= 0 && buttons(rows[at])[Number(event.key) - 1];
   if (button) {
