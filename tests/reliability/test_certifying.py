@@ -12,7 +12,8 @@ import halluscope
 from halluscope import cli, vocabularies
 from halluscope.benchmarks.throne.metric import compute, judge
 from halluscope.judging.store import AnswerStore
-from halluscope.reliability.certifying import certificate, issuing, labels
+from halluscope.reliability.certifying import certificate, issuing
+from halluscope.reliability.certifying import given as labels
 from halluscope.reliability.certifying.kinds import Kinds
 from halluscope.reliability.certifying.labels import Labelled, Labels, Population, digest
 from halluscope.reliability.review.sheet import read_sheet

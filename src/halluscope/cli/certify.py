@@ -12,7 +12,8 @@ from halluscope import vocabularies
 from halluscope.cli import common
 from halluscope.foreign import one_line
 from halluscope.options import defaults
-from halluscope.reliability.certifying import issuing, labels
+from halluscope.reliability.certifying import given as labels
+from halluscope.reliability.certifying import issuing
 from halluscope.reliability.certifying.certificate import Certificate
 from halluscope.reliability.certifying.labels import PEOPLE, Population
 from halluscope.reporting.tables import aligned, interval, percent, to_json

@@ -113,7 +113,7 @@ class Certificate:
         for one in self.content["labels"]:
             of_text.setdefault(one["text"], []).append(one)
         digests = [digest(text) for text in texts]
-        check_texts(iter(of_text), dict.fromkeys(digests), f"The certificate {self.digest}")
+        check_texts(of_text, dict.fromkeys(digests), f"The certificate {self.digest}")
         rows = np.array([row for row, text in enumerate(digests) if text in of_text], dtype=np.int64)
         told = np.full((len(rows), len(column)), UNLABELLED, dtype=np.int8)
         chances = np.zeros(told.shape)
@@ -186,15 +186,18 @@ def read(given: "str | Path | Mapping[str, Any] | Certificate") -> Certificate:
         given: a file, what stands in one, or a certificate.
 
     Raises:
-        ValueError: for what is no certificate, or was changed.
-        FileNotFoundError: if there is no such file.
+        ValueError: for a file that is not there, what is no certificate, or what was changed.
     """
     if isinstance(given, Certificate):
         return given
     if not isinstance(given, str | Path | Mapping):
         raise ValueError(f"certificate is {brief(given)}; expected a file that `halluscope certify` wrote.")
-    content = given if isinstance(given, Mapping) else read_json(Path(given))
     where = "certificate" if isinstance(given, Mapping) else one_line(given, 200)
+    if not isinstance(given, Mapping) and not Path(given).is_file():
+        raise ValueError(
+            f"certificate is {brief(str(given))}, which is no file; expected one that `halluscope certify` wrote."
+        )
+    content = given if isinstance(given, Mapping) else read_json(Path(given))
     if not isinstance(content, Mapping) or content.get("form") != FORM:
         raise ValueError(f"{where} is no certificate; expected a file that `halluscope certify` wrote.")
     if content.get(DIGEST) != _digest(content):
