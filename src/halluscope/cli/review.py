@@ -86,6 +86,7 @@ def _make_implied(given: argparse.Namespace) -> None:
     """Draw texts by the judges' votes."""
     from halluscope.reliability.certifying import sampling
     from halluscope.reliability.review import making
+    from halluscope.stats.corrected import FEWEST_TEXTS
 
     if given.stratum or given.images:
         raise ValueError("--stratum and --images are for rows; expected neither with --marks implied.")
@@ -98,6 +99,8 @@ def _make_implied(given: argparse.Namespace) -> None:
     name = making.write(drawn, given.out, IMPLIED, title, judgement.vocabulary.classes)
     out = one_line(given.out)
     say(f"{out}: the sheet {name}, {given.sample:,} texts, {len(drawn):,} rows")
+    if given.sample < min(FEWEST_TEXTS, len(judgement.texts)):
+        say(f"So few texts certify a judge, but scores are corrected by {FEWEST_TEXTS} or more.")
     say(f"Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet.")
 
 

@@ -36,8 +36,8 @@ def draw(
         present: [texts, classes], the ground truth.
         texts: how many to draw; all if there are no more.
         seed: of the draw.
-        doubt: [texts, classes], how likely the judge is to be wrong about each cell, in [0, 1] (such as the share of
-            its votes that are outvoted); by default from the label alone.
+        doubt: [texts, classes], how likely the judge is to be wrong about each cell, in [0, 1], such as the share of
+            its votes that are outvoted; where it is less than what the label alone lets expect, that counts.
 
     Returns:
         The rows that were drawn, in order, and the probability with which each was.
@@ -54,17 +54,18 @@ def _sizes(labels: NDArray[np.int8], present: Bools, doubt: Floats | None) -> Fl
     """How much each text is expected to move the scores, 1 on average."""
     says = np.where(labels == 1, 1.0, np.where(labels == 0, 0.0, 0.5))
     at = Totals((says * present).sum(axis=0), says.sum(axis=0), present.sum(axis=0).astype(float))
-    if doubt is None:
-        denied = np.where(present, DOUBT_NO, DOUBT_NO * says.mean(axis=0))
-        doubt = np.where(labels == 1, DOUBT_YES, np.where(labels == 0, denied, UNDECIDED))
+    denied = np.where(present, DOUBT_NO, DOUBT_NO * says.mean(axis=0))
+    expected = np.where(labels == 1, DOUBT_YES, np.where(labels == 0, denied, UNDECIDED))
+    doubt = expected if doubt is None else np.maximum(expected, doubt)
     variance = doubt * (1 - doubt)
     size = np.zeros(len(labels))
     for score in linear(at, ()).values():
         true, predicted, _ = score.slopes
         part = variance * present @ (true + predicted) ** 2 + variance * ~present @ predicted**2
-        size += part / part.mean()
+        if part.any() and np.isfinite(part).all():  # nothing moves a score that is undefined
+            size += part / part.mean()
     size = np.sqrt(size)
-    return (1 - EVEN) * size / size.mean() + EVEN
+    return (1 - EVEN) * size / size.mean() + EVEN if size.any() else np.ones(len(size))
 
 
 def _chances(sizes: Floats, texts: int) -> Floats:

@@ -38,8 +38,8 @@ from halluscope.vocabularies import Vocabulary
 
 GIVEN = "given"
 
-METHOD = "difference"
-"""How corrected scores and their intervals are made: `halluscope.stats.corrected`."""
+METHOD = "ppi-1"
+"""How `halluscope.stats.corrected` makes corrected scores and intervals; the number goes up when that changes."""
 
 
 def compute(
@@ -264,6 +264,7 @@ def _corrected(
     Raises:
         ValueError: if the labels can carry none of them.
     """
+    labels = voting.known(labels, present)
     sample = certificate.sample(predictions, labels, vocabulary)
     found = correct(labels, present, sample, conventions.betas, conventions.class_f, level)
     if found.refused.keys() >= found.scores.keys():

@@ -15,6 +15,7 @@ from halluscope.reliability.review.implied import ToRead
 from halluscope.reliability.review.making import Drawn
 from halluscope.stats.corrected import draw
 from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.tallies import Ints
 
 
 def sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int = 0) -> list[Drawn]:
@@ -35,8 +36,9 @@ def sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int = 0) -
     population = Population(judgement.texts, ids)
     places = np.array(list(population.places.values()), dtype=np.int64)
     whole("sample", texts, 1, len(places), "a number of texts")
+    present = judgement.present[places]
     rows, chances = draw(
-        judgement.labels[places], judgement.present[places], texts, seed, _doubt(judgement, places)
+        voting.known(judgement.labels[places], present), present, texts, seed, _outvoted(judgement, places)
     )
     reader = LexicalJudge(judgement.vocabulary)
     drawn = []
@@ -49,9 +51,7 @@ def sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int = 0) -
     return implied.rows(drawn, judgement.vocabulary, population.name, seed)
 
 
-def _doubt(judgement: Judgement, rows: np.ndarray) -> Floats | None:  # type: ignore[type-arg]
-    """The share of each cell's votes that are outvoted; None of a single vote."""
-    if judgement.poll.votes.shape[-1] == 1:
-        return None
+def _outvoted(judgement: Judgement, rows: Ints) -> Floats:
+    """The share of each cell's votes that are outvoted."""
     yes, no = (count[rows].astype(float) for count in voting.count(judgement.poll.votes))
     return np.nan_to_num(ratio(np.minimum(yes, no), yes + no))
