@@ -78,7 +78,7 @@ def corrected(texts: list[str], objects: list[list[str]], implied: Any, count: i
     )
     judgement = judge([texts[row] for row in rows], [objects[row] for row in rows], ask="all", **asked)
     name = Population(texts, texts).name
-    certificate = issuing.certify(judgement, labels, name, "nobody", "made up")
+    certificate = issuing.certify(judgement, labels, name, "nobody", responses="made-up", data="made-up")
     return compute(texts, objects, certificate=certificate, **asked)["corrected"]
 
 

@@ -19,6 +19,7 @@ from halluscope.reliability.certifying.labels import Labelled, Labels, Populatio
 from halluscope.reliability.review.sheet import read_sheet
 from halluscope.signature import keys_of
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.corrected import draw
 from halluscope.stats.judged import Judged, calibration, error_rates
 from halluscope.stats.wilson import wilson
 
@@ -64,7 +65,7 @@ def certified(texts, present, reader, said, chance, classes=CLASSES, **options):
     judgement = judge([texts[row] for row in rows], [present[row] for row in rows], **asked | options)
     name = Population(texts, [str(row) for row in range(len(texts))]).name
     said_by = people(said, chance, judgement.vocabulary.classes)
-    return issuing.certify(judgement, said_by, name, "people", "mine")
+    return issuing.certify(judgement, said_by, name, "people", responses="mine", data="mine-4-0a1b2c3d")
 
 
 # A judge's errors
@@ -229,9 +230,9 @@ def simulated(seed, texts=400, labelled=120):
     said = [f"text {row}" for row in range(texts)]
     reader = Reader({text: {*names[row].tolist()} for text, row in zip(said, yes, strict=True)})
     objects = [names[row].tolist() for row in present]
-    drawn = rng.choice(texts, labelled, replace=False)
+    drawn, chances = draw(yes.astype(np.int8), present, labelled, seed)
     marks = {said[row]: {*names[implied[row]].tolist()} for row in drawn}
-    chance = dict.fromkeys(marks, labelled / texts)
+    chance = dict(zip(marks, chances.tolist(), strict=True))
     found = certified(said, objects, reader, marks, chance, classes="coco")
     asked = {"vocabulary": "coco", "questions": PLAIN, "progress": False}
     result = compute(said, objects, judges=reader, certificate=found, **asked)
@@ -431,7 +432,9 @@ def test_calibration_by_the_margins_that_a_store_kept(tmp_path):
     codes = first.poll.votes[:, :, 0].reshape(-1)
     kept.keep(pairs, codes, np.where(codes == 1, math.log(3), -math.log(3)))
     judgement = judge(list(SAID), [[], []], judges=reader, store=store, **asked)
-    found = issuing.certify(judgement, people(SAID, CHANCE), "texts-4-00000000", "people", "mine", store)
+    found = issuing.certify(
+        judgement, people(SAID, CHANCE), "texts-4-00000000", "people", responses="mine", data="x", store=store
+    )
     of_votes = found.content["votes"]["kept-1"]
     bins = {one["from"]: one for one in of_votes["calibration"]["bins"]}
     assert [bins[0.7]["votes"], bins[0.2]["votes"]] == [2, 2]  # of b and c the judge says yes to dog
@@ -651,6 +654,17 @@ def test_a_sheet_with_other_marks_is_no_label(folder, tmp_path, capsys):
     assert "expected one made with --marks implied" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\xff", b"[", b"{}", b"sheet,row,mark\n", b"[[[", b"\xef\xbb\xbfa;b"]
+)
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".json", ".gz", ".txt"])
+def test_files_that_hold_no_labels(folder, capsys, content, ending):
+    file = folder / f"labels{ending}"
+    file.write_bytes(content)
+    assert cli.main([str(word) for word in certify(folder, file, "--out", folder / "c.json")]) == 2
+    assert len(capsys.readouterr().err) > 30 and not (folder / "c.json").exists()
+
+
 def test_options_of_judges_are_for_the_marks_implied(folder, capsys):
     words = ["review", "make", str(folder / "mine.jsonl"), "--sample", "1", "--out", str(folder / "x")]
     assert cli.main([*words, "--judges", "lexical"]) == 2
@@ -665,6 +679,10 @@ def test_every_door_takes_a_certificate(folder):
     asked = {"judges": "lexical", "certificate": str(folder / "c.json")}
     by_file = halluscope.score("throne", str(folder / "mine.jsonl"), folder / "truth.json", **asked)
     direct = compute(SAYS, OBJECTS, **asked)
+    raw, corrected = (keys_of(one["signature"]) for one in (by_file, by_file["corrected"]))
+    assert {key: corrected[key] for key in ("data", "responses", "judges")} == {
+        key: raw[key] for key in ("data", "responses", "judges")
+    }
     assert repr({n: v for n, v in by_file["corrected"].items() if n != "signature"}) == repr(
         {n: v for n, v in direct["corrected"].items() if n != "signature"}
     )

@@ -11,6 +11,7 @@ from typing import Any
 from halluscope import vocabularies
 from halluscope.cli import common
 from halluscope.foreign import one_line
+from halluscope.inputs import labelled
 from halluscope.options import defaults
 from halluscope.reliability.certifying import given as labels
 from halluscope.reliability.certifying import issuing
@@ -18,8 +19,11 @@ from halluscope.reliability.certifying.certificate import Certificate
 from halluscope.reliability.certifying.labels import PEOPLE, Population
 from halluscope.reporting.tables import aligned, interval, percent, to_json
 from halluscope.responses.thoughts import KEPT, take_out
+from halluscope.signature import data_of
 from halluscope.stats.judged import RATES
 from halluscope.terminal import say
+
+VOTES = "single votes"
 
 MEANING = {
     "false_yes": "of what people deny, the judges say yes to",
@@ -77,7 +81,13 @@ def _certify(given: argparse.Namespace) -> Certificate:
     references = [ready.inputs["references"][row] for row in rows]
     judgement = judge([texts[row] for row in rows], references, **options | {"thoughts": KEPT})
     return issuing.certify(
-        judgement, said, population.name, given.by, ready.matched.name, options.get("store")
+        judgement,
+        said,
+        population.name,
+        given.by,
+        responses=ready.matched.name,
+        data=data_of(vocabulary.name, labelled(ready.inputs["references"], ready.inputs["image_ids"])),
+        store=options.get("store"),
     )
 
 
@@ -91,7 +101,7 @@ def _print(found: Certificate, style: str) -> None:
             say(f"\n{_table(by, {by: table} if by == 'all' else table, style)}")
     votes = {one_line(judge): rates for judge, rates in content["votes"].items()}
     if asked := {judge: rates for judge, rates in votes.items() if rates}:
-        say(f"\n{_table('single votes', asked, style)}")
+        say(f"\n{_table(VOTES, asked, style)}")
     for judge in votes.keys() - asked.keys():
         say(f"\n{judge}: not every question was asked, so its single votes are not counted; --ask all asks.")
     for judge, rates in asked.items():
@@ -128,7 +138,7 @@ def _table(first: str, rates: Mapping[str, Mapping[str, Any]], style: str) -> st
         ]
         for name, one in rates.items()
     ]
-    header = [first, "texts", "labels", "people: yes"]
+    header = [first, "texts", "votes" if first == VOTES else "labels", "people: yes"]
     return aligned(cells, [*header, *(text for rate in RATES for text in (rate, "interval"))], style)
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 
 from halluscope.judging.questions import Question
-from halluscope.judging.store import AnswerStore, AskAnew, ReadOnlyStore
+from halluscope.judging.store import AnswerStore, ReadOnlyStore
 from halluscope.judging.store_records import Margins
 from halluscope.judging.votes import UNASKED
 
 
 def margins(
-    store: AnswerStore | AskAnew | str | Path | None,
+    store: AnswerStore | str | Path | None,
     judges: Sequence[str],
     questions: Sequence[Sequence[Question]],
     texts: Sequence[str],
@@ -28,8 +28,6 @@ def margins(
     Returns:
         [texts, classes, N x M], NaN where no vote, or one without a margin, is kept.
     """
-    if isinstance(store, AskAnew):
-        store = store.store
     opened = store if isinstance(store, AnswerStore) else ReadOnlyStore(store)
     kept = [opened.of(judge, texts) for judge in judges]
     found = np.full((len(texts), len(questions[0]), len(judges) * len(questions)), np.nan)

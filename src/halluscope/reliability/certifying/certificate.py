@@ -108,29 +108,22 @@ class Certificate:
         Raises:
             ValueError: for labels of texts or classes that are not scored, or a judge that now says something else.
         """
-        column = {name: place for place, name in enumerate(vocabulary.classes)}
         of_text: dict[str, list[Mapping[str, Any]]] = {}
         for one in self.content["labels"]:
             of_text.setdefault(one["text"], []).append(one)
         digests = [digest(text) for text in texts]
         check_texts(of_text, dict.fromkeys(digests), f"The certificate {self.digest}")
         rows = np.array([row for row, text in enumerate(digests) if text in of_text], dtype=np.int64)
-        told = np.full((len(rows), len(column)), UNLABELLED, dtype=np.int8)
-        chances = np.zeros(told.shape)
-        judged = np.zeros(told.shape, dtype=bool)
-        for place, row in enumerate(rows):
-            for one in of_text[digests[row]]:
-                for name, answer in (("implied", 1), ("not_implied", 0)):
-                    cells = [self._column(cls, column) for cls in one[name]]
-                    told[place, cells], chances[place, cells] = answer, one["chance"]
-                judged[place, [self._column(cls, column) for cls in one["judged"]]] = True
+        column = {name: place for place, name in enumerate(vocabulary.classes)}
+        tables = zip(*(self._cells(of_text[digests[row]], column) for row in rows), strict=True)
+        told, chances, judged = map(np.array, tables)
         if (judged != (labels[rows] == 1))[told != UNLABELLED].any():
             raise ValueError(
                 f"The certificate {self.digest} names judges that said something else of the labelled texts than "
                 "they do now. Certify them again: `halluscope certify`."
             )
         of_texts = chances.max(axis=1)
-        within = np.where(told == UNLABELLED, 1.0, chances / of_texts[:, None])
+        within = np.where(told == UNLABELLED, 1.0, chances / of_texts[:, np.newaxis])
         return Sample(rows, of_texts, told, within)
 
     def write(self, path: Path) -> None:
@@ -141,6 +134,19 @@ class Certificate:
         """
         with new_file(path) as file:
             file.write(to_json(self.content) + "\n")
+
+    def _cells(
+        self, entries: Sequence[Mapping[str, Any]], column: Mapping[str, int]
+    ) -> tuple[NDArray[np.int8], NDArray[np.float64], Bools]:
+        """Of each class what people say of a text, by what chance they were asked, and whether the judges say yes."""
+        told, chances = np.full(len(column), UNLABELLED, dtype=np.int8), np.zeros(len(column))
+        judged = np.zeros(len(column), dtype=bool)
+        for one in entries:
+            for name, answer in (("implied", 1), ("not_implied", 0)):
+                cells = [self._column(cls, column) for cls in one[name]]
+                told[cells], chances[cells] = answer, one["chance"]
+            judged[[self._column(cls, column) for cls in one["judged"]]] = True
+        return told, chances, judged
 
     def _column(self, name: str, column: Mapping[str, int]) -> int:
         if name not in column:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from halluscope.judging.store import AnswerStore, AskAnew
+from halluscope.judging.store import AnswerStore
 from halluscope.judging.voters.margins import margins
 from halluscope.judging.votes import YES
 from halluscope.reliability.certifying import certificate, errors
@@ -19,8 +19,10 @@ def certify(
     labels: Labels,
     drawn_from: str,
     by: str,
+    *,
     responses: str,
-    store: AnswerStore | AskAnew | str | Path | None = None,
+    data: str,
+    store: AnswerStore | str | Path | None = None,
 ) -> Certificate:
     """Make a certificate.
 
@@ -30,6 +32,7 @@ def certify(
         drawn_from: the name of the texts that the labelled ones were drawn from.
         by: who gave the labels.
         responses: the name of the responses.
+        data: what the responses are scored against, as a signature says it.
         store: where the judges' votes are kept, perhaps with margins.
     """
     sampled = Sampled(
@@ -50,5 +53,6 @@ def certify(
         judgement.vocabulary.classes,
         by,
         responses=responses,
+        data=data,
         **errors.summary(sampled),
     )
