@@ -5,6 +5,7 @@ Labels are a sheet that `review make --marks implied` made, or JSON lines. What 
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the labels, the responses, the judges, and where the certificate goes."""
     parser.set_defaults(run=run)
     benchmark = common.certified()
-    parser.set_defaults(name=benchmark.name, ask="all")
+    parser.set_defaults(name=benchmark.name, ask="all")  # of so few texts all single votes are worth knowing
     option = parser.add_argument
     option(
         "labels",
@@ -45,7 +46,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "without weights each class of a labelled text must have a label",
     )
     common.add_responses(parser, benchmark)
-    common.add_options(parser, benchmark)
+    asked = tuple(option for option in benchmark.options if option.name != "ask")
+    common.add_options(parser, replace(benchmark, options=asked))
     option(
         "--by", default=PEOPLE, metavar="WHO", help="who gave the labels, as the certificate says it (people)"
     )
@@ -100,11 +102,8 @@ def _print(found: Certificate, style: str) -> None:
         if table:
             say(f"\n{_table(by, {by: table} if by == 'all' else table, style)}")
     votes = {one_line(judge): rates for judge, rates in content["votes"].items()}
-    if asked := {judge: rates for judge, rates in votes.items() if rates}:
-        say(f"\n{_table(VOTES, asked, style)}")
-    for judge in votes.keys() - asked.keys():
-        say(f"\n{judge}: not every question was asked, so its single votes are not counted; --ask all asks.")
-    for judge, rates in asked.items():
+    say(f"\n{_table(VOTES, votes, style)}")
+    for judge, rates in votes.items():
         say("\n".join(_of_votes(judge, rates, style)))
     say("\n" + "\n".join(f"{name}: {meaning}, in percent" for name, meaning in MEANING.items()))
     say("kinds are told by cue words in the sentences that mention a class; a cell may be of several")
