@@ -15,7 +15,7 @@ difference estimator, and with a fitted `m` as the generalized regression estima
    few labels of a rare class.
 2. Anchor. A class average is a mean of ratios, and a rare class's `T` is so noisy that its ratio would be biased or
    negative. So the score is taken at totals that never are: labelled cells as they were labelled, the others at the
-   class's own share, drawn towards `m` by `PRIOR` errors. What is left follows the score's slopes there (one step of
+   class's own share of yes, drawn towards `m` the more alike the classes are. What is left follows the score's slopes there (one step of
    Newton's method): score = score(anchor) + slopes x (T - anchor). Its bias is of second order.
 3. Interval. Student's t over three variances, of each text's influence (its cells times the slopes): which texts were
    drawn (Deville's approximation for a drawing of fixed size, "Variance estimation for complex statistics and
@@ -31,7 +31,7 @@ images are independent. It does not need the judge's errors to be alike in class
 labelled texts. Where no error was found, the interval knows of the images only.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -39,14 +39,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.stats.drawn import draw
+from halluscope.stats.labelled import UNLABELLED, Kind, Reading, Sample, kinds_of, totals
 from halluscope.stats.ratios import Floats
-from halluscope.stats.tallies import Bools, Ints
+from halluscope.stats.tallies import Bools
 from halluscope.stats.totals import Totals, linear
 
 __all__ = ["FEWEST_TEXTS", "UNLABELLED", "Corrected", "Sample", "correct", "draw"]
-
-UNLABELLED = -1
-"""In a table of labels: nobody labelled the cell, or too few votes agree on it."""
 
 FEWEST_TEXTS = 100
 """With 100 labelled texts, 95 % intervals cover 91 to 97 %; with 50 some cover 86 %: a judge that errs in every tenth
@@ -58,30 +56,8 @@ MOST_UNSEEN = 0.25
 FEW_CELLS = 0.01
 """A kind of cells may be without any label if there are so few of them, as a share of what the judge says yes to."""
 
-PRIOR = 0.25
-"""A kind's share of errors counts in each class as much as so many errors found there."""
-
-FEWEST_DEGREES, MOST_DEGREES = 3.0, 1e6
-
-
-@dataclass(frozen=True)
-class Sample:
-    """What people said about a sample of texts.
-
-    Attributes:
-        texts: [n], the rows of the labelled texts, each once.
-        chances: [n], with which probability each of them was drawn, in (0, 1].
-        labels: [n, classes], 1 where the text implies the class, 0 where it does not, `UNLABELLED` where nobody said.
-        cell_chances: [n, classes], with which probability each labelled cell was drawn once its text was, in (0, 1],
-            independently of the others; by default 1, people read the whole text and name every class that it implies.
-        strata: [all texts], the number of the stratum that each text was drawn from; by default one stratum.
-    """
-
-    texts: Ints
-    chances: Floats
-    labels: NDArray[np.int8]
-    cell_chances: Floats | None = None
-    strata: Ints | None = None
+FEWEST_DEGREES = 3.0
+LEAST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -116,180 +92,39 @@ def correct(
         level: of the interval, in (0, 1).
 
     Returns:
-        `precision recall f1 f0.5` (one F per beta), pooled over all cells (`_all`) and averaged over classes (`_cls`).
-        All are refused for fewer than `FEWEST_TEXTS` labelled texts (unless these are all texts), for a stratum with
-        fewer than two, and for a kind of cells that nobody labelled; class averages if more than `MOST_UNSEEN` of the
-        classes have no label on what the judge says yes to, or on what is present.
+        `precision recall f1 f0.5` (one F per beta), pooled over all cells (`_all`) and averaged over the classes where
+        they are defined (`_cls`). All are refused for fewer than `FEWEST_TEXTS` labelled texts (unless these are all
+        texts), for a stratum with fewer than two, and for a kind of cells that nobody labelled; class averages if more
+        than `MOST_UNSEEN` of the classes have no label on what the judge says yes to, or on what is present.
 
     Raises:
         ValueError: for tables of unequal shapes, a chance outside (0, 1], a text that comes twice, or chances by which
             the sample stands for another number of texts than there are.
     """
-    _check(labels, present, sample)
-    read = _Reading.of(present, sample)
-    kinds = [*_kinds(labels, present, read, sample.texts)]
-    anchor, total, wrong = _totals(kinds, read)
+    sample.check(labels, present)
+    read = Reading.of(present, sample)
+    kinds = [*kinds_of(labels, present, read)]
+    anchor, total, wrong = totals(kinds, read)
     at = Totals(*anchor, present.sum(axis=0).astype(float))
     near = linear(at, betas, class_f)
-    slopes = np.stack([score.slopes for score in near.values()])
+    slopes, spread = (
+        np.stack([score.slopes for score in scores.values()])
+        for scores in (near, linear(at, betas, class_f, spread=True))
+    )
     values = np.stack([score.value for score in near.values()])
     values += (slopes[:, :2] * (total - anchor)).sum(axis=(1, 2))
-    spread = np.stack([score.slopes for score in linear(at, betas, class_f, spread=True).values()])
-    texts = _of_texts(read, wrong, slopes, sample)
-    variance = texts.sum(axis=0) + _of_images(kinds, present, read, wrong, spread, sample.texts)
-    half = student(level, _degrees(texts, variance)) * np.sqrt(variance)
-    refused = _refused(labels, present, sample, kinds, dict(zip(near, values, strict=True)))
-    table = np.clip([values, values - half, values + half], 0.0, 1.0).T
+    of_texts = _of_texts(read, wrong, slopes)
+    variance = of_texts.sum(axis=0) + _of_images(kinds, present, read, wrong, spread)
+    half = student(level, _degrees(of_texts, variance)) * np.sqrt(variance)
+    refused = _refused(present, kinds, read, sample, dict(zip(near, values.tolist(), strict=True)))
+    rows = np.clip([values, values - half, values + half], 0.0, 1.0).T.tolist()
     return Corrected(
         {
             name: dict(zip(("value", "low", "high"), [np.nan] * 3 if name in refused else row, strict=True))
-            for name, row in zip(near, table.tolist(), strict=True)
+            for name, row in zip(near, rows, strict=True)
         },
         refused,
     )
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """What people said, as tables [n, classes].
-
-    Attributes:
-        told: whether they said anything.
-        said: they said yes.
-        present: the ground truth.
-        cell: the chance of a cell within its text.
-        chance: [n, 1], of the text.
-    """
-
-    told: Bools
-    said: Bools
-    present: Bools
-    cell: Floats
-    chance: Floats
-
-    @classmethod
-    def of(cls, present: Bools, sample: Sample) -> "_Reading":
-        told = sample.labels != UNLABELLED
-        cell = np.where(told, 1.0 if sample.cell_chances is None else sample.cell_chances, 1.0)
-        return cls(told, sample.labels == 1, present[sample.texts], cell, sample.chances[:, np.newaxis])
-
-    def influence(self, wrong: Floats, slopes: Floats) -> Floats:
-        """How much what is wrong [n, classes] moves each score, by text [n, scores]."""
-        moved: Floats = (wrong * self.present) @ slopes[:, 0].T + wrong @ slopes[:, 1].T
-        return moved
-
-    def within(self, wrong: Floats, slopes: Floats) -> Floats:
-        """The variance of `influence` over the draws of cells within the text."""
-        square = (1 - self.cell) * wrong**2
-        here, elsewhere = (slopes[:, 0] + slopes[:, 1]) ** 2, slopes[:, 1] ** 2
-        variance: Floats = (square * self.present) @ here.T + (square * ~self.present) @ elsewhere.T
-        return variance
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """Cells of one kind.
-
-    Attributes:
-        name: as it is told to people.
-        present: whether their objects are.
-        cells: [texts, classes], which they are.
-        labelled: [n, classes], those that people labelled.
-        share: [classes], `m`, how likely people are to say yes.
-        own: [classes], the same, drawn towards what they said of the class.
-    """
-
-    name: str
-    present: bool
-    cells: Bools
-    labelled: Bools
-    share: Floats
-    own: Floats
-
-
-def _kinds(labels: NDArray[np.int8], present: Bools, read: _Reading, rows: Ints) -> Iterator[_Kind]:
-    """The six kinds of cells."""
-    yes, no = labels == 1, labels == 0
-    often = yes.sum(axis=0) * labels.shape[1] / max(1, yes.sum())
-    for name, says, guess in (("yes", yes, 1.0), ("no", no, 0.0), ("undecided", ~(yes | no), 0.5)):
-        for there in (True, False):
-            cells = says & (present == there)
-            labelled = cells[rows] & read.told
-            size = often if name == "no" and not there else np.ones(labels.shape[1])
-            weights = np.where(labelled, 1 / (read.chance * read.cell), 0.0)
-            share = _share(weights, read.said, size, guess)
-            own = _own(share, labelled, read.said)
-            yield _Kind(f"{name}, {'present' if there else 'absent'}", there, cells, labelled, share, own)
-
-
-def _share(weights: Floats, said: Bools, size: Floats, guess: float) -> Floats:
-    """The weighted share of yes by class, in proportion to `size` [classes]; a guess where nobody labelled a cell."""
-    whole = (weights * size).sum()
-    share: Floats = (
-        np.clip((weights * said).sum() / whole * size, 0.0, 1.0) if whole else guess * np.ones(len(size))
-    )
-    return share
-
-
-def _own(share: Floats, labelled: Bools, said: Bools) -> Floats:
-    """The share of yes in each class, drawn towards the kind's."""
-    rarer = min(share.mean(), 1 - share.mean())
-    if not rarer:
-        return share
-    prior = PRIOR / rarer
-    own: Floats = ((labelled & said).sum(axis=0) + prior * share) / (labelled.sum(axis=0) + prior)
-    return own
-
-
-def _totals(kinds: Sequence[_Kind], read: _Reading) -> tuple[Floats, Floats, Floats]:
-    """True and predicted cells [2, classes] at the anchor and as estimated, and what is wrong with `m` [n, classes]."""
-    anchor, total = np.zeros((2, 2, read.told.shape[1]))
-    rates = np.zeros(read.told.shape)
-    for kind in kinds:
-        count, seen = kind.cells.sum(axis=0), kind.labelled.sum(axis=0)
-        found = (kind.labelled & read.said).sum(axis=0)
-        counted = slice(0 if kind.present else 1, 2)
-        anchor[counted] += found + (count - seen) * kind.own
-        total[counted] += count * kind.share
-        rates += kind.labelled * kind.share
-    wrong = np.where(read.told, (read.said - rates) / read.cell, 0.0)
-    weighted = wrong / read.chance
-    return anchor, total + [(weighted * read.present).sum(axis=0), weighted.sum(axis=0)], wrong
-
-
-def _of_texts(read: _Reading, wrong: Floats, slopes: Floats, sample: Sample) -> Floats:
-    """Each labelled text's part [n, scores] in the variance of the draw of texts and of cells."""
-    strata = np.zeros(len(sample.texts)) if sample.strata is None else sample.strata[sample.texts]
-    moved, missed = read.influence(wrong, slopes) / read.chance, 1 - read.chance
-    parts = read.within(wrong, slopes) / read.chance
-    for stratum in np.unique(strata):
-        of = strata == stratum
-        if missed[of].any():
-            middle = (missed[of] * moved[of]).sum(axis=0) / missed[of].sum()
-            parts[of] += of.sum() / max(1, of.sum() - 1) * missed[of] * (moved[of] - middle) ** 2
-    return parts
-
-
-def _of_images(
-    kinds: Sequence[_Kind], present: Bools, read: _Reading, wrong: Floats, slopes: Floats, rows: Ints
-) -> Floats:
-    """The variance [scores] of the draw of images: of `m`'s squared influences, corrected as a total is."""
-    expected = present @ slopes[:, 2].T
-    for kind in kinds:
-        expected += kind.cells @ (kind.share * (slopes[:, 1] + kind.present * slopes[:, 0])).T
-    expected -= expected.mean(axis=0)
-    known = expected[rows]
-    squares = (known + read.influence(wrong, slopes)) ** 2 - read.within(wrong, slopes)
-    of_expected = (expected**2).sum(axis=0)
-    variance: Floats = np.maximum(of_expected, of_expected + ((squares - known**2) / read.chance).sum(axis=0))
-    return variance
-
-
-def _degrees(parts: Floats, variance: Floats) -> Floats:
-    """Degrees of freedom (Satterthwaite): few where few texts make up the variance."""
-    uneven = (parts**2).sum(axis=0) - parts.sum(axis=0) ** 2 / len(parts)
-    most = 2 * variance**2 / MOST_DEGREES
-    return np.maximum(FEWEST_DEGREES, 2 * variance**2 / np.maximum(uneven, np.where(most > 0, most, 1.0)))
 
 
 def student(level: float, degrees: Floats) -> Floats:
@@ -299,96 +134,96 @@ def student(level: float, degrees: Floats) -> Floats:
     [3.16, 2.23, 1.96]
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    terms = z, (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, third
     return np.asarray(sum(term / degrees**power for power, term in enumerate(terms)))
 
 
+def _influence(read: Reading, wrong: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+    """How much what is wrong moves each score, by text [n, scores], and the variance of the draw of cells in that."""
+    here, elsewhere = slopes[:, 0] + slopes[:, 1], slopes[:, 1]
+    found, invented = wrong * read.present, wrong * ~read.present
+    within = (1 - read.cell) * found**2 @ here.T**2 + (1 - read.cell) * invented**2 @ elsewhere.T**2
+    return found @ here.T + invented @ elsewhere.T, within
+
+
+def _of_texts(read: Reading, wrong: Floats, slopes: Floats) -> Floats:
+    """Each labelled text's part [n, scores] in the variance of the draw of texts and of cells."""
+    moved, within = _influence(read, wrong, slopes)
+    moved, parts, left = moved / read.chance, within / read.chance, 1 - read.chance
+    for stratum in np.unique(read.strata):
+        of = read.strata == stratum
+        if left[of].any():
+            middle = (left[of] * moved[of]).sum(axis=0) / left[of].sum()
+            parts[of] += of.sum() / max(1, of.sum() - 1) * left[of] * (moved[of] - middle) ** 2
+    return parts
+
+
+def _of_images(kinds: Sequence[Kind], present: Bools, read: Reading, wrong: Floats, slopes: Floats) -> Floats:
+    """The variance [scores] of the draw of images: the squared influences of what is predicted, corrected like totals.
+
+    It is never less than that of what is predicted, which is smoother than what people say.
+    """
+    expected = present @ slopes[:, 2].T
+    for kind in kinds:
+        expected += kind.cells @ (kind.share * (slopes[:, 1] + kind.present * slopes[:, 0])).T
+    expected -= expected.mean(axis=0)
+    moved, within = _influence(read, wrong, slopes)
+    more = ((expected[read.rows] + moved) ** 2 - within - expected[read.rows] ** 2) / read.chance
+    variance: Floats = (expected**2).sum(axis=0) + np.maximum(0.0, more.sum(axis=0))
+    return variance
+
+
+def _degrees(parts: Floats, variance: Floats) -> Floats:
+    """Degrees of freedom by Satterthwaite, 2 V^2 / Var(V): few where few texts make up the variance."""
+    of_variance = (parts**2).sum(axis=0) - parts.sum(axis=0) ** 2 / len(parts)
+    return np.maximum(FEWEST_DEGREES, 2 * variance**2 / np.maximum(of_variance, LEAST))
+
+
 def _refused(
-    labels: NDArray[np.int8],
-    present: Bools,
-    sample: Sample,
-    kinds: Sequence[_Kind],
-    values: dict[str, np.float64],
+    present: Bools, kinds: Sequence[Kind], read: Reading, sample: Sample, values: Mapping[str, float]
 ) -> dict[str, str]:
     """Why the labels cannot carry a score, by its name."""
-    if why := _too_few(len(labels), sample) or _unlabelled(kinds):
+    if why := _too_few(len(present), sample) or _unlabelled(kinds):
         return dict.fromkeys(values, why)
     found = {
-        name: "it is undefined: nothing is predicted, or nothing present"
-        for name in values
-        if np.isnan(values[name])
+        name: "It is undefined: nothing is predicted, nothing present, or nothing both."
+        for name, value in values.items()
+        if np.isnan(value)
     }
-    for cells, what in ((labels == 1, "that the judge says yes to"), (present, "that are present")):
+    yes = kinds[0].cells | kinds[1].cells
+    for cells, what in ((yes, "that the judge says yes to"), (present, "that are present")):
         classes = cells.any(axis=0)
-        told = sample.labels != UNLABELLED
-        unseen = classes & ~(cells[sample.texts] & told).any(axis=0)
+        unseen = classes & ~(cells[read.rows] & read.told).any(axis=0)
         if unseen.sum() > MOST_UNSEEN * classes.sum():
             why = (
-                f"of the {classes.sum()} classes {what}, {unseen.sum()} have no label there; at most "
-                f"{MOST_UNSEEN:.0%} may: label more texts, drawn by `halluscope.stats.drawn.draw`"
+                f"Of the {classes.sum()} classes {what}, {unseen.sum()} have no label there; expected at most "
+                f"{MOST_UNSEEN:.0%}. Label more texts."
             )
-            found |= {name: why for name in values if name.endswith("_cls")}
+            found |= dict.fromkeys((name for name in values if name.endswith("_cls")), why)
     return found
 
 
 def _too_few(texts: int, sample: Sample) -> str | None:
     """Why so few labelled texts say nothing of the others."""
-    read = len(sample.texts)
-    if read < min(FEWEST_TEXTS, texts):
-        return f"only {read} texts are labelled; expected {min(FEWEST_TEXTS, texts)} at least: label more"
+    fewest = min(FEWEST_TEXTS, texts)
+    if len(sample.texts) < fewest:
+        return f"Only {len(sample.texts)} texts are labelled; expected at least {fewest}."
     if sample.strata is not None:
         for stratum, size in zip(*np.unique(sample.strata, return_counts=True), strict=True):
-            of = int((sample.strata[sample.texts] == stratum).sum())
-            if of < min(2, size):
-                return f"of stratum {stratum}, with {size} texts, {of} are labelled; expected two at least"
+            labelled = int((sample.strata[sample.texts] == stratum).sum())
+            if labelled < min(2, size):
+                return f"Of stratum {stratum}, with {size} texts, {labelled} are labelled; expected at least two."
     return None
 
 
-def _unlabelled(kinds: Sequence[_Kind]) -> str | None:
-    """Why a kind of cells cannot be spoken of."""
-    few = FEW_CELLS * sum(kind.cells.sum() for kind in kinds if kind.name.startswith("yes"))
+def _unlabelled(kinds: Sequence[Kind]) -> str | None:
+    """Why nothing is known of a kind of cells."""
+    few = FEW_CELLS * sum(kind.cells.sum() for kind in kinds if kind.says == "yes")
     for kind in kinds:
         if kind.cells.sum() > few and not kind.labelled.any():
             return (
-                f"nobody labelled any of the {kind.cells.sum()} cells of the kind '{kind.name}' (what the judge says, "
-                "whether the object is present); label whole texts, or a random share of such cells"
+                f"There are {kind.cells.sum()} cells where the judge says {kind}, and none of them is labelled. Label "
+                "whole texts, or a random share of such cells."
             )
     return None
-
-
-FARTHEST = 6.0
-"""By so many standard errors the number of texts that a sample stands for may be off."""
-
-
-def _check(labels: NDArray[np.int8], present: Bools, sample: Sample) -> None:
-    """Check that the tables belong together, and that the chances can be those of the draw."""
-    drawn = (len(sample.texts), labels.shape[1])
-    cells = sample.labels if sample.cell_chances is None else sample.cell_chances
-    if labels.shape != present.shape or not (sample.labels.shape == cells.shape == drawn):
-        raise ValueError(
-            f"labels, present and the sample's labels and cell_chances have the shapes {labels.shape}, {present.shape}, "
-            f"{sample.labels.shape} and {cells.shape}; expected two equal ones, and twice {drawn}."
-        )
-    if sample.chances.shape != drawn[:1] or (sample.strata is not None and len(sample.strata) != len(labels)):
-        raise ValueError("expected a chance per labelled text, and a stratum per text.")
-    if len(np.unique(sample.texts)) != len(sample.texts):
-        raise ValueError("A text is in the sample twice; expected each once.")
-    told = sample.labels != UNLABELLED
-    for name, chances in (
-        ("chances", sample.chances),
-        ("cell_chances", cells[told] if sample.cell_chances is not None else np.ones(1)),
-    ):
-        if not ((chances > 0) & (chances <= 1)).all():
-            raise ValueError(f"{name} has a number outside (0, 1]; expected the probability of each draw.")
-    stands = (1 / sample.chances).sum()
-    error = np.sqrt(((1 - sample.chances) / sample.chances**2).sum())
-    if abs(stands - len(labels)) > FARTHEST * error + 1e-6 * len(labels):
-        raise ValueError(
-            f"By its chances the sample stands for {stands:,.0f} texts (give or take {error:,.0f}), but there are "
-            f"{len(labels):,}; expected the probability with which each text was drawn."
-        )

@@ -1,11 +1,11 @@
 """Which texts people should read, so that few labels say much about every score.
 
 A text is drawn with a probability in proportion to how much it is expected to move the scores (Isaki and Fuller,
-"Survey design under the regression superpopulation model", JASA 77, 1982): a text whose cells are doubtful, and of rare
-classes, more often. Each score has its slopes (`halluscope.stats.totals`), a cell's expected squared error is
-`doubt (1 - doubt)`, and a text's part in a score's variance is the sum of `doubt (1 - doubt) slope^2`; the mean of these
-parts over pooled and class-averaged precision and recall is the square of its size. A text that alone holds the
-predictions of a class is so drawn with certainty, and none is drawn less often than `EVEN` of a plain draw.
+"Survey design under the regression superpopulation model", JASA 77, 1982): more often one whose cells are doubtful, or
+of rare classes. A cell's expected squared error is `doubt (1 - doubt)`, and its slope says what an error does to a
+score (`halluscope.stats.totals`), so that a text's part in a score's variance is the sum of `doubt (1 - doubt) slope^2`.
+The mean of its parts over pooled and class-averaged precision and recall is the square of its size. No text is drawn
+less often than `EVEN` of a plain draw.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Precision, recall and F as functions of totals per class, with their slopes: what one cell more or less would do.
 
-Each of them is one ratio, `true / (alpha predicted + (1 - alpha) present)`: precision with alpha 1, recall with 0, F with
+Each is one ratio, `true / (alpha predicted + (1 - alpha) present)`: precision with alpha 1, recall with 0, and F with
 `1 / (1 + beta^2)` (THRONE, equation 3, in counts). So one formula and one derivative serve all.
 """
 
@@ -13,7 +13,7 @@ from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
 
 HALF = 0.5
-"""A class has a precision if at least so many predictions of it are expected: none, or at least one, if they are known."""
+"""A class has a precision if at least so many predictions of it are expected."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _pooled(totals: Totals, alpha: float) -> Linear:
 def _mean(totals: Totals, alpha: float, defined: Bools, spread: bool) -> Linear:
     """The mean over the defined classes.
 
-    A class seen once is 0 or 1, and to its own rate it has no distance, so that squares say it is certain. With `spread`
+    A class seen once is 0 or 1, with no distance to its own rate, so that squares would call it certain. With `spread`
     its rate is drawn towards the mean of all by one cell, `(true + mean) / (n + 1)`, and the slopes are scaled by
     `(n + 1) / sqrt(n^2 + n - 1)`: then the squares of n cells are expected to be n times their variance.
     """
