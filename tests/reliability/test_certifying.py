@@ -12,7 +12,7 @@ import halluscope
 from halluscope import cli, vocabularies
 from halluscope.benchmarks.throne.metric import compute, judge
 from halluscope.judging.store import AnswerStore
-from halluscope.reliability.certifying import certificate, issuing
+from halluscope.reliability.certifying import certificate, issuing, sampling
 from halluscope.reliability.certifying import given as labels
 from halluscope.reliability.certifying.kinds import Kinds
 from halluscope.reliability.certifying.labels import Labelled, Labels, Population, digest
@@ -198,6 +198,25 @@ def test_asking_only_what_is_needed_corrects_alike():
     assert first["ignored"] > 0.2 and repr(first["corrected"]) == repr(second["corrected"])
 
 
+def test_texts_that_the_votes_disagree_on_are_drawn_more_often():
+    """Of 60 alike texts, two judges differ about three; without any yes the draw is even."""
+    texts = [f"text {row}" for row in range(60)]
+    yes = {text: {"dog"} for text in texts}
+    other = Reader(yes | dict.fromkeys(texts[:3], frozenset()), "other-1")
+    asked = {"ask": "all", **ASKED}
+    ids = list(map(str, range(60)))
+    chances = [
+        {one.entry["id"]: float(one.entry["chance"]) for one in sampling.sheet(judged, ids, count)}
+        for judged, count in (
+            (judge(texts, [["dog"]] * 60, judges=[Reader(yes), other], **asked), 59),
+            (judge(texts, [["dog"]] * 60, judges=Reader(dict.fromkeys(texts, ())), **asked), 30),
+        )
+    ]
+    drawn = [chance for name, chance in chances[0].items() if name in ("0", "1", "2")]
+    assert drawn == [1.0, 1.0, 1.0] and min(chances[0].values()) < 1
+    assert set(chances[1].values()) == {0.5} and len(chances[1]) == 30
+
+
 def test_the_labels_as_the_correction_takes_them():
     """A text that two images share has its label in both; who was drawn with a chance of 1/2 stands for two."""
     texts, present = [*TEXTS, "b"], [*PRESENT, ["cup"]]
@@ -213,7 +232,7 @@ def test_too_few_labels_are_refused():
     reader = Reader(YES)
     found = certified(TEXTS, PRESENT, reader, SAID, CHANCE)
     with pytest.raises(
-        ValueError, match=f"of the certificate {found.digest} can carry no .* only 2 texts are labelled"
+        ValueError, match=f"of the certificate {found.digest} can carry no .* Only 2 texts are labelled"
     ):
         compute(TEXTS, PRESENT, judges=reader, certificate=found, **ASKED)
 
