@@ -232,7 +232,7 @@ def test_too_few_labels_are_refused():
     reader = Reader(YES)
     found = certified(TEXTS, PRESENT, reader, SAID, CHANCE)
     with pytest.raises(
-        ValueError, match=f"of the certificate {found.digest} can carry no .* Only 2 texts are labelled"
+        ValueError, match=f"The certificate {found.digest} has labels of only 2 texts; .* those of 4 or more"
     ):
         compute(TEXTS, PRESENT, judges=reader, certificate=found, **ASKED)
 
@@ -281,25 +281,27 @@ def test_corrected_scores_are_nearer_to_the_truth_and_their_intervals_hold_it():
         ({"vocabulary": ["cup", "dog"]}, "is about the vocabulary 'custom-"),
         ({"certificate": 7}, "certificate is 7; expected a file"),
         ({"certificate": {"form": "another"}}, "certificate is no certificate"),
+        ({"certificate": {"form": certificate.FORM, "labels": object()}}, "certificate is no certificate"),
+        ({"certificate": {"form": certificate.FORM, 1: 2}}, "certificate is no certificate"),
     ],
 )
 def test_a_certificate_of_something_else_is_refused(options, message):
     reader = Reader(YES)
-    given = {"judges": reader, "certificate": certified(TEXTS, PRESENT, reader, SAID, CHANCE), **ASKED}
+    given = {"judges": reader, "certificate": certified(TEXTS, PRESENT, reader, *WHOLE), **ASKED}
     with pytest.raises(ValueError, match=message):
         compute(TEXTS, PRESENT, **given | options)
 
 
 def test_other_texts_and_another_agreement_are_refused():
     reader = Reader(YES | {"e": set()})
-    found = certified(TEXTS, PRESENT, reader, SAID, CHANCE)
+    found = certified(TEXTS, PRESENT, reader, *WHOLE)
     for texts, present in ((TEXTS[:3], PRESENT[:3]), ([*TEXTS, "e"], [*PRESENT, []])):
         with pytest.raises(
             ValueError, match=r"is about the responses' texts 'texts-4-.*; scored are 'texts-"
         ):
             compute(texts, present, judges=reader, certificate=found, **ASKED)
     three = {"questions": [*PLAIN, "Does the text imply {a/an} {x}?", "Does it name {a/an} {x}?"]}
-    other = certified(TEXTS, PRESENT, reader, SAID, CHANCE, **three)
+    other = certified(TEXTS, PRESENT, reader, *WHOLE, **three)
     with pytest.raises(ValueError, match="is about the agreement '3of3'; scored are '2of3'"):
         compute(TEXTS, PRESENT, **ASKED | three | {"judges": reader, "certificate": other, "agreement": 2})
 
@@ -315,7 +317,7 @@ def test_judges_may_stand_in_another_order():
 
 
 def test_a_judge_that_changed_its_mind_is_noticed():
-    found = certified(TEXTS, PRESENT, Reader(YES), SAID, CHANCE)
+    found = certified(TEXTS, PRESENT, Reader(YES), *WHOLE)
     with pytest.raises(ValueError, match="said something else of the labelled texts than they do now"):
         compute(TEXTS, PRESENT, judges=Reader(YES | {"b": {"cup"}}), certificate=found, **ASKED)
 
@@ -352,7 +354,8 @@ def test_a_changed_certificate_is_refused(part):
 @pytest.mark.parametrize(
     "change",
     [
-        {"judges": "reader-1"},
+        {"judges": []},
+        {"judges": ["reader-1", 7]},
         {"labels": []},
         {"labels": [7]},
         {"labels": [{"text": "b", "chance": 0, "implied": [], "not_implied": [], "judged": []}]},

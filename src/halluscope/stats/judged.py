@@ -56,8 +56,8 @@ def error_rates(judged: Judged, resampling: Bootstrap) -> dict[str, Any]:
     told = judged.weights > 0
     cells = _cells(judged, told)
     tally: Tally = {
-        name: tuple(np.where(one, judged.weights, 0.0).sum(axis=1) for one in cells[name])  # type: ignore[misc]
-        for name in RATES
+        name: (_weighed(errors, judged.weights), _weighed(among, judged.weights))
+        for name, (errors, among) in cells.items()
     }
     value = scores([tally])
     drawn = [resampled([tally], weights) for weights in resampling.weights(len(told), len(RATES))]
@@ -108,6 +108,12 @@ def calibration(chances: Floats, implied: Bools, weights: Floats, resampling: Bo
             if counts[b]
         ],
     }
+
+
+def _weighed(cells: Bools, weights: Floats) -> Floats:
+    """The weight of some cells, by text."""
+    total: Floats = np.where(cells, weights, 0.0).sum(axis=1)
+    return total
 
 
 def _cells(judged: Judged, told: Bools) -> Mapping[str, tuple[Bools, Bools]]:

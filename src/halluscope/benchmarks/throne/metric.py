@@ -132,6 +132,7 @@ def compute(
         if certified:
             about = {"vocabulary": vocabulary.name, "questions": questions.name}
             certified.check(about | {"texts": texts_of(predictions)})
+            certified.check_size(predictions)
         held = poll.hold(predictions, present, vocabulary, questions)
         cast, k, asked_by = held.votes, held.k, {"judges": held.judges, "questions": held.questions}
     labels = voting.label(*voting.count(cast), k)

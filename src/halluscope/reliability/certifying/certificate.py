@@ -27,7 +27,7 @@ from halluscope.reliability.certifying.labels import (
     name_of,
 )
 from halluscope.reporting.tables import finite, to_json
-from halluscope.stats.corrected import UNLABELLED, Sample
+from halluscope.stats.corrected import FEWEST_TEXTS, UNLABELLED, Sample
 from halluscope.stats.tallies import Bools
 from halluscope.version import __version__
 from halluscope.vocabularies import Vocabulary
@@ -96,6 +96,19 @@ class Certificate:
                     f"The certificate {self.digest} is about the {ABOUT[name]} {brief(certified, 200)}; scored are "
                     f"{brief(scored, 200)}. Score what was certified, or certify what you score: `halluscope certify`."
                 )
+
+    def check_size(self, texts: Sequence[str]) -> None:
+        """Check that it has labels of enough texts to correct scores by, before judges are asked.
+
+        Raises:
+            ValueError: if it has not.
+        """
+        fewest = min(FEWEST_TEXTS, len(set(texts)))
+        if self.texts < fewest:
+            raise ValueError(
+                f"The certificate {self.digest} has labels of only {self.texts:,} texts; scores are corrected by those "
+                f"of {fewest:,} or more. Label more texts: `halluscope review make --marks implied`."
+            )
 
     def sample(self, texts: Sequence[str], labels: NDArray[np.int8], vocabulary: Vocabulary) -> Sample:
         """Its labels, put to the rows that are scored.
@@ -204,7 +217,7 @@ def read(given: "str | Path | Mapping[str, Any] | Certificate") -> Certificate:
             f"certificate is {brief(str(given))}, which is no file; expected one that `halluscope certify` wrote."
         )
     content = given if isinstance(given, Mapping) else read_json(Path(given))
-    if not isinstance(content, Mapping) or content.get("form") != FORM:
+    if not isinstance(content, Mapping) or content.get("form") != FORM or not _digest(content):
         raise ValueError(f"{where} is no certificate; expected a file that `halluscope certify` wrote.")
     if content.get(DIGEST) != _digest(content):
         raise ValueError(
@@ -243,8 +256,10 @@ def _plain(value: Any) -> Any:
 def _problems(content: Mapping[str, Any]) -> Iterator[str]:
     """What a certificate lacks."""
     for name in (*ABOUT, "labelled_by"):
-        if not content.get(name) or not isinstance(content[name], list if name == "judges" else str):
-            yield f"{name} is {brief(content.get(name))}"
+        value = content.get(name)
+        words = value if isinstance(value, list) and name == "judges" else [value]
+        if not words or not all(isinstance(word, str) and word for word in words):
+            yield f"{name} is {brief(value)}"
     labels = content.get("labels")
     if not isinstance(labels, list) or not labels:
         yield f"labels is {brief(labels)}"
@@ -261,6 +276,10 @@ def _is_entry(one: Any) -> bool:
     return named and is_number(one.get("chance")) and 1 / LARGEST_WEIGHT <= one["chance"] <= 1
 
 
-def _digest(content: Mapping[str, Any]) -> str:
+def _digest(content: Mapping[str, Any]) -> str | None:
+    """The checksum over all but itself; None of what no JSON says."""
     said = {name: value for name, value in content.items() if name != DIGEST}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+    try:
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+    except (TypeError, ValueError, RecursionError):
+        return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class Sampled:
     margins: Margins
     judges: Sequence[str]
 
-    @property
+    @cached_property
     def judged(self) -> Judged:
         """What the judges agree on, against what people say."""
         implied, weights = self._said()
@@ -60,7 +61,8 @@ class Sampled:
         """One judge's votes and margins [texts, classes x templates]."""
         each = self.votes.shape[-1] // len(self.judges)
         own = slice(judge * each, (judge + 1) * each)
-        return tuple(table[:, :, own].reshape(len(self.texts), -1) for table in (self.votes, self.margins))  # type: ignore[return-value]
+        votes, margins = self.votes[:, :, own], self.margins[:, :, own]
+        return votes.reshape(len(votes), -1), margins.reshape(len(votes), -1)
 
     def _said(self) -> tuple[Bools, NDArray[np.float64]]:
         """Whether people say yes, and the weight of each label."""
