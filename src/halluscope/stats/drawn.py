@@ -3,8 +3,8 @@
 A text is drawn with a probability in proportion to how much it is expected to move the scores (Isaki and Fuller,
 "Survey design under the regression superpopulation model", JASA 77, 1982): more often one whose cells are doubtful, or
 of rare classes. A cell's expected squared error is `doubt (1 - doubt)`, and its slope says what an error does to a
-score (`halluscope.stats.totals`), so that a text's part in a score's variance is the sum of `doubt (1 - doubt) slope^2`.
-The mean of its parts over pooled and class-averaged precision and recall is the square of its size. No text is drawn
+score (`halluscope.stats.totals`): a text's part in a score's variance is the sum of `doubt (1 - doubt) slope^2`. The
+mean of its parts over pooled and class-averaged precision and recall is the square of its size. No text is drawn
 less often than `EVEN` of a plain draw.
 """
 
@@ -62,7 +62,10 @@ def _sizes(labels: NDArray[np.int8], present: Bools, doubt: Floats | None) -> Fl
     for score in linear(at, ()).values():
         true, predicted, _ = score.slopes
         part = variance * present @ (true + predicted) ** 2 + variance * ~present @ predicted**2
-        size += part / part.mean()
+        if part.mean() > 0:
+            size += part / part.mean()
+    if not size.any():
+        return np.ones(len(size))
     size = np.sqrt(size)
     return (1 - EVEN) * size / size.mean() + EVEN
 
