@@ -15,8 +15,9 @@ difference estimator, and with a fitted `m` as the generalized regression estima
    few labels of a rare class.
 2. Anchor. A class average is a mean of ratios, and a rare class's `T` is so noisy that its ratio would be biased or
    negative. So the score is taken at totals that never are: labelled cells as they were labelled, the others at the
-   class's own share of yes, drawn towards `m` the more alike the classes are. What is left follows the score's slopes there (one step of
-   Newton's method): score = score(anchor) + slopes x (T - anchor). Its bias is of second order.
+   class's own share of yes, drawn towards `m` the more, the more alike the classes are. What is left follows the
+   score's slopes there (one step of Newton's method): score = score(anchor) + slopes x (T - anchor). The bias is of
+   second order.
 3. Interval. Student's t over three variances, of each text's influence (its cells times the slopes): which texts were
    drawn (Deville's approximation for a drawing of fixed size, "Variance estimation for complex statistics and
    estimators", Survey Methodology 25, 1999, per stratum), which cells were drawn within them (Särndal, result 4.3.1),
@@ -56,7 +57,7 @@ MOST_UNSEEN = 0.25
 FEW_CELLS = 0.01
 """A kind of cells may be without any label if there are so few of them, as a share of what the judge says yes to."""
 
-FEWEST_DEGREES = 3.0
+FEWEST_DEGREES, MOST_DEGREES = 3.0, 1e9
 LEAST = 1e-300
 
 
@@ -177,7 +178,8 @@ def _of_images(kinds: Sequence[Kind], present: Bools, read: Reading, wrong: Floa
 def _degrees(parts: Floats, variance: Floats) -> Floats:
     """Degrees of freedom by Satterthwaite, 2 V^2 / Var(V): few where few texts make up the variance."""
     of_variance = (parts**2).sum(axis=0) - parts.sum(axis=0) ** 2 / len(parts)
-    return np.maximum(FEWEST_DEGREES, 2 * variance**2 / np.maximum(of_variance, LEAST))
+    degrees: Floats = 2 * variance**2 / np.maximum(of_variance, LEAST)
+    return np.clip(degrees, FEWEST_DEGREES, MOST_DEGREES)
 
 
 def _refused(

@@ -3,8 +3,8 @@
 A text is drawn with a probability in proportion to how much it is expected to move the scores (Isaki and Fuller,
 "Survey design under the regression superpopulation model", JASA 77, 1982): more often one whose cells are doubtful, or
 of rare classes. A cell's expected squared error is `doubt (1 - doubt)`, and its slope says what an error does to a
-score (`halluscope.stats.totals`), so that a text's part in a score's variance is the sum of `doubt (1 - doubt) slope^2`.
-The mean of its parts over pooled and class-averaged precision and recall is the square of its size. No text is drawn
+score (`halluscope.stats.totals`): a text's part in a score's variance is the sum of `doubt (1 - doubt) slope^2`. The
+mean of its parts over pooled and class-averaged precision and recall is the square of its size. No text is drawn
 less often than `EVEN` of a plain draw.
 """
 
@@ -36,8 +36,8 @@ def draw(
         present: [texts, classes], the ground truth.
         texts: how many to draw; all if there are no more.
         seed: of the draw.
-        doubt: [texts, classes], how likely the judge is to be wrong about each cell, in [0, 1], such as the share of
-            its votes that are outvoted; where it is less than what the label alone lets expect, that counts.
+        doubt: [texts, classes], how likely the judge is to be wrong about each cell, in [0, 1] (such as the share of
+            its votes that are outvoted); by default from the label alone.
 
     Returns:
         The rows that were drawn, in order, and the probability with which each was.
@@ -50,22 +50,33 @@ def draw(
     return rows, chances[rows]
 
 
+def doubts(labels: NDArray[np.int8], present: Bools) -> Floats:
+    """How likely the judge is taken to be wrong about each cell, from the label alone: [texts, classes] in [0, 1]."""
+    denied = np.where(present, DOUBT_NO, DOUBT_NO * _says(labels).mean(axis=0))
+    return np.where(labels == 1, DOUBT_YES, np.where(labels == 0, denied, UNDECIDED))
+
+
+def _says(labels: NDArray[np.int8]) -> Floats:
+    """What a judge says of each cell, 1/2 where it is undecided."""
+    return np.where(labels == 1, 1.0, np.where(labels == 0, 0.0, 0.5))
+
+
 def _sizes(labels: NDArray[np.int8], present: Bools, doubt: Floats | None) -> Floats:
     """How much each text is expected to move the scores, 1 on average."""
-    says = np.where(labels == 1, 1.0, np.where(labels == 0, 0.0, 0.5))
+    says = _says(labels)
     at = Totals((says * present).sum(axis=0), says.sum(axis=0), present.sum(axis=0).astype(float))
-    denied = np.where(present, DOUBT_NO, DOUBT_NO * says.mean(axis=0))
-    expected = np.where(labels == 1, DOUBT_YES, np.where(labels == 0, denied, UNDECIDED))
-    doubt = expected if doubt is None else np.maximum(expected, doubt)
+    doubt = doubts(labels, present) if doubt is None else doubt
     variance = doubt * (1 - doubt)
     size = np.zeros(len(labels))
     for score in linear(at, ()).values():
         true, predicted, _ = score.slopes
         part = variance * present @ (true + predicted) ** 2 + variance * ~present @ predicted**2
-        if part.any() and np.isfinite(part).all():  # nothing moves a score that is undefined
+        if part.mean() > 0:
             size += part / part.mean()
+    if not size.any():
+        return np.ones(len(size))
     size = np.sqrt(size)
-    return (1 - EVEN) * size / size.mean() + EVEN if size.any() else np.ones(len(size))
+    return (1 - EVEN) * size / size.mean() + EVEN
 
 
 def _chances(sizes: Floats, texts: int) -> Floats:

@@ -180,8 +180,8 @@ def _own(share: Floats, labelled: Bools, said: Bools) -> Floats:
     """The share of yes in each class, drawn towards the kind's, the less the more classes differ.
 
     They differ by the intraclass correlation r of the beta-binomial distribution, estimated by moments (Kleinman,
-    "Proportions with extraneous variance", JASA 68, 1973): the variance of n labels' sum is n s (1 - s) (1 + (n - 1) r).
-    The kind's share then counts as much as (1 - r) / r labels.
+    "Proportions with extraneous variance", JASA 68, 1973): the number of yes among n labels has the variance
+    n s (1 - s) (1 + (n - 1) r). The kind's share then counts as much as (1 - r) / r labels.
     """
     yes, seen = (labelled & said).sum(axis=0), labelled.sum(axis=0)
     variance = share * (1 - share)

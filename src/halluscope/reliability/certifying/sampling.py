@@ -13,7 +13,7 @@ from halluscope.reliability.certifying.labels import Population, digest
 from halluscope.reliability.review import implied
 from halluscope.reliability.review.implied import ToRead
 from halluscope.reliability.review.making import Drawn
-from halluscope.stats.corrected import draw
+from halluscope.stats.drawn import doubts, draw
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Ints
 
@@ -37,9 +37,9 @@ def sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int = 0) -
     places = np.array(list(population.places.values()), dtype=np.int64)
     whole("sample", texts, 1, len(places), "a number of texts")
     present = judgement.present[places]
-    rows, chances = draw(
-        voting.known(judgement.labels[places], present), present, texts, seed, _outvoted(judgement, places)
-    )
+    labels = voting.known(judgement.labels[places], present)
+    doubt = np.maximum(doubts(labels, present), _outvoted(judgement, places))
+    rows, chances = draw(labels, present, texts, seed, doubt)
     reader = LexicalJudge(judgement.vocabulary)
     drawn = []
     for row, chance in zip(places[rows].tolist(), chances.tolist(), strict=True):
