@@ -108,7 +108,7 @@ def _of_judge(sampled: Sampled, place: int, resampling: Bootstrap) -> dict[str, 
     if (votes == UNASKED)[weights > 0].any():
         return None
     known = ~np.isnan(margins)
-    chances = np.where(known, 1 / (1 + np.exp(-np.where(known, margins, 0.0))), 0.0)
+    chances = (1 + np.tanh(np.where(known, margins, 0.0) / 2)) / 2  # 1 / (1 + exp(-margin)), at any margin
     unreadable = ratio(np.where(votes == OTHER, weights, 0.0).sum(), weights.sum())
     return error_rates(Judged(votes == YES, implied, weights), resampling) | {
         "unreadable": float(unreadable),
