@@ -753,3 +753,55 @@ def test_mark_texts_in_the_browser(folder, browser, capsys):
         one["text"]: set(one["implied"]) for one in certificate.read(folder / "c.json").content["labels"]
     }
     assert labels_of == {digest(text): implied for text, implied in zip(SAYS, IMPLIES, strict=True)}
+
+
+@pytest.mark.long
+def test_real_responses_with_people_who_differ_in_a_known_way(tmp_path, upstream, capsys):
+    """2,000 texts of LLaVA: people deny every eighth yes of the lexical judge, and see an eighth as much elsewhere."""
+    from halluscope import registry, scoring
+
+    benchmark, coco = registry.benchmark("throne"), vocabularies.load("coco")
+    responses = str(upstream / "responses" / "pope_instruction1_llava.jsonl")
+    dataset = str(upstream / "chair" / "coco2014_chair_objects.json.gz")
+    (ready,) = scoring.prepare(benchmark, [responses], [dataset], {})
+    texts, objects = ready.matched.texts, ready.inputs["references"]
+    yes = judge(texts, objects, judges="lexical", progress=False).labels == 1
+    row = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    first = np.array([row[text] for text in texts])
+    rng = np.random.default_rng(0)
+    more = rng.random((len(row), 80)) < yes.mean(axis=0) / 8
+    implied = (yes & (rng.random((len(row), 80))[first] < 7 / 8)) | more[first]
+    said = {
+        digest(text): {*np.array(coco.classes)[implied[place]].tolist()} for place, text in enumerate(texts)
+    }
+
+    words = ["review", "make", dataset, "--responses", responses, "--marks", "implied", "--judges", "lexical"]
+    run(*words, "--sample", 200, "--out", tmp_path / "sheet")
+    rows = table(tmp_path / "sheet" / "sheet.csv")
+    shown = {(one["text"], one["class"]) for one in rows}
+    for one in rows:
+        others = [name for name in sorted(said[one["text"]]) if (one["text"], name) not in shown]
+        if one["class"]:
+            one["mark"] = "implied" if one["class"] in said[one["text"]] else "not implied"
+        else:
+            one["mark"], one["note"] = ("others", ", ".join(others)) if others else ("no others", "")
+    with (tmp_path / "marked.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    given = ["--responses", responses, "--dataset", dataset, "--judges", "lexical"]
+    run("certify", tmp_path / "marked.csv", *given, "--out", tmp_path / "c.json")
+    capsys.readouterr()
+    run("score", "throne", *given, "--certificate", tmp_path / "c.json", "--bootstrap", 0, "--json")
+    (result,) = json.loads(capsys.readouterr().out)
+    truth = compute(texts, objects, votes=implied[:, :, None])
+    for name in ("precision_all", "recall_all", "f0.5_all"):
+        corrected = result["corrected"][name]
+        assert abs(corrected["value"] - truth[name]) < abs(result[name] - truth[name])
+        assert corrected["low"] <= truth[name] <= corrected["high"]
+    errors = certificate.read(tmp_path / "c.json").content["errors"]["all"]
+    for name, value in (
+        ("wrong_yes", (yes & ~implied).sum() / yes.sum()),
+        ("false_no", (~yes & implied).sum() / implied.sum()),
+    ):
+        assert errors[name]["low"] <= value <= errors[name]["high"]
