@@ -1,4 +1,4 @@
-"""`halluscope review make ROWS` and `review read SHEET.csv`: what people say of a sample of rows, or of readings."""
+"""`halluscope review make ROWS` and `review read SHEET.csv`: what people say of rows, readings, or texts."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=whole,
         metavar="N",
-        help="how many rows; with --stratum, of each stratum",
+        help="how many rows; with --stratum, of each stratum; with --marks implied, how many texts",
     )
     option("--seed", type=whole, default=0, help="of the draw")
     option(
