@@ -592,6 +592,23 @@ def test_what_the_certificate_says_of_the_lexical_judge(folder):
     assert errors["kind"]["depiction"]["false_no"]["value"] > 0
 
 
+def test_labels_as_json_lines_and_who_gave_them(folder, capsys):
+    whole = [
+        {"id": place, "class": name, "answer": "yes" if name in of else "no"}
+        for place, of in enumerate(IMPLIES)
+        for name in vocabularies.load("coco").classes
+    ]
+    file = lines(folder / "labels.jsonl", whole)
+    run(*certify(folder, file, "--by", "a reader called B", "--out", folder / "c.json"))
+    found = certificate.read(folder / "c.json")
+    assert found.count == 640 and found.labelled_by == "a reader called B"
+    assert found.content["labels_from"].startswith("labels-")
+    assert "given by a reader called B" in capsys.readouterr().out
+    assert cli.main([str(word) for word in certify(folder, file, "--by", " ")]) == 2
+    assert cli.main([str(word) for word in certify(folder, file, "--out", file)]) == 2
+    assert "--by is empty" in capsys.readouterr().err
+
+
 def test_a_sheet_says_what_was_drawn_and_hides_no_class(folder):
     rows = table(made(folder, 8) / "sheet.csv")
     of = {}

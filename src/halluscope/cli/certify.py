@@ -58,6 +58,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Ask the judges about the labelled texts, compare, write and print."""
+    if not given.by.strip():
+        raise ValueError("--by is empty; expected who gave the labels.")
     if given.out:
         common.check_output(given, "out")
     found = _certify(given)
@@ -96,8 +98,8 @@ def _certify(given: argparse.Namespace) -> Certificate:
 def _print(found: Certificate, style: str) -> None:
     content = found.content
     say(", ".join(map(one_line, content["judges"])))
-    by = one_line(found.labelled_by)
-    say(f"against {found.count:,} labels of {found.texts:,} texts, given by {by}")
+    whose = one_line(found.labelled_by)
+    say(f"against {found.count:,} labels of {found.texts:,} texts, given by {whose}")
     for by, table in content["errors"].items():
         if table:
             say(f"\n{_table(by, {by: table} if by == 'all' else table, style)}")
