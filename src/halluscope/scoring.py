@@ -143,7 +143,9 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     if matched.other_prompts:
         result["other_prompts"] = matched.other_prompts
         choices["prompts"] = f"other,{matched.other_prompts}"
-    result["signature"] = changed(result["signature"], **choices)
+    for signed in (result, *(part for part in result.values() if isinstance(part, dict))):
+        if "signature" in signed:
+            signed["signature"] = changed(signed["signature"], **choices)
     return result
 
 

@@ -32,13 +32,14 @@ COMMANDS = {
     "parallel": "put a benchmark's questions into other words",
     "reliability": "does a benchmark give the same scores again?",
     "review": "sheets on which people mark rows, and what they say",
+    "certify": "how often judges err, by labels that people gave; `score --certificate` corrects by it",
     "publish": "put datasets and metrics on the Hub",
     "install-metrics": "let evaluate.load find the metrics by their bare names",
     "tasks": "where lm-eval and lmms-eval find our tasks",
     "demo": "score eight embedded descriptions with the lexical judge",
 }
 
-GO_ON = ("answer", "score", "plan", "ask")
+GO_ON = ("answer", "score", "plan", "ask", "certify")
 """The commands that keep what they were told, and go on from there."""
 
 

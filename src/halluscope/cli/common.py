@@ -1,22 +1,27 @@
 """What several commands share: a benchmark's options on the command line, and what they stand for in Python."""
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate_formats
 
-from halluscope import registry
+from halluscope import registry, scoring
 from halluscope.arguments import Parser, number, whole
 from halluscope.files.writing import check_new
 from halluscope.judging.store import AskAnew, default_path
 from halluscope.options import ALL, Door, Option
 from halluscope.registry import Benchmark
 from halluscope.responses.thoughts import THOUGHTS
+from halluscope.scoring import Ready
 
-JSON = "json"
+JSON, CERTIFICATE = "json", "certificate"
 FORMATS = (*sorted(tabulate_formats), JSON)
+
+Parsing = argparse.ArgumentParser | argparse._ArgumentGroup
+"""What options are added to."""
 
 _TYPES: dict[Any, Callable[[str], Any]] = {int: whole, float: number}
 """What takes a word for a number, and says what was expected."""
@@ -42,6 +47,35 @@ def add_benchmarks(
             sub = names.add_parser(name, description=description, **shown)  # type: ignore[arg-type]
             add(sub, benchmark)
             sub.set_defaults(run=run, name=name)
+
+
+def certified() -> Benchmark:
+    """The benchmark whose scores a certificate of its judges corrects, with the options of its judges alone."""
+    (found,) = (
+        one for one in registry.benchmarks() if any(option.name == CERTIFICATE for option in one.options)
+    )
+    judging = {field.name for field in fields(found.judges.options)} if found.judges else set()
+    own = (option for option in found.options if option.name in judging | {"vocabulary"})
+    return replace(found, options=tuple(own))
+
+
+def judged_texts(
+    given: argparse.Namespace, dataset: Sequence[str], benchmark: Benchmark
+) -> tuple[Ready, list[str], dict[str, Any]]:
+    """One LVLM's responses that judges are asked about, the ids of their images, and the options of `judge`.
+
+    Raises:
+        ValueError: for several files of responses, or as `scoring.prepare`.
+    """
+    if len(given.responses) != 1:
+        raise ValueError(
+            f"--responses names {len(given.responses)} files; expected one LVLM's, for labels are about its texts."
+        )
+    options = options_of(given, benchmark)
+    (ready,) = scoring.prepare(benchmark, given.responses, dataset, options, door(given))
+    columns = registry.identity(benchmark).id
+    ids = [" ".join(str(getattr(row, column)) for column in columns) for row in ready.matched.rows]
+    return ready, ids, options
 
 
 def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -80,6 +114,12 @@ def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         metavar="DATASET",
         help="a built dataset's folder, a Hub id, or upstream's file; NAME:CONFIG@SPLIT picks a part",
     )
+    add_reading(parser, benchmark)
+
+
+def add_reading(parser: Parsing, benchmark: Benchmark) -> None:
+    """Options of how responses are read and matched."""
+    option = parser.add_argument
     option("--limit", type=whole, metavar="N", help="score only the first N responses of each LVLM")
     if not benchmark.chooses:
         option("--partial", action="store_true", help="score what is there, though rows have no response")
@@ -104,7 +144,7 @@ def door(given: argparse.Namespace) -> Door:
     return Door(given.limit, getattr(given, "partial", False), given.id_column, given.text_column)
 
 
-def add_options(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+def add_options(parser: Parsing, benchmark: Benchmark) -> None:
     """The benchmark's own options; one that is not given is not set."""
     for option in benchmark.options:
         _add(parser, option)
@@ -186,7 +226,7 @@ def _paths(word: str) -> Iterator[Path]:
     yield from (Path(part.strip()) for part in parts | {word.partition("@")[0]} if part.strip())
 
 
-def _add(parser: argparse.ArgumentParser, option: Option) -> None:
+def _add(parser: Parsing, option: Option) -> None:
     words = f"--{option.name.replace('_', '-')}"
     if option.flag:
         parser.add_argument(words, action="store_true", default=argparse.SUPPRESS, help=option.help)

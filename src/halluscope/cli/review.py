@@ -1,4 +1,4 @@
-"""`halluscope review make ROWS` and `review read SHEET.csv`: what people say of a sample of rows, or of readings."""
+"""`halluscope review make ROWS` and `review read SHEET.csv`: what people say of rows, readings, or texts."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.arguments import whole
+from halluscope.cli import common
 from halluscope.foreign import one_line
 from halluscope.reliability import indicators
-from halluscope.reliability.review import readings
-from halluscope.reliability.review.sheet import OF_ROWS, READING, Sheet, read_sheet
+from halluscope.reliability.review import implied, readings
+from halluscope.reliability.review.sheet import IMPLIED, OF_ROWS, READING, Sheet, read_sheet
 from halluscope.reporting.tables import aligned, percent, to_json
 from halluscope.signature import signature
 from halluscope.stats.strata import Stratum, error_rate, share
@@ -33,14 +34,15 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=whole,
         metavar="N",
-        help="how many rows; with --stratum, of each stratum",
+        help="how many rows; with --stratum, of each stratum; with --marks implied, how many texts",
     )
     option("--seed", type=whole, default=0, help="of the draw")
     option(
         "--marks",
-        choices=OF_ROWS,
+        choices=(*OF_ROWS, IMPLIED),
         default="valid",
-        help="valid: are question and answer right? agree: do you agree with the response, or the judgement?",
+        help="valid: are question and answer right? agree: do you agree with the response, or the judgement? implied: "
+        "which classes does a response imply? (one LVLM's, for `certify`)",
     )
     option("--stratum", metavar="COLUMN", help="draw from each value of this column")
     option(
@@ -51,6 +53,13 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
         help="models' responses; each is marked (criterion)",
     )
     option("--images", type=Path, metavar="FOLDER", help="where the image files are that the rows name")
+    judging = parser.add_argument_group(
+        "with --marks implied", "the judges by whose votes the texts are drawn, and how responses are read"
+    )
+    benchmark = common.certified()
+    parser.set_defaults(name=benchmark.name)
+    common.add_options(judging, benchmark)
+    common.add_reading(judging, benchmark)
 
 
 def _add_read(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +74,37 @@ def _add_read(parser: argparse.ArgumentParser) -> None:
 
 def make(options: argparse.Namespace) -> None:
     """Draw and write."""
+    if options.marks == IMPLIED:
+        _make_implied(options)
+        return
+    if asked := [option.name for option in common.certified().options if hasattr(options, option.name)]:
+        raise ValueError(f"{asked[0]} is for the judges of --marks {IMPLIED}; the marks are {options.marks}.")
+    _make_of_rows(options)
+
+
+def _make_implied(given: argparse.Namespace) -> None:
+    """Draw texts by the judges' votes."""
+    from halluscope.reliability.certifying import sampling
+    from halluscope.reliability.review import making
+    from halluscope.stats.corrected import FEWEST_TEXTS
+
+    if given.stratum or given.images:
+        raise ValueError("--stratum and --images are for rows; expected neither with --marks implied.")
+    making.check_folder(given.out)
+    benchmark = common.certified()
+    ready, ids, options = common.judged_texts(given, [given.rows], benchmark)
+    judgement = benchmark.module("metric").judge(ready.matched.texts, ready.inputs["references"], **options)
+    drawn = sampling.sheet(judgement, ids, given.sample, given.seed)
+    title = f"What the texts of {ready.matched.name} imply"
+    name = making.write(drawn, given.out, IMPLIED, title, judgement.vocabulary.classes)
+    out = one_line(given.out)
+    say(f"{out}: the sheet {name}, {given.sample:,} texts, {len(drawn):,} rows")
+    if given.sample < min(FEWEST_TEXTS, len(judgement.texts)):
+        say(f"So few texts certify a judge, but scores are corrected by {FEWEST_TEXTS} or more.")
+    say(f"Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet.")
+
+
+def _make_of_rows(options: argparse.Namespace) -> None:
     from halluscope.reading.rows import Source, read_rows
     from halluscope.reliability.review import making
 
@@ -88,6 +128,9 @@ def make(options: argparse.Namespace) -> None:
 def read(options: argparse.Namespace) -> None:
     """Read and print."""
     sheet = read_sheet(options.sheet, options.allow_unmarked)
+    if sheet.kind == IMPLIED:
+        _print_implied(implied.summary(sheet), options.json)
+        return
     if sheet.kind == READING:
         _print_readings(readings.summary(sheet), options.json)
         return
@@ -222,6 +265,21 @@ def _print_readings(found: Mapping[str, Any], as_json: bool) -> None:
         one_line(f"{one['methods']}, {one['stratum']}") for one in found["table"] if not one["errors"]
     ]:
         say(f"No error is marked for {'; '.join(without)}: there the interval is narrower than it should be.")
+    say(f"signature: {found['signature']}")
+
+
+def _print_implied(found: Mapping[str, Any], as_json: bool) -> None:
+    """What is marked, and what is left to mark."""
+    if as_json:
+        say(to_json(found))
+        return
+    marked, texts = found["marked"], found["texts"]
+    say(f"{texts - found['unmarked_texts']:,} of {texts:,} texts are marked, {marked:,} rows of them")
+    say(", ".join(f"{mark}: {count:,}" for mark, count in found["marks"].items()))
+    if found["unmarked_texts"]:
+        say(
+            f"{found['unmarked_texts']:,} texts have rows without a mark; `certify --allow-unmarked` leaves them out"
+        )
     say(f"signature: {found['signature']}")
 
 

@@ -14,8 +14,8 @@ from halluscope.stats.ratios import Floats, ratio
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-Tally = Mapping[str, tuple[Ints | Floats, Ints]]
-"""Score -> its part and its whole, each [clusters]; a part is a count, or a sum of shares."""
+Tally = Mapping[str, tuple[Ints | Floats, Ints | Floats]]
+"""Score -> its part and its whole, each [clusters]: counts, or sums of weights; a part may be a sum of shares."""
 
 
 def resampled(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[str, Floats]:

@@ -54,6 +54,7 @@ class Vocabulary:
         mentions: class name -> words and phrases, in the singular, that a text uses for it.
         lower_case: whether questions ask for the names in lower case ("Cabinet/shelf" as "cabinet/shelf").
         plain: class name -> how a plain question speaks of it, where it does not use the name as it stands.
+        groups: name of a group -> its classes, where the dataset sorts its classes into groups.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Vocabulary:
     mentions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     lower_case: bool = False
     plain: Mapping[str, Plain] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def word(self, cls: str) -> str:
         """What a question calls a class."""
@@ -185,4 +187,5 @@ def _builtin(name: str) -> Vocabulary:
         mentions={cls: tuple(words) for cls, words in classes.items()},
         lower_case=table.get("lower_case", False),
         plain={cls: Plain(**facts) for cls, facts in table["plain"].items()},
+        groups={name: tuple(group) for name, group in table.get("groups", {}).items()},
     )

@@ -73,6 +73,13 @@ are compared with the objects that are annotated in the image.
             "all_average", "over all cells (pooled, default), or over images", choices=("pooled", "image")
         ),
         Option("cells", "also score only what these POPE questions ask about", many=True, metavar="DATASET"),
+        Option(
+            "certificate",
+            "what `halluscope certify` wrote, for each of --responses; scores come a second time, corrected",
+            many=True,
+            metavar="FILE",
+            each=True,
+        ),
         Option("per_class", "also a table of the classes", flag=True),
         Option("explain", "also which rule of the lexical judge took which mention back", flag=True),
     ),

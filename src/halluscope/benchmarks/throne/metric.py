@@ -6,8 +6,9 @@ votes become labels, and labels against the ground truth become precision, recal
 
 import hashlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from halluscope import options as checks
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import prompts, scoring
 from halluscope.benchmarks.throne.scoring import AllAverage, ClassF, Conventions, Hits
+from halluscope.foreign import brief
 from halluscope.inputs import array, class_names, flags, ids, labelled, paired, texts
 from halluscope.judging.cost.planning import Plan, plan_poll
 from halluscope.judging.voters import voting
@@ -26,13 +28,20 @@ from halluscope.judging.voters.resolve import lexical
 from halluscope.judging.voters.voting import IGNORED
 from halluscope.judging.votes import OTHER, UNASKED
 from halluscope.numbers import whole
+from halluscope.reliability.certifying.certificate import Certificate, texts_of
+from halluscope.reliability.certifying.certificate import read as read_certificate
+from halluscope.reliability.certifying.judgement import Judgement
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.corrected import correct
 from halluscope.vocabularies import Vocabulary
 
 GIVEN = "given"
+
+METHOD = "ppi-1"
+"""How `halluscope.stats.corrected` makes corrected scores and intervals; the number goes up when that changes."""
 
 
 def compute(
@@ -55,6 +64,7 @@ def compute(
     per_image: bool = False,
     explain: bool = False,
     thoughts: str = REMOVED,
+    certificate: str | Path | Mapping[str, Any] | Certificate | None = None,
     **judging: Any,
 ) -> dict[str, Any]:
     """Score an LVLM's descriptions of images.
@@ -80,6 +90,8 @@ def compute(
         per_image: also give, for each image, which classes were found, hallucinated and missed.
         explain: also give `explained`: what the lexical judge read. It moves no score.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
+        certificate: of the judges, a file that `halluscope certify` wrote about these very texts, or what stands in it;
+            the scores then come a second time, corrected for the judges' errors (`halluscope.stats.corrected`).
         judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", or templates),
             agreement, ask, device, engine, recheck, tokenizer, workers, leave_out, at_once, max_failed, store,
             progress; see `halluscope.judging.voters.poll.Voting`.
@@ -94,10 +106,14 @@ def compute(
         `per_image`, and for `cells` the scores on them, `sampled`, with a signature of their own, how many `cells`
         they are and of how many (`cells_of`), and the `difference` (all cells less these). `explained` is one list per
         image with one row per mention: `class`, `start`, `end`, `words`, and `taken_back_by`, the name of the rule, or
-        None where the mention counts; places are in the text as it was judged, without thoughts.
+        None where the mention counts; places are in the text as it was judged, without thoughts. With a
+        certificate
+        `corrected`, for each score the "value", "low" and "high" that people's labels make likely (`level` is the
+        interval's too), by how many `labels` of how many `labelled_texts`, why a score is `refused`, and a signature.
 
     Raises:
-        ValueError: for any bad input, before a model is loaded.
+        ValueError: for any bad input, before a model is loaded; a certificate of other judges, questions, agreement,
+            vocabulary or texts; or one whose labels can carry no score.
     """
     flags(per_class=per_class, per_image=per_image, explain=explain)
     predictions, references = paired(predictions, references)
@@ -110,6 +126,7 @@ def compute(
     conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
     poll = checks.build(Voting, judging, "throne")
     reader = _reader(poll, vocabulary, votes) if explain else None
+    certified = None if certificate is None else _check_certificate(certificate, votes, all_average)
     scored = None if cells is None else _check_cells(cells, present)
     sample = None if cells_of is None else whole("cells_of", cells_of, 1)
     if scored is not None and sample is not None:
@@ -119,7 +136,12 @@ def compute(
         k = voting.required(poll.agreement, cast.shape[-1])
         asked_by: dict[str, object] = {"judges": GIVEN, "questions": GIVEN}
     else:
-        held = poll.hold(predictions, present, vocabulary, prompts.load(poll.questions))
+        questions = prompts.load(poll.questions)
+        if certified:
+            about = {"vocabulary": vocabulary.name, "questions": questions.name}
+            certified.check(about | {"texts": texts_of(predictions)})
+            certified.check_size(predictions)
+        held = poll.hold(predictions, present, vocabulary, questions)
         cast, k, asked_by = held.votes, held.k, {"judges": held.judges, "questions": held.questions}
     labels = voting.label(*voting.count(cast), k)
     hits = Hits.of(labels, present)
@@ -158,6 +180,11 @@ def compute(
         result["sampled"] = sampled | {"cells": int(scored.sum()), "cells_of": cells_of}
         which = f"{scored.sum()}-{hashlib.sha256(scored.tobytes()).hexdigest()[:8]}"
         result["sampled"]["signature"] = signature("throne", **made_by, cells=which)
+    if certified:
+        certified.check({name: made_by[name] for name in ("judges", "agreement")})
+        corrected = _corrected(certified, predictions, labels, present, vocabulary, conventions, level)
+        signed = certified.signed | {"interval": f"{level:g},{METHOD}"}
+        result["corrected"] = corrected | {"signature": signature("throne", **made_by | signed)}
     if per_class:
         result["classes"] = _of_each_class(hits, beta, vocabulary)
     if per_image:
@@ -166,6 +193,28 @@ def compute(
         cut = prompts.load(poll.questions).cut
         result["explained"] = [reader.explain(cut(text)) for text in predictions]
     return result
+
+
+def judge(
+    predictions: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    vocabulary: str | Sequence[str] | Vocabulary = "coco",
+    thoughts: str = REMOVED,
+    **judging: Any,
+) -> Judgement:
+    """Ask the judges alone, as `compute` does before it scores; its arguments are those of `compute`.
+
+    Raises:
+        ValueError: for any bad input, as `compute` does.
+    """
+    predictions, references = paired(predictions, references)
+    said, _ = take_out(predictions, thoughts)
+    classes = vocabularies.load(vocabulary)
+    present = classes.presence(class_names(references))
+    poll = checks.build(Voting, judging, "throne")
+    questions = prompts.load(poll.questions)
+    return Judgement(said, present, classes, questions, poll.hold(said, present, classes, questions))
 
 
 def plan(
@@ -209,6 +258,57 @@ def _reader(poll: Voting, vocabulary: Vocabulary, votes: ArrayLike | None) -> Le
             "reads the texts; leave votes out and pass judges='lexical'."
         )
     return lexical(poll.judges, vocabulary)
+
+
+def _check_certificate(
+    given: str | Path | Mapping[str, Any] | Certificate, votes: object, all_average: str
+) -> Certificate:
+    """Read a certificate, where scores can be corrected by one.
+
+    Raises:
+        ValueError: for what is no certificate, votes that nobody can be named for, or averages over images.
+    """
+    if votes is not None:
+        raise ValueError(
+            "certificate and votes are given; a certificate is about judges: name them in judges."
+        )
+    if all_average != "pooled":
+        raise ValueError(
+            f"certificate is given, and all_average is {brief(all_average)}; expected 'pooled': only counts that are "
+            "pooled over images, or by class, can be corrected."
+        )
+    return read_certificate(given)
+
+
+def _corrected(
+    certificate: Certificate,
+    predictions: Sequence[str],
+    labels: NDArray[np.int8],
+    present: NDArray[np.bool_],
+    vocabulary: Vocabulary,
+    conventions: Conventions,
+    level: float,
+) -> dict[str, Any]:
+    """The corrected scores, and what they rest on.
+
+    Raises:
+        ValueError: if the labels can carry none of them.
+    """
+    labels = voting.known(labels, present)
+    sample = certificate.sample(predictions, labels, vocabulary)
+    found = correct(labels, present, sample, conventions.betas, conventions.class_f, level)
+    if found.refused.keys() >= found.scores.keys():
+        raise ValueError(
+            f"The labels of the certificate {certificate.digest} can carry no corrected score: "
+            f"{next(iter(found.refused.values()))}"
+        )
+    return {
+        **found.scores,
+        "refused": found.refused,
+        "labels": certificate.count,
+        "labelled_texts": certificate.texts,
+        "labelled_by": certificate.labelled_by,
+    }
 
 
 def _check_cells(cells: ArrayLike, present: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from halluscope.foreign import one_line
 from halluscope.reporting.tables import Named, aligned, below, class_table, interval, percent, ranked
 
 LENGTH = "median_characters"
@@ -27,6 +28,7 @@ def report(results: Named, shown: Named, style: str, **_: Any) -> str:
         style: of the tables.
     """
     parts = [table(shown, style), below({name: remarks(result) for name, result in results})]
+    parts += [f"\n{name}\n{corrected(result, style)}" for name, result in results if "corrected" in result]
     parts += [f"\n{name}\n{class_table(result, style)}" for name, result in results if "classes" in result]
     return "\n".join(parts)
 
@@ -50,6 +52,24 @@ def table(results: Named, style: str = "simple") -> str:
             rows.append(["  on the sampled cells", "", *_scores(result["sampled"], columns)])
             rows.append(["  difference", "", *_scores(result["difference"], columns)])
     return aligned(rows, header, style)
+
+
+def corrected(result: Mapping[str, Any], style: str = "simple") -> str:
+    """Each score as the judges' labels give it, and corrected by people's, with what these rest on."""
+    found = result["corrected"]
+    rows = [
+        [name, percent(result[name]), percent(one["value"]), interval((one["low"], one["high"]))]
+        for name, one in found.items()
+        if isinstance(one, Mapping) and "value" in one
+    ]
+    lines = [
+        aligned(rows, ["score", "raw", "corrected", "interval"], style),
+        f"corrected by {found['labels']:,} labels of {found['labelled_texts']:,} texts, given by "
+        f"{one_line(found['labelled_by'])}",
+        *(f"{name} is not corrected: {why}" for name, why in found["refused"].items()),
+        f"signature: {found['signature']}",
+    ]
+    return "\n".join(lines)
 
 
 def remarks(result: Mapping[str, Any]) -> list[str]:

@@ -1,6 +1,7 @@
 """THRONE's rows: an image and the classes that are in it; and the cells of them that POPE's questions ask about."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,11 @@ def load(sources: Sequence[str], *, vocabulary: str | Sequence[str] = "coco") ->
 
 
 def inputs(
-    images: Sequence[ImageObjects], *, cells: Sequence[str] = (), vocabulary: str = "coco"
+    images: Sequence[ImageObjects],
+    *,
+    cells: Sequence[str] = (),
+    vocabulary: str = "coco",
+    certificate: str | Path | Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What the metric takes of the dataset's rows.
 
@@ -39,6 +44,7 @@ def inputs(
         images: the rows.
         cells: datasets or files of POPE's questions; the result is then also scored on what these ask about.
         vocabulary: whose classes are asked about.
+        certificate: of the judges about these responses, as `compute` has it.
 
     Raises:
         ValueError: as `asked_cells`.
@@ -48,6 +54,7 @@ def inputs(
         "references": [image.objects for image in images],
         "image_ids": ids,
         "forms": [image.form for image in images],
+        "certificate": certificate,
     }
     if cells:
         questions = [one for one in pope.load(cells) if isinstance(one, ObjectQuestion)]

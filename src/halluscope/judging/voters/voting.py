@@ -97,6 +97,14 @@ def label(yes: Counts, no: Counts, k: int) -> NDArray[np.int8]:
     return np.where(yes >= k, YES, np.where(no >= k, NO, IGNORED)).astype(np.int8)
 
 
+def known(labels: NDArray[np.int8], present: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """What of the labels is the same whether everything was asked or only what is needed (see `undecided`).
+
+    Of an absent object that is whether it is an agreed yes: what is ignored there becomes no.
+    """
+    return np.where(~present & (labels == IGNORED), NO, labels).astype(np.int8)
+
+
 def undecided(yes: Counts, no: Counts, n: int, k: int, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The cells whose further answers can still move precision or recall.
 

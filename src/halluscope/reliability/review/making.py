@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from io import BytesIO
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from halluscope.reading.rows import picture_columns, without_pictures
 from halluscope.reliability.parallel import ANSWERS, OPTIONS, QUESTIONS
 from halluscope.reliability.review.sheet import (
     COLUMNS,
+    IMPLIED,
     MARKS,
+    OTHERS,
     READING,
     Entry,
     cells,
@@ -40,6 +43,8 @@ ASKS = {
     "valid": "Are the question and its answer right, clear and unambiguous?",
     READING: "Right, if the response says or implies it. What is not annotated may be right and a hallucination "
     "(nothing like it is there), or a misclassification (something else is).",
+    IMPLIED: "Does the response say or imply that this is in the image? Last, mark whether it implies any other "
+    "class of the list, and name each.",
 }
 """What a page asks, whatever stands on it."""
 
@@ -114,8 +119,15 @@ def draw(
     return found
 
 
-def write(drawn: Sequence[Drawn], folder: Path, marks: str, title: str) -> str:
+def write(drawn: Sequence[Drawn], folder: Path, marks: str, title: str, classes: Sequence[str] = ()) -> str:
     """Write the sheet as sheet.csv and as page.html into a folder, both or none; returns its name.
+
+    Args:
+        drawn: its rows; those about one text follow each other.
+        folder: where the files go.
+        marks: what may be marked.
+        title: of the page.
+        classes: that the page suggests where other classes may be named.
 
     Raises:
         ValueError: for unknown marks, or a folder that holds a sheet or a page already.
@@ -123,11 +135,7 @@ def write(drawn: Sequence[Drawn], folder: Path, marks: str, title: str) -> str:
     """
     if marks not in MARKS:
         raise ValueError(f"marks is {marks!r:.80}; expected {' or '.join(MARKS)}.")
-    for what, file in (("sheet", folder / SHEET), ("page", folder / PAGE)):
-        if os.path.lexists(file):
-            raise ValueError(
-                f"{folder} holds a {what} already; name another folder, so that no marks are lost."
-            )
+    check_folder(folder)
     name = name_of([one.entry for one in drawn], marks)
     entries = [
         {**one.entry, "sheet": name, "row": str(number), "mark": "", "note": ""}
@@ -138,11 +146,24 @@ def write(drawn: Sequence[Drawn], folder: Path, marks: str, title: str) -> str:
         for column in COLUMNS
         if column in ("mark", "note") or any(entry.get(column) for entry in entries)
     ]
-    page = _page(entries, [one.image for one in drawn], columns, marks, title)
+    page = _page(entries, [one.image for one in drawn], columns, marks, title, classes)
     with new_folder(folder) as new:
         (new / SHEET).write_text(to_csv(entries, columns), encoding="utf-8-sig", newline="")
         (new / PAGE).write_text(page, encoding="utf-8", newline="")
     return name
+
+
+def check_folder(folder: Path) -> None:
+    """Check that a folder holds no sheet yet.
+
+    Raises:
+        ValueError: if it does.
+    """
+    for what, file in (("sheet", folder / SHEET), ("page", folder / PAGE)):
+        if os.path.lexists(file):
+            raise ValueError(
+                f"{folder} holds a {what} already; name another folder, so that no marks are lost."
+            )
 
 
 def read_responses(given: Sequence[str]) -> dict[str, list[Row]]:
@@ -158,7 +179,12 @@ def read_responses(given: Sequence[str]) -> dict[str, list[Row]]:
 
 
 def _page(
-    entries: Sequence[Entry], images: Sequence[str | None], columns: Sequence[str], marks: str, title: str
+    entries: Sequence[Entry],
+    images: Sequence[str | None],
+    columns: Sequence[str],
+    marks: str,
+    title: str,
+    classes: Sequence[str],
 ) -> str:
     folder = resources.files(__package__)
     script = folder.joinpath("page.js").read_text(encoding="utf-8")
@@ -171,19 +197,29 @@ def _page(
         title=title,
         asks=ASKS.get(marks, f"Do you agree with the {'response' if 'response' in columns else 'answer'}?"),
         marks=MARKS[marks],
-        entries=[
-            (entry, pictures.get(image or ""), marks_of(marks, entry))
-            for entry, image in zip(entries, images, strict=True)
+        cards=[
+            [(entry, pictures.get(image or ""), marks_of(marks, entry)) for entry, image in card]
+            for card in _cards(entries, images)
         ],
+        count=len(entries),
+        others=OTHERS,
         data={
             "columns": list(columns),
             "rows": [cells(entry, columns) for entry in entries],
             "pictures": list(pictures),
+            "classes": list(classes),
         },
         sheet=entries[0]["sheet"],
         script=script,
         digest=digest,
     )
+
+
+def _cards(entries: Sequence[Entry], images: Sequence[str | None]) -> list[list[tuple[Entry, str | None]]]:
+    """What stands together on the page: rows about one text, and else each row by itself."""
+    numbered = enumerate(zip(entries, images, strict=True))
+    by_text = groupby(numbered, lambda one: one[1][0].get("text") or one[0])
+    return [[row for _, row in card] for _, card in by_text]
 
 
 def identify(row: Row, place: int) -> dict[str, str]:

@@ -2,8 +2,8 @@
 const sheet = document.querySelector("main").dataset.sheet;
 const key = `halluscope review ${sheet}`;
 const data = JSON.parse(document.getElementById("data").textContent);
-const articles = [...document.querySelectorAll("article")];
-const buttons = (article) => [...article.querySelectorAll("button")];
+const rows = [...document.querySelectorAll("[data-row]")];  // articles, or rows in them
+const buttons = (row) => [...row.querySelectorAll("button")];
 const kept = document.getElementById("kept");
 
 let said = {};  // row -> {mark, note}
@@ -13,43 +13,54 @@ try {
   kept.textContent = "This browser keeps no marks: save before you leave.";
 }
 
-function keep(article, change) {
-  const row = article.dataset.row;
-  said[row] = { ...said[row], ...change };
+function keep(row, change) {
+  const number = row.dataset.row;
+  said[number] = { ...said[number], ...change };
   try {
     localStorage.setItem(key, JSON.stringify(said));
   } catch {
     kept.textContent = "This browser keeps no marks: save before you leave.";
   }
-  show(article);
+  show(row);
   count();
 }
 
-function show(article) {
-  const { mark, note } = said[article.dataset.row] ?? {};
-  if (mark) article.dataset.mark = mark;
-  else delete article.dataset.mark;
-  for (const button of buttons(article)) button.setAttribute("aria-pressed", String(button.dataset.mark === mark));
-  const input = article.querySelector("input");
+function show(row) {
+  const { mark, note } = said[row.dataset.row] ?? {};
+  if (mark) row.dataset.mark = mark;
+  else delete row.dataset.mark;
+  for (const button of buttons(row)) button.setAttribute("aria-pressed", String(button.dataset.mark === mark));
+  const input = row.querySelector("input");
   if (input.value !== (note ?? "")) input.value = note ?? "";
 }
 
 function count() {
-  const marked = articles.filter((article) => article.dataset.mark).length;
+  const marked = rows.filter((row) => row.dataset.mark).length;
   document.getElementById("bar").value = marked;
-  document.getElementById("count").textContent = `${marked} of ${articles.length}`;
+  document.getElementById("count").textContent = `${marked} of ${rows.length}`;
 }
 
-function go(article) {
-  if (!article) return;
-  article.focus({ preventScroll: true });
+function go(row) {
+  if (!row) return;
+  const from = document.activeElement.closest("article");
+  row.focus({ preventScroll: true });
+  const article = row.closest("article");
   article.style.scrollMarginTop = `${document.querySelector("header").offsetHeight + 16}px`;
-  article.scrollIntoView({ block: "start" });
+  if (article === from) row.scrollIntoView({ block: "nearest" });
+  else article.scrollIntoView({ block: "start" });
 }
 
-function mark(article, button) {
-  const again = said[article.dataset.row]?.mark === button.dataset.mark;
-  keep(article, { mark: again ? "" : button.dataset.mark });
+function mark(row, button) {
+  const again = said[row.dataset.row]?.mark === button.dataset.mark;
+  keep(row, { mark: again ? "" : button.dataset.mark });
+}
+
+// A list of names is completed at its end: each suggestion repeats what stands before the last comma.
+const classes = document.getElementById("classes");
+function suggest(input) {
+  const before = input.value.slice(0, input.value.lastIndexOf(",") + 1);
+  const option = (name) => Object.assign(document.createElement("option"), { value: before ? `${before} ${name}` : name });
+  classes.replaceChildren(...data.classes.map(option));
 }
 
 // What a spreadsheet would take for a formula gets an apostrophe in front; sheet.py says where, and takes it away.
@@ -67,14 +78,16 @@ function csv() {
 }
 
 for (const image of document.querySelectorAll("img")) image.src = data.pictures[image.dataset.picture];
-for (const article of articles) {
-  for (const button of buttons(article)) button.addEventListener("click", () => mark(article, button));
-  article.querySelector("input").addEventListener("input", (event) => keep(article, { note: event.target.value }));
-  show(article);
+for (const row of rows) {
+  for (const button of buttons(row)) button.addEventListener("click", () => mark(row, button));
+  const input = row.querySelector("input");
+  input.addEventListener("input", () => keep(row, { note: input.value }));
+  if (input.list) for (const event of ["focus", "input"]) input.addEventListener(event, () => suggest(input));
+  show(row);
 }
 count();
 
-document.getElementById("next").addEventListener("click", () => go(articles.find((article) => !article.dataset.mark)));
+document.getElementById("next").addEventListener("click", () => go(rows.find((row) => !row.dataset.mark)));
 document.getElementById("save").addEventListener("click", () => {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob(["\ufeff", csv()], { type: "text/csv" }));
@@ -83,14 +96,22 @@ document.getElementById("save").addEventListener("click", () => {
   URL.revokeObjectURL(link.href);
 });
 document.addEventListener("keydown", (event) => {
-  if (event.target.tagName === "INPUT" || event.ctrlKey || event.metaKey || event.altKey) return;
-  const at = articles.indexOf(document.activeElement.closest("article"));
-  const button = at >= 0 && buttons(articles[at])[Number(event.key) - 1];
+  if (event.target.tagName === "INPUT") {
+    if (event.key === "Enter") go(rows[rows.indexOf(event.target.closest("[data-row]")) + 1]);
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const at = rows.indexOf(document.activeElement.closest("[data-row]"));
+  const button = at >= 0 && buttons(rows[at])[Number(event.key) - 1];
   if (button) {
-    if (said[articles[at].dataset.row]?.mark !== button.dataset.mark) mark(articles[at], button);
-    go(articles[at + 1]);
+    if (said[rows[at].dataset.row]?.mark !== button.dataset.mark) mark(rows[at], button);
+    const named = rows[at].querySelector("input[list]");
+    if (named && button === buttons(rows[at])[1]) {
+      event.preventDefault();
+      named.focus();  // which others?
+    } else go(rows[at + 1]);
   } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     event.preventDefault();
-    go(articles[Math.min(Math.max(at + (event.key === "ArrowDown" ? 1 : -1), 0), articles.length - 1)]);
+    go(rows[Math.min(Math.max(at + (event.key === "ArrowDown" ? 1 : -1), 0), rows.length - 1)]);
   }
 });

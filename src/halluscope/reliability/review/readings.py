@@ -69,7 +69,7 @@ def draw(
     ]
     order = random.Random(seed)
     drawn.sort(key=lambda one: (one[0][1], order.random()))
-    words = _words({name for key, _ in drawn for name in both.classes(key)})
+    words = words_of({name for key, _ in drawn for name in both.classes(key)})
     found = []
     for key, stratum in drawn:
         of = {"stratum": stratum, "stratum_rows": str(len(strata[stratum])), "response": texts[key]}
@@ -119,6 +119,13 @@ def summary(sheet: Sheet) -> dict[str, Any]:
     }
 
 
+def words_of(classes: set[str]) -> dict[str, str]:
+    """What to call the classes, with what their vocabulary means by them where that is more or less than the word."""
+    known = map(vocabularies.load, vocabularies.names())
+    plain = next((one.plain for one in known if classes <= {*one.classes}), {})
+    return {name: f"{name} ({of.means})" for name, of in plain.items() if of.means}
+
+
 def _sample(keys: Sequence[Key], both: Both, stratum: str, most: int, seed: int) -> list[Key]:
     """Some of a stratum's responses, of each model; what is drawn of one does not depend on the others."""
     telling: dict[str, list[Key]] = {}
@@ -145,13 +152,6 @@ def _entry(both: Both, key: Key, name: str, words: Mapping[str, str]) -> dict[st
         "annotated": NO if both.is_false_positive(key, name) else YES,
         "question": f"{words.get(name, name)}: does the response say or imply that this is in the image?",
     }
-
-
-def _words(classes: set[str]) -> dict[str, str]:
-    """What to call the classes, with what their vocabulary means by them where that is more or less than the word."""
-    known = map(vocabularies.load, vocabularies.names())
-    plain = next((one.plain for one in known if classes <= {*one.classes}), {})
-    return {name: f"{name} ({of.means})" for name, of in plain.items() if of.means}
 
 
 def _response(entry: Entry) -> Key:

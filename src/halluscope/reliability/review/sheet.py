@@ -22,16 +22,21 @@ from halluscope.foreign import brief
 from halluscope.stats.strata import Stratum
 
 OF_ROWS = ("valid", "agree")
-READING = "reading"
+READING, IMPLIED = "reading", "implied"
 MARKS: Mapping[str, tuple[str, ...]] = {
     "valid": ("valid", "not valid"),
     "agree": ("agree", "disagree"),
     READING: ("right", "wrong", "hallucination", "misclassification"),
+    IMPLIED: ("implied", "not implied"),
 }
 """What may be marked. Of rows: whether a question and its answer are valid (HQM, equation 3), or whether people agree
 with what stands there, a model's response (equation 4) or a judgement of it; the first is 1. Of what a method reads out
 of a response: whether that is right or wrong (THRONE, supplement, section 4, Table 3); of a false positive also that it
-is right, and a hallucination or a misclassification (Table 4)."""
+is right, and a hallucination or a misclassification (Table 4). Of a response and a class: whether the response implies
+it, by which judges are certified."""
+
+OTHERS = ("no others", "others")
+"""What may be marked in the row of a response that asks for all other classes; its note names them."""
 
 COLUMNS = (
     "sheet",
@@ -42,6 +47,10 @@ COLUMNS = (
     "stratum_rows",
     "read_by",
     "annotated",
+    "drawn_from",
+    "text",
+    "chance",
+    "class",
     "question",
     "answer",
     "response",
@@ -59,6 +68,9 @@ YES, NO = "yes", "no"
 SIGNED = ("id", "model", "stratum", "stratum_rows", "read_by", "annotated", "question")
 """What the name of a sheet holds a digest of: letters and digits only, since spreadsheets change spaces, quotes and
 leading zeros. Of the other columns they change more, such as an answer that they take for a date."""
+
+SIGNED_TOO = {IMPLIED: ("drawn_from", "text", "chance", "class")}
+"""What else it holds a digest of, by the marks."""
 
 _NAME = re.compile(rf"(?P<marks>{'|'.join(MARKS)})-[0-9a-f]{{8}}-(?P<rows>[1-9][0-9]{{0,9}})")
 _NUMBER = re.compile(r"[0-9]{1,10}")
@@ -84,13 +96,18 @@ class Sheet:
         name: what its column `sheet` says.
         kind: which of `MARKS` it knows.
         entries: its rows in their order, those without a mark left out.
-        unmarked: the numbers of the rows without a mark.
+        left: its rows without a mark.
     """
 
     name: str
     kind: str
     entries: list[Entry]
-    unmarked: list[int]
+    left: list[Entry]
+
+    @property
+    def unmarked(self) -> list[int]:
+        """The numbers of the rows without a mark."""
+        return [int(entry["row"]) for entry in self.left]
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -166,13 +183,21 @@ class Sheet:
 
 def marks_of(kind: str, entry: Entry) -> tuple[str, ...]:
     """The marks that a row may have: what is annotated is neither hallucination nor misclassification."""
+    if kind == IMPLIED and not entry["class"]:
+        return OTHERS
     return MARKS[kind][:2] if entry.get("annotated") == YES else MARKS[kind]
 
 
 def name_of(entries: Sequence[Entry], marks: str) -> str:
     """The name of a sheet with these rows."""
-    signed = [[_characters(entry.get(column, "")) for column in SIGNED] for entry in entries]
+    columns = signed_columns(marks)
+    signed = [[_characters(entry.get(column, "")) for column in columns] for entry in entries]
     return f"{marks}-{hashlib.sha256(json.dumps(signed).encode()).hexdigest()[:8]}-{len(entries)}"
+
+
+def signed_columns(marks: str) -> tuple[str, ...]:
+    """What the name of a sheet with these marks holds a digest of."""
+    return (*SIGNED, *SIGNED_TOO.get(marks, ()))
 
 
 def _characters(cell: str) -> str:
@@ -254,10 +279,11 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     entries = [found[row] for row in range(1, size + 1)]
     if name_of(entries, kind) != name:
         raise ValueError(
-            f"{path}: {', '.join(SIGNED)} are not what the sheet {name} was made with. Only mark and note may change; "
-            "a spreadsheet keeps the other columns if they are imported as text."
+            f"{path}: {', '.join(signed_columns(kind))} are not what the sheet {name} was made with. Only mark and "
+            "note may change; a spreadsheet keeps the other columns if they are imported as text."
         )
-    unmarked = [row for row in range(1, size + 1) if not found[row]["mark"]]
+    left = [entry for entry in entries if not entry["mark"]]
+    unmarked = [int(entry["row"]) for entry in left]
     if len(unmarked) == size or (unmarked and not allow_unmarked):
         raise ValueError(
             f"{len(unmarked)} of the {size} rows of {path} have no mark: {_some(unmarked)}. Mark them, or leave them "
@@ -268,7 +294,7 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
         raise ValueError(
             f"{path} has no mark in {min(lost)}, which would then not count at all; mark some of its rows."
         )
-    return Sheet(name, kind, marked, unmarked)
+    return Sheet(name, kind, marked, left)
 
 
 def _part(entry: Entry) -> str:

@@ -1,0 +1,235 @@
+"""How often the interval of a corrected score holds the truth, in simulations where the truth is known.
+
+A large population of texts is made once: what people would say of each, what a judge says, and what is in the image. In
+each run images are drawn from it, 200 of their texts are labelled (`halluscope.stats.drawn`), and each score is
+corrected. The truth is what the population's classes have, averaged over those that people would find predicted in the
+run. Five patterns of errors:
+
+- independent: each cell errs by itself;
+- by text: a quarter of the texts have nearly all errors;
+- by class: some classes have nearly all errors;
+- word matching (with UPSTREAM): the words of the lexical judge against its rules, in real texts, with real errors;
+- lexical (with UPSTREAM): the lexical judge's reading of real texts, with the rates of errors that `lexical_errors.py`
+  prints (1.6 % of its yes are wrong, 0.4 % of what is implied is missed), by text.
+
+    python perf/coverage.py [UPSTREAM] [--runs 1000] [--texts 500 5000]
+
+The raw bias stands beside the corrected one, and half the interval's width beside that of labels alone (the same
+estimate without the judge). All figures are percentage points.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tabulate import tabulate
+
+from halluscope.benchmarks.throne.scoring import Conventions, Hits, score
+from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.reading import presence
+from halluscope.responses import files
+from halluscope.stats.corrected import Sample, correct
+from halluscope.stats.drawn import draw
+from halluscope.stats.ratios import f_score
+from halluscope.vocabularies import load
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+COCO = load("coco")
+POPULATION, LABELLED = 110_000, 200
+FALSE_YES, MISSED, UNDECIDED = 0.08, 0.06, 0.05
+LEXICAL_FALSE_YES, LEXICAL_MISSED = 0.016, 0.004
+FIVE = ("instructblip", "llava", "minigpt-4", "mmgpt", "mplug")
+
+
+@dataclass(frozen=True)
+class Population:
+    """Tables [texts, classes]: the judge's labels, what people would say, and what is present."""
+
+    labels: NDArray[np.int8]
+    implied: Bools
+    present: Bools
+
+    def at(self, rows: NDArray[np.int64]) -> "Population":
+        """Some of its texts."""
+        return Population(self.labels[rows], self.implied[rows], self.present[rows])
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("upstream", type=Path, nargs="?")
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--texts", type=int, nargs="+", default=[500, 5000])
+    options = parser.parse_args()
+    patterns = [*PATTERNS, *(REAL if options.upstream else ())]
+    tasks = [*product(patterns, options.texts)]
+    with ProcessPoolExecutor() as workers:
+        rows = workers.map(
+            partial(measure, runs=options.runs, upstream=options.upstream), *zip(*tasks, strict=True)
+        )
+        print(
+            tabulate(
+                [row for part in rows for row in part], HEADER, floatfmt=("", "", "", ".1f", *[".2f"] * 4)
+            )
+        )
+
+
+HEADER = ("errors", "texts", "score", "coverage", "raw bias", "bias", "half width", "of labels alone")
+
+
+def measure(pattern: str, texts: int, runs: int, upstream: Path | None) -> list[tuple[object, ...]]:
+    """One row for each score."""
+    population = populate(pattern, upstream)
+    found = np.array([*simulate(population, texts, runs)])
+    truth, raw, value, low, high, alone = np.moveaxis(found, 1, 0)
+    columns = (
+        100 * ((low <= truth) & (truth <= high)).mean(axis=0),
+        100 * (raw - truth).mean(axis=0),
+        100 * (value - truth).mean(axis=0),
+        50 * (high - low).mean(axis=0),
+        50 * alone.mean(axis=0),
+    )
+    return [(pattern, texts, name, *row) for name, row in zip(NAMES, zip(*columns, strict=True), strict=True)]
+
+
+NAMES = tuple(f"{score}_{over}" for over in ("all", "cls") for score in ("precision", "recall", "f1", "f0.5"))
+
+
+def simulate(population: Population, texts: int, runs: int) -> Iterator[Sequence[Sequence[float]]]:
+    """For each run, by score: the truth, the raw score, the corrected one, its ends, and the width of labels alone."""
+    random = np.random.default_rng(0)
+    for run in range(runs):
+        drawn = population.at(random.integers(POPULATION, size=texts))
+        rows, chances = draw(drawn.labels, drawn.present, LABELLED, seed=run)
+        sample = Sample(rows, chances, drawn.implied[rows].astype(np.int8))
+        scores = correct(drawn.labels, drawn.present, sample).scores
+        if run % 10 == 0:
+            alone = correct(np.full_like(drawn.labels, -1), drawn.present, sample).scores
+        raw = score(Hits.of(drawn.labels, drawn.present), Conventions())
+        ends = ([scores[name][end] for name in NAMES] for end in ("value", "low", "high"))
+        yield (
+            truth(population, drawn),
+            [float(raw[name][0]) for name in NAMES],
+            *ends,
+            [alone[name]["high"] - alone[name]["low"] for name in NAMES],
+        )
+
+
+def truth(population: Population, drawn: Population) -> list[float]:
+    """The scores in the population, over the classes that are defined in what was drawn."""
+    true, predicted, present = counts(population)
+    defined = [drawn.implied.any(axis=0), drawn.present.any(axis=0)]
+    pooled = true.sum() / predicted.sum(), true.sum() / present.sum()
+    means = (true / predicted)[defined[0]].mean(), (true / present)[defined[1]].mean()
+    return [
+        float(value)
+        for precision, recall in (pooled, means)
+        for value in (precision, recall, *(f_score(precision, recall, beta) for beta in (1.0, 0.5)))
+    ]
+
+
+def counts(population: Population) -> tuple[Floats, Floats, Floats]:
+    """True, predicted and present cells of each class, as people see it."""
+    true = population.implied & population.present
+    return tuple(table.sum(axis=0).astype(float) for table in (true, population.implied, population.present))  # type: ignore[return-value]
+
+
+def populate(pattern: str, upstream: Path | None) -> Population:
+    """The population of a pattern."""
+    random = np.random.default_rng(1)
+    if pattern in PATTERNS:
+        return PATTERNS[pattern](*texts_of_nobody(random), random)
+    assert upstream
+    return REAL[pattern](*readings(upstream), random)
+
+
+def texts_of_nobody(random: np.random.Generator) -> tuple[Bools, Bools]:
+    """What texts imply and what is present, made up: classes are about as frequent as in COCO."""
+    often = 0.4 / np.arange(1, len(COCO.classes) + 1) ** 0.75
+    crowded = random.gamma(3, 1 / 3, (POPULATION, 1))
+    present = random.random((POPULATION, len(often))) < np.minimum(0.9, often * crowded)
+    told = random.beta(4, 3, len(often))
+    implied = random.random(present.shape) < np.where(present, told, 0.3 * often * crowded)
+    return implied, present
+
+
+def judged(
+    implied: Bools, present: Bools, random: np.random.Generator, text: float = 0.0, by_class: float = 0.0
+) -> Population:
+    """A judge that errs: invented objects are mostly those that are in the image, or often are.
+
+    Args:
+        implied: what texts imply.
+        present: what is in the images.
+        random: the source of chance.
+        text: how unlike the texts' rates of errors are (the variance of their gamma distribution).
+        by_class: how unlike those of the classes are.
+    """
+    rate = np.ones((len(implied), 1)) * np.ones(implied.shape[1])
+    if text:
+        rate *= random.gamma(1 / text, text, (len(implied), 1))
+    if by_class:
+        rate *= random.gamma(1 / by_class, by_class, implied.shape[1])
+    likely = np.where(present, 0.15, implied.mean(axis=0))
+    says = random.random(implied.shape) < np.where(
+        implied, 1 - np.minimum(0.9, MISSED * rate), np.minimum(0.9, FALSE_YES * rate * likely)
+    )
+    undecided = np.minimum(0.5, UNDECIDED * rate * np.where(implied, 1.0, likely))
+    return Population(
+        np.where(random.random(implied.shape) < undecided, -1, says).astype(np.int8), implied, present
+    )
+
+
+def readings(upstream: Path) -> tuple[Bools, Bools, Bools]:
+    """What the lexical judge reads in real texts, with its rules and by words alone, and what is present."""
+    labels = presence.load([str(upstream / "chair" / "coco2014_chair_objects.json.gz")])
+    objects = {image.image_id: image.objects for image in labels}
+    judge = LexicalJudge(COCO)
+    names = [upstream / "responses" / f"pope_instruction1_{name}.jsonl" for name in FIVE]
+    rules, words, there = [], [], []
+    for path in names:
+        (responses,) = files.read([path])
+        for response in responses.each:
+            mentions = judge.mentions(response.text)
+            rules.append([mention.object for mention in mentions if mention.implied])
+            words.append([mention.object for mention in mentions])
+            there.append(objects[response.row["image_id"]])
+    tables = (COCO.presence(table) for table in (rules, words, there))
+    return tuple(np.resize(table, (POPULATION, table.shape[1])) for table in tables)  # type: ignore[return-value]
+
+
+def word_matching(rules: Bools, words: Bools, present: Bools, random: np.random.Generator) -> Population:
+    """Words alone, against the rules."""
+    return Population(words.astype(np.int8), rules, present)
+
+
+def lexical(rules: Bools, words: Bools, present: Bools, random: np.random.Generator) -> Population:
+    """The rules, against a truth with the rates of errors that were found."""
+    text = random.gamma(0.25, 4, (len(rules), 1))
+    keep = random.random(rules.shape) >= np.minimum(0.9, LEXICAL_FALSE_YES * text)
+    missed = random.random(rules.shape) < LEXICAL_MISSED * text * rules.mean(axis=0)
+    return Population(rules.astype(np.int8), np.where(rules, keep, missed), present)
+
+
+PATTERNS: dict[str, Callable[[Bools, Bools, np.random.Generator], Population]] = {
+    "independent": judged,
+    "by text": partial(judged, text=4.0),
+    "by class": partial(judged, by_class=2.0),
+}
+REAL: dict[str, Callable[[Bools, Bools, Bools, np.random.Generator], Population]] = {
+    "word matching": word_matching,
+    "lexical": lexical,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""`halluscope certify LABELS`: how often judges err about the responses' texts, by labels that people gave.
+
+Labels are a sheet that `review make --marks implied` made, or JSON lines. What it writes, `score --certificate` takes.
+"""
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from halluscope import vocabularies
+from halluscope.cli import common
+from halluscope.foreign import one_line
+from halluscope.inputs import labelled
+from halluscope.options import defaults
+from halluscope.reliability.certifying import given as labels
+from halluscope.reliability.certifying import issuing
+from halluscope.reliability.certifying.certificate import Certificate
+from halluscope.reliability.certifying.labels import PEOPLE, Population
+from halluscope.reporting.tables import aligned, interval, percent, to_json
+from halluscope.responses.thoughts import KEPT, take_out
+from halluscope.signature import data_of
+from halluscope.stats.judged import RATES
+from halluscope.terminal import say
+
+VOTES = "single votes"
+
+MEANING = {
+    "false_yes": "of what people deny, the judges say yes to",
+    "false_no": "of what people say yes to, the judges do not",
+    "wrong_yes": "of what the judges say yes to, people deny",
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the labels, the responses, the judges, and where the certificate goes."""
+    parser.set_defaults(run=run)
+    benchmark = common.certified()
+    parser.set_defaults(name=benchmark.name, ask="all")  # of so few texts all single votes are worth knowing
+    option = parser.add_argument
+    option(
+        "labels",
+        type=Path,
+        help="a marked sheet of `review make --marks implied`, or JSON lines {id or text, class, answer, [weight]}; "
+        "without weights each class of a labelled text must have a label",
+    )
+    common.add_responses(parser, benchmark)
+    asked = tuple(option for option in benchmark.options if option.name != "ask")
+    common.add_options(parser, replace(benchmark, options=asked))
+    option(
+        "--by", default=PEOPLE, metavar="WHO", help="who gave the labels, as the certificate says it (people)"
+    )
+    option("--allow-unmarked", action="store_true", help="leave texts out of which not all rows are marked")
+    option("--out", type=Path, metavar="FILE", help="where the certificate goes, as JSON")
+    common.add_format(parser)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Ask the judges about the labelled texts, compare, write and print."""
+    if not given.by.strip():
+        raise ValueError("--by is empty; expected who gave the labels.")
+    if given.out:
+        common.check_output(given, "out")
+    found = _certify(given)
+    if given.out:
+        found.write(given.out)
+    if given.format == common.JSON:
+        say(to_json({name: value for name, value in found.content.items() if name != "labels"}))
+    else:
+        _print(found, given.format)
+
+
+def _certify(given: argparse.Namespace) -> Certificate:
+    benchmark = common.certified()
+    ready, ids, options = common.judged_texts(given, given.dataset, benchmark)
+    judge = benchmark.module("metric").judge
+    options = defaults(judge) | options
+    texts, _ = take_out(ready.matched.texts, options["thoughts"])
+    population = Population(texts, ids)
+    vocabulary = vocabularies.load(options["vocabulary"])
+    said = labels.read(given.labels, population, vocabulary, given.allow_unmarked)
+    places = population.places
+    rows = [places[one.text] for one in said.texts]
+    references = [ready.inputs["references"][row] for row in rows]
+    judgement = judge([texts[row] for row in rows], references, **options | {"thoughts": KEPT})
+    return issuing.certify(
+        judgement,
+        said,
+        population.name,
+        given.by,
+        responses=ready.matched.name,
+        data=data_of(vocabulary.name, labelled(ready.inputs["references"], ready.inputs["image_ids"])),
+        store=options.get("store"),
+    )
+
+
+def _print(found: Certificate, style: str) -> None:
+    content = found.content
+    say(", ".join(map(one_line, content["judges"])))
+    whose = one_line(found.labelled_by)
+    say(f"against {found.count:,} labels of {found.texts:,} texts, given by {whose}")
+    for by, table in content["errors"].items():
+        if table:
+            say(f"\n{_table(by, {by: table} if by == 'all' else table, style)}")
+    votes = {one_line(judge): rates for judge, rates in content["votes"].items()}
+    say(f"\n{_table(VOTES, votes, style)}")
+    for judge, rates in votes.items():
+        say("\n".join(_of_votes(judge, rates, style)))
+    say("\n" + "\n".join(f"{name}: {meaning}, in percent" for name, meaning in MEANING.items()))
+    say("kinds are told by cue words in the sentences that mention a class; a cell may be of several")
+    say(f"certificate: {found.digest}")
+
+
+def _of_votes(judge: str, rates: Mapping[str, Any], style: str) -> list[str]:
+    """What else is known of a judge's single votes."""
+    lines = [f"\n{judge}: {percent(rates['unreadable'])} % of the votes were neither yes nor no"]
+    if known := rates["calibration"]:
+        ece = known["ece"]
+        lines.append(f"expected calibration error: {percent(ece['value'])} % ({_ends(ece)})")
+        cells = [
+            [
+                interval((one["from"], one["to"])),
+                one["votes"],
+                *(percent(one[of]) for of in ("said", "implied")),
+            ]
+            for one in known["bins"]
+        ]
+        lines.append(aligned(cells, ["P(yes) %", "votes", "mean P(yes) %", "people say yes %"], style))
+    return lines
+
+
+def _table(first: str, rates: Mapping[str, Mapping[str, Any]], style: str) -> str:
+    cells = [
+        [
+            name,
+            *(one[count] for count in ("texts", "labels", "implied")),
+            *(text for rate in RATES for text in (percent(_number(one[rate]["value"])), _ends(one[rate]))),
+        ]
+        for name, one in rates.items()
+    ]
+    header = [first, "texts", "votes" if first == VOTES else "labels", "people: yes"]
+    return aligned(cells, [*header, *(text for rate in RATES for text in (rate, "interval"))], style)
+
+
+def _ends(of: Mapping[str, Any]) -> str:
+    return interval([_number(of["low"]), _number(of["high"])])
+
+
+def _number(value: float | None) -> float:
+    """A number of a certificate, in which null stands for what is undefined."""
+    return float("nan") if value is None else value

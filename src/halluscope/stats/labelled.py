@@ -1,0 +1,194 @@
+"""What people said about a sample of texts, and the totals of all texts that follow from it.
+
+Steps 1 and 2 of `halluscope.stats.corrected`: the kinds of cells, the prediction, the anchor, the estimate.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.stats.ratios import Floats
+from halluscope.stats.tallies import Bools, Ints
+
+UNLABELLED = -1
+"""In a table of labels: nobody labelled the cell, or too few votes agree on it."""
+
+LEAST_PRIOR = 0.01
+"""A kind's share of yes counts in a class as much as so many labels, however unlike the classes are."""
+
+FARTHEST = 6.0
+"""By so many standard errors the number of texts that a sample stands for may be off."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What people said about a sample of texts.
+
+    Attributes:
+        texts: [n], the rows of the labelled texts, each once.
+        chances: [n], with which probability each of them was drawn, in (0, 1].
+        labels: [n, classes], 1 where the text implies the class, 0 where it does not, `UNLABELLED` where nobody said.
+        cell_chances: [n, classes], with which probability each labelled cell was drawn once its text was, in (0, 1],
+            independently of the others; by default 1, people read the whole text and name every class that it implies.
+        strata: [all texts], the number of the stratum that each text was drawn from; by default one stratum.
+    """
+
+    texts: Ints
+    chances: Floats
+    labels: NDArray[np.int8]
+    cell_chances: Floats | None = None
+    strata: Ints | None = None
+
+    def check(self, labels: NDArray[np.int8], present: Bools) -> None:
+        """Check that it fits the tables [texts, classes], and that its chances can be those of the draw.
+
+        Raises:
+            ValueError: as `halluscope.stats.corrected.correct` says.
+        """
+        drawn = (len(self.texts), labels.shape[1])
+        cells = np.ones(drawn) if self.cell_chances is None else self.cell_chances
+        if labels.shape != present.shape or not self.labels.shape == cells.shape == drawn:
+            raise ValueError(
+                f"labels, present, and the sample's labels and cell_chances have the shapes {labels.shape}, "
+                f"{present.shape}, {self.labels.shape} and {cells.shape}; expected two equal ones, and twice {drawn}."
+            )
+        if self.chances.shape != drawn[:1] or (self.strata is not None and len(self.strata) != len(labels)):
+            raise ValueError("The sample's chances or strata have another length; expected one chance per labelled "
+                             f"text ({drawn[0]}) and one stratum per text ({len(labels)}).")  # fmt: skip
+        if len(np.unique(self.texts)) != drawn[0]:
+            raise ValueError("A text is in the sample twice; expected each once.")
+        for name, chances in ("chances", self.chances), ("cell_chances", cells[self.labels != UNLABELLED]):
+            if not ((chances > 0) & (chances <= 1)).all():
+                raise ValueError(
+                    f"{name} has a number outside (0, 1]; expected the probability of each draw."
+                )
+        self._check_size(len(labels))
+
+    def _check_size(self, texts: int) -> None:
+        stands = (1 / self.chances).sum()
+        error = np.sqrt(((1 - self.chances) / self.chances**2).sum())
+        if abs(stands - texts) > FARTHEST * error + texts / 1e6:
+            raise ValueError(
+                f"By its chances the sample stands for {stands:,.0f} texts (give or take {error:,.0f}), but there are "
+                f"{texts:,}; expected the probability with which each text was drawn."
+            )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A sample beside the ground truth.
+
+    Attributes:
+        rows: [n], of the texts.
+        strata: [n], of the texts.
+        chance: [n, 1], of the texts.
+        cell: [n, classes], the chance of each cell within its text.
+        told: [n, classes], whether people said anything.
+        said: [n, classes], whether they said yes.
+        present: [n, classes], the ground truth.
+    """
+
+    rows: Ints
+    strata: Ints
+    chance: Floats
+    cell: Floats
+    told: Bools
+    said: Bools
+    present: Bools
+
+    @classmethod
+    def of(cls, present: Bools, sample: Sample) -> "Reading":
+        """Of a sample that was checked."""
+        told = sample.labels != UNLABELLED
+        cell = np.where(told, 1.0 if sample.cell_chances is None else sample.cell_chances, 1.0)
+        strata = np.zeros(len(told), dtype=np.int64) if sample.strata is None else sample.strata[sample.texts]
+        chance = sample.chances[:, np.newaxis]
+        return cls(sample.texts, strata, chance, cell, told, sample.labels == 1, present[sample.texts])
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The cells on which the judge says the same, of objects that are present, or absent.
+
+    Attributes:
+        says: the judge: "yes", "no" or "undecided".
+        present: whether the objects are.
+        cells: [texts, classes], which they are.
+        labelled: [n, classes], those that people labelled.
+        share: [classes], the prediction, how likely people are to say yes.
+        own: [classes], the same, drawn towards what they said of the class.
+    """
+
+    says: str
+    present: bool
+    cells: Bools
+    labelled: Bools
+    share: Floats
+    own: Floats
+
+    def __str__(self) -> str:
+        """As it is told to people."""
+        return f"{self.says}, and the object is {'present' if self.present else 'absent'}"
+
+
+def kinds_of(labels: NDArray[np.int8], present: Bools, read: Reading) -> Iterator[Kind]:
+    """The six kinds of cells, with the shares that people's labels give them."""
+    yes, no = labels == 1, labels == 0
+    often = yes.sum(axis=0) * labels.shape[1] / max(1, yes.sum())
+    for says, cells, guess in (("yes", yes, 1.0), ("no", no, 0.0), ("undecided", ~(yes | no), 0.5)):
+        for there in (True, False):
+            of = cells & (present == there)
+            labelled = of[read.rows] & read.told
+            size = often if says == "no" and not there else np.ones(labels.shape[1])
+            share = _share(np.where(labelled, 1 / (read.chance * read.cell), 0.0), read.said, size, guess)
+            yield Kind(says, there, of, labelled, share, _own(share, labelled, read.said))
+
+
+def totals(kinds: Sequence[Kind], read: Reading) -> tuple[Floats, Floats, Floats]:
+    """True and predicted cells.
+
+    Returns:
+        The anchor and the estimate, each [2, classes], and how wrong the prediction is, by cell [n, classes].
+    """
+    anchor, total = np.zeros((2, 2, read.told.shape[1]))
+    shares = np.zeros(read.told.shape)
+    for kind in kinds:
+        count, seen = kind.cells.sum(axis=0), kind.labelled.sum(axis=0)
+        found = (kind.labelled & read.said).sum(axis=0)
+        counted = slice(0 if kind.present else 1, 2)
+        anchor[counted] += found + (count - seen) * kind.own
+        total[counted] += count * kind.share
+        shares += kind.labelled * kind.share
+    wrong = np.where(read.told, (read.said - shares) / read.cell, 0.0)
+    weighted = wrong / read.chance
+    total += np.stack([(weighted * read.present).sum(axis=0), weighted.sum(axis=0)])
+    return anchor, total, wrong
+
+
+def _share(weights: Floats, said: Bools, size: Floats, guess: float) -> Floats:
+    """The weighted share of yes, in each class in proportion to its size; a guess where nobody labelled a cell."""
+    whole = (weights * size).sum()
+    if not whole:
+        return np.full(len(size), guess)
+    share: Floats = np.minimum(1.0, (weights * said).sum() / whole * size)
+    return share
+
+
+def _own(share: Floats, labelled: Bools, said: Bools) -> Floats:
+    """The share of yes in each class, drawn towards the kind's, the less the more classes differ.
+
+    They differ by the intraclass correlation r of the beta-binomial distribution, estimated by moments (Kleinman,
+    "Proportions with extraneous variance", JASA 68, 1973): the number of yes among n labels has the variance
+    n s (1 - s) (1 + (n - 1) r). The kind's share then counts as much as (1 - r) / r labels.
+    """
+    yes, seen = (labelled & said).sum(axis=0), labelled.sum(axis=0)
+    variance = share * (1 - share)
+    pairs = (seen * (seen - 1) * variance).sum()
+    more = ((yes - seen * share) ** 2 - seen * variance).sum()
+    if pairs <= 0 or more <= 0:
+        return share
+    prior = max(LEAST_PRIOR, pairs / more - 1)
+    own: Floats = (yes + prior * share) / (seen + prior)
+    return own

@@ -1,0 +1,106 @@
+"""Precision, recall and F as functions of totals per class, with their slopes: what one cell more or less would do.
+
+Each is one ratio, `true / (alpha predicted + (1 - alpha) present)`: precision with alpha 1, recall with 0, and F with
+`1 / (1 + beta^2)` (THRONE, equation 3, in counts). So one formula and one derivative serve all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.tallies import Bools
+
+HALF = 0.5
+"""A class has a precision if at least so many predictions of it are expected."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Per class [classes], how many cells there are, expected ones among them.
+
+    Attributes:
+        true: predicted and present.
+        predicted: the text implies the class.
+        present: in the ground truth.
+    """
+
+    true: Floats
+    predicted: Floats
+    present: Floats
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A score near some totals.
+
+    Attributes:
+        value: there.
+        slopes: [3, classes], the change per true, predicted and present cell of each class.
+    """
+
+    value: Floats
+    slopes: Floats
+
+
+def linear(
+    totals: Totals, betas: Sequence[float], class_f: str = "of_means", spread: bool = False
+) -> dict[str, Linear]:
+    """Each score at these totals: `precision recall f1 ...`, pooled (`_all`) and averaged over classes (`_cls`).
+
+    Args:
+        totals: at least one of each kind in all, else the scores are NaN.
+        betas: of the F scores.
+        class_f: "of_means" is F of the two class averages, "mean" the mean of each class's F.
+        spread: give the slopes of class averages with which squares add up to a variance (`_mean`).
+    """
+    defined = totals.predicted >= HALF, totals.present > 0
+    both = (totals.true >= HALF) & defined[1]
+    precision, recall = (_mean(totals, *of, spread) for of in zip((1.0, 0.0), defined, strict=True))
+    alphas = {f"f{beta:g}": 1 / (1 + beta**2) for beta in betas}
+    scores = {
+        f"{name}_all": _pooled(totals, alpha)
+        for name, alpha in ({"precision": 1.0, "recall": 0.0} | alphas).items()
+    }
+    scores |= {"precision_cls": precision, "recall_cls": recall}
+    for name, alpha in alphas.items():
+        of_classes = _mean(totals, alpha, both, spread)
+        scores[f"{name}_cls"] = of_classes if class_f == "mean" else _f(precision, recall, alpha)
+    return scores
+
+
+def _pooled(totals: Totals, alpha: float) -> Linear:
+    whole = (alpha * totals.predicted + (1 - alpha) * totals.present).sum()
+    value = ratio(totals.true.sum(), whole)
+    return Linear(
+        value,
+        np.outer(
+            [1, -alpha * value, (alpha - 1) * value], np.full(len(totals.true), ratio(np.ones(()), whole))
+        ),
+    )
+
+
+def _mean(totals: Totals, alpha: float, defined: Bools, spread: bool) -> Linear:
+    """The mean over the defined classes.
+
+    A class seen once is 0 or 1, with no distance to its own rate, so that squares would call it certain. With `spread`
+    its rate is drawn towards the mean of all by one cell, `(true + mean) / (n + 1)`, and the slopes are scaled by
+    `(n + 1) / sqrt(n^2 + n - 1)`: then the squares of n cells are expected to be n times their variance.
+    """
+    whole = np.where(defined, alpha * totals.predicted + (1 - alpha) * totals.present, 1.0)
+    rate = np.where(defined, totals.true / whole, 0.0)
+    value = ratio(rate.sum(), defined.sum())
+    scale = defined / whole * ratio(np.ones(()), defined.sum())
+    if spread:
+        seen = np.maximum(whole, 1.0)
+        rate, scale = (rate * seen + value) / (seen + 1), scale * (seen + 1) / np.sqrt(seen**2 + seen - 1)
+    return Linear(value, np.stack([scale, -alpha * rate * scale, (alpha - 1) * rate * scale]))
+
+
+def _f(precision: Linear, recall: Linear, alpha: float) -> Linear:
+    """F of two averages: their weighted harmonic mean."""
+    whole = (1 - alpha) * precision.value + alpha * recall.value
+    value = ratio(precision.value * recall.value, whole)
+    slopes = alpha * recall.value**2 * precision.slopes + (1 - alpha) * precision.value**2 * recall.slopes
+    return Linear(value, slopes * ratio(np.ones(()), whole**2))

@@ -1,0 +1,824 @@
+"""Certificates: texts are drawn, people mark what they imply, errors and corrected scores follow from their labels."""
+
+import csv
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+import halluscope
+from halluscope import cli, vocabularies
+from halluscope.benchmarks.throne.metric import compute, judge
+from halluscope.judging.store import AnswerStore
+from halluscope.reliability.certifying import certificate, issuing, sampling
+from halluscope.reliability.certifying import given as labels
+from halluscope.reliability.certifying.kinds import Kinds
+from halluscope.reliability.certifying.labels import Labelled, Labels, Population, digest
+from halluscope.reliability.review.sheet import read_sheet
+from halluscope.signature import keys_of
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.corrected import draw
+from halluscope.stats.judged import Judged, calibration, error_rates
+from halluscope.stats.wilson import wilson
+
+CLASSES = ["dog", "cup"]
+PLAIN = ["Is there {a/an} {x} in this image?"]
+
+
+class Reader:
+    """A judge that says yes to the classes that are listed for a text."""
+
+    stored = False
+
+    def __init__(self, yes, key="reader-1"):
+        self.yes, self.key = yes, key
+
+    def answer(self, texts, questions, pairs):
+        codes = [questions[question].object in self.yes[texts[text]] for text, question in pairs.tolist()]
+        yield np.arange(len(pairs)), np.array(codes, dtype=np.int8)
+
+    def close(self):
+        pass
+
+
+def people(said, chance, classes=CLASSES):
+    """Labels of whole texts, each drawn with its own chance."""
+    return Labels(
+        "labels-by-hand",
+        [
+            Labelled(
+                digest(text),
+                {name: name in implied for name in classes},
+                dict.fromkeys(classes, chance[text]),
+            )
+            for text, implied in said.items()
+        ],
+    )
+
+
+def certified(texts, present, reader, said, chance, classes=CLASSES, **options):
+    """A certificate of a reader about texts, by what people said of some."""
+    rows = [texts.index(text) for text in said]
+    asked = {"vocabulary": classes, "questions": PLAIN, "judges": reader, "ask": "all", "progress": False}
+    judgement = judge([texts[row] for row in rows], [present[row] for row in rows], **asked | options)
+    name = Population(texts, [str(row) for row in range(len(texts))]).name
+    said_by = people(said, chance, judgement.vocabulary.classes)
+    return issuing.certify(judgement, said_by, name, "people", responses="mine", data="mine-4-0a1b2c3d")
+
+
+# A judge's errors
+
+
+def test_weighted_error_rates_by_hand():
+    """Four texts with two cells each; a text's weight is 1 / its chance.
+
+    text  weight  judge  people        false yes       false no        wrong yes
+    a     2       1 0    1 0           0 of 2          0 of 2          0 of 2
+    b     2       1 1    0 1           2 of 2          0 of 2          2 of 4
+    c     4       0 0    1 0           0 of 4          4 of 4          -
+    d     4       1 -    1 (no label)  -               0 of 4          0 of 4
+                                       2 / 8           4 / 12          2 / 10
+    """
+    weights = np.array([[2, 2], [2, 2], [4, 4], [4, 0]], dtype=float)
+    judged = Judged(
+        np.array([[1, 0], [1, 1], [0, 0], [1, 1]], dtype=bool),
+        np.array([[1, 0], [0, 1], [1, 0], [1, 0]], dtype=bool),
+        weights,
+    )
+    found = error_rates(judged, Bootstrap(200))
+    assert [found[name] for name in ("labels", "texts", "implied")] == [7, 4, 4]
+    values = [found[name]["value"] for name in ("false_yes", "false_no", "wrong_yes")]
+    assert values == pytest.approx([2 / 8, 4 / 12, 2 / 10])
+    assert all(found[name]["low"] <= found[name]["value"] <= found[name]["high"] for name in ("false_yes",))
+    dog = error_rates(judged.among(np.array([True, False])), Bootstrap(200))
+    assert dog["false_yes"]["value"] == 1 and dog["labels"] == 4
+
+
+def test_no_error_in_the_sample_is_no_certainty():
+    """Wilson's interval, with one trial per text: two labels of a text say hardly more than one."""
+    yes = np.ones((5, 2), dtype=bool)
+    found = error_rates(Judged(yes, yes, np.ones((5, 2))), Bootstrap(50))
+    assert found["wrong_yes"] == {"value": 0.0, "low": 0.0, "high": wilson(0, 5)[1]}
+    assert math.isnan(found["false_yes"]["value"]) and math.isnan(found["false_yes"]["high"])
+
+
+def test_calibration_by_hand():
+    """Two bins: at 0.9 people say yes to 3 of 4 by weight, at 0.2 to all: (4 x 0.15 + 1 x 0.8) / 5 = 0.28."""
+    chances = np.array([[0.9, 0.2], [0.9, 0.9]])
+    implied = np.array([[1, 1], [0, 1]], dtype=bool)
+    found = calibration(chances, implied, np.array([[2.0, 1.0], [1.0, 1.0]]), Bootstrap(50))
+    assert found["ece"]["value"] == pytest.approx(0.28)
+    assert [(one["from"], one["votes"]) for one in found["bins"]] == [(0.2, 1), (0.9, 3)]
+    assert found["bins"][1]["implied"] == pytest.approx(0.75)
+    perfect = calibration(np.array([[1.0, 0.0]]), np.array([[True, False]]), np.ones((1, 2)), Bootstrap(50))
+    assert perfect["ece"] == {"value": 0.0, "low": 0.0, "high": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("A dog sleeps.", {"plain"}),
+        ("There is no dog. A dog sleeps.", {"plain"}),  # the second sentence says so
+        ("There isn’t a dog here.", {"negation"}),
+        ("Perhaps a dog isn't far.", {"hypothesis", "negation"}),
+        ("A painting of a dog hangs there.", {"depiction"}),
+        ("A dog-eared book lies there.", {"compound"}),
+        ("Is that a dog?", {"question"}),
+        ('A sign says "dog inside".', {"quotation"}),
+        ("A cat sleeps.", {"no word for it"}),
+        ("Nowhere, a knot, an orb: a dog.", {"plain"}),  # cues are whole words
+    ],
+)
+def test_kinds_of_sentences(text, kind):
+    assert Kinds(vocabularies.load("coco")).of(text, ["dog"]) == [kind]
+
+
+def test_the_groups_of_coco_hold_each_class_once():
+    coco = vocabularies.load("coco")
+    names = [name for group in coco.groups.values() for name in group]
+    assert len(coco.groups) == 12 and sorted(names) == sorted(coco.classes)
+    assert coco.groups["furniture"] == ("chair", "couch", "potted plant", "bed", "dining table", "toilet")
+
+
+# Corrected scores
+
+TEXTS = ["a", "b", "c", "d"]
+PRESENT = [["dog"], ["dog", "cup"], [], ["dog"]]
+YES = {"a": {"dog"}, "b": {"dog"}, "c": {"dog"}, "d": {"cup"}}
+SAID = {"b": {"dog", "cup"}, "c": set()}
+CHANCE = {"b": 0.5, "c": 0.5}
+WHOLE = {"a": {"dog"}, "b": {"dog", "cup"}, "c": set(), "d": {"dog"}}, dict.fromkeys(TEXTS, 1.0)
+"""What people say of all texts."""
+
+ASKED = {"vocabulary": CLASSES, "questions": PLAIN, "progress": False}
+
+
+def test_corrected_scores_by_hand():
+    """The judge says yes to dog in a, b, c, to cup in d; of these 4, dog in a and b are present, as are 4 in all.
+
+    People say yes to dog in a, b, d and to cup in b: all 4 that are present. Each text was read, so that nothing is
+    left to chance: precision and recall are 2 / 4 raw, and 4 / 4 corrected.
+    """
+    reader = Reader(YES)
+    found = certified(TEXTS, PRESENT, reader, *WHOLE)
+    result = compute(TEXTS, PRESENT, judges=reader, certificate=found, **ASKED)
+    assert result["precision_all"] == result["recall_all"] == 0.5
+    corrected = result["corrected"]
+    assert corrected["precision_all"]["value"] == pytest.approx(1.0)
+    assert corrected["recall_all"]["value"] == pytest.approx(1.0)
+    assert (corrected["labels"], corrected["labelled_texts"], corrected["refused"]) == (8, 4, {})
+    keys = keys_of(corrected["signature"])
+    assert (keys["certificate"], keys["labels"], keys["labelled_by"]) == (found.digest, "8", "people")
+    assert keys_of(result["signature"]).keys() & {"certificate", "labels"} == set()
+    assert compute(TEXTS, PRESENT, judges=reader, **ASKED).items() <= result.items()  # never instead
+
+
+def test_asking_only_what_is_needed_corrects_alike():
+    """Three judges that differ: with "needed", whether an absent object is denied or ignored is not known."""
+    rng = np.random.default_rng(3)
+    texts = [f"text {row}" for row in range(150)]
+    implied, *tables, objects = (rng.random((5, 150, 2)) < 0.5) & (rng.random((5, 150, 2)) < 0.9)
+    yes = np.where(rng.random((3, 150, 2)) < 0.8, implied, tables)
+    names = np.array(CLASSES)
+    present = [names[row].tolist() for row in objects]
+    judges = [
+        Reader(
+            {text: {*names[row].tolist()} for text, row in zip(texts, table, strict=True)}, f"judge-{place}"
+        )
+        for place, table in enumerate(yes)
+    ]
+    said = {text: {*names[row].tolist()} for text, row in zip(texts[:120], implied, strict=False)}
+    found = certified(texts, present, judges, said, dict.fromkeys(said, 120 / 150))
+    first, second = (
+        compute(texts, present, judges=judges, certificate=found, ask=ask, **ASKED)
+        for ask in ("all", "needed")
+    )
+    assert first["ignored"] > 0.2 and repr(first["corrected"]) == repr(second["corrected"])
+
+
+def test_texts_that_the_votes_disagree_on_are_drawn_more_often():
+    """Of 60 alike texts, two judges differ about three; without any yes the draw is even."""
+    texts = [f"text {row}" for row in range(60)]
+    yes = {text: {"dog"} for text in texts}
+    other = Reader(yes | dict.fromkeys(texts[:3], frozenset()), "other-1")
+    asked = {"ask": "all", **ASKED}
+    ids = list(map(str, range(60)))
+    chances = [
+        {one.entry["id"]: float(one.entry["chance"]) for one in sampling.sheet(judged, ids, count)}
+        for judged, count in (
+            (judge(texts, [["dog"]] * 60, judges=[Reader(yes), other], **asked), 59),
+            (judge(texts, [["dog"]] * 60, judges=Reader(dict.fromkeys(texts, ())), **asked), 30),
+        )
+    ]
+    drawn = [chance for name, chance in chances[0].items() if name in ("0", "1", "2")]
+    assert drawn == [1.0, 1.0, 1.0] and min(chances[0].values()) < 1
+    assert set(chances[1].values()) == {0.5} and len(chances[1]) == 30
+
+
+def test_the_labels_as_the_correction_takes_them():
+    """A text that two images share has its label in both; who was drawn with a chance of 1/2 stands for two."""
+    texts, present = [*TEXTS, "b"], [*PRESENT, ["cup"]]
+    found = certified(texts, present, Reader(YES), SAID, {"b": 0.5, "c": 0.25})
+    judged = np.array([[1, 0], [1, 0], [1, 0], [0, 1], [1, 0]], dtype=np.int8)
+    sample = found.sample(texts, judged, vocabularies.load(CLASSES))
+    assert sample.texts.tolist() == [1, 2, 4] and sample.chances.tolist() == [0.5, 0.25, 0.5]
+    assert sample.labels.tolist() == [[1, 1], [0, 0], [1, 1]]
+    assert (sample.cell_chances == 1).all()
+
+
+def test_too_few_labels_are_refused():
+    reader = Reader(YES)
+    found = certified(TEXTS, PRESENT, reader, SAID, CHANCE)
+    with pytest.raises(
+        ValueError, match=f"The certificate {found.digest} has labels of only 2 texts; .* those of 4 or more"
+    ):
+        compute(TEXTS, PRESENT, judges=reader, certificate=found, **ASKED)
+
+
+def simulated(seed, texts=400, labelled=120):
+    """A judge with known errors, and people who read some of its texts: what compute makes of it, and the truth."""
+    rng = np.random.default_rng(seed)
+    coco = vocabularies.load("coco")
+    often = rng.beta(0.4, 6, 80)
+    implied = rng.random((texts, 80)) < often
+    yes = np.where(implied, rng.random(implied.shape) < 0.8, rng.random(implied.shape) < 0.02)
+    present = np.where(implied, rng.random(implied.shape) < 0.8, rng.random(implied.shape) < 0.02)
+    names = np.array(coco.classes)
+    said = [f"text {row}" for row in range(texts)]
+    reader = Reader({text: {*names[row].tolist()} for text, row in zip(said, yes, strict=True)})
+    objects = [names[row].tolist() for row in present]
+    drawn, chances = draw(yes.astype(np.int8), present, labelled, seed)
+    marks = {said[row]: {*names[implied[row]].tolist()} for row in drawn}
+    chance = dict(zip(marks, chances.tolist(), strict=True))
+    found = certified(said, objects, reader, marks, chance, classes="coco")
+    asked = {"vocabulary": "coco", "questions": PLAIN, "progress": False}
+    result = compute(said, objects, judges=reader, certificate=found, **asked)
+    truth = compute(said, objects, votes=implied[:, :, None], vocabulary="coco")
+    return result, truth
+
+
+def test_corrected_scores_are_nearer_to_the_truth_and_their_intervals_hold_it():
+    scores = ("precision_all", "recall_all", "f0.5_all")
+    result, truth = simulated(0)
+    for name in scores:
+        corrected = result["corrected"][name]
+        assert abs(corrected["value"] - truth[name]) < abs(result[name] - truth[name]) / 2
+        assert corrected["low"] <= truth[name] <= corrected["high"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"judges": Reader(YES, "reader-2")},
+            r"is about the judges \['reader-1'\]; scored are \['reader-2'\]",
+        ),
+        ({"questions": [*PLAIN, "Is {x} there?"]}, "is about the questions 'custom-"),
+        ({"all_average": "image"}, "all_average is 'image'; expected 'pooled'"),
+        ({"votes": np.zeros((4, 2, 1), dtype=int)}, "certificate and votes are given"),
+        ({"vocabulary": ["cup", "dog"]}, "is about the vocabulary 'custom-"),
+        ({"certificate": 7}, "certificate is 7; expected a file"),
+        ({"certificate": {"form": "another"}}, "certificate is no certificate"),
+        ({"certificate": {"form": certificate.FORM, "labels": object()}}, "certificate is no certificate"),
+        ({"certificate": {"form": certificate.FORM, 1: 2}}, "certificate is no certificate"),
+    ],
+)
+def test_a_certificate_of_something_else_is_refused(options, message):
+    reader = Reader(YES)
+    given = {"judges": reader, "certificate": certified(TEXTS, PRESENT, reader, *WHOLE), **ASKED}
+    with pytest.raises(ValueError, match=message):
+        compute(TEXTS, PRESENT, **given | options)
+
+
+def test_other_texts_and_another_agreement_are_refused():
+    reader = Reader(YES | {"e": set()})
+    found = certified(TEXTS, PRESENT, reader, *WHOLE)
+    for texts, present in ((TEXTS[:3], PRESENT[:3]), ([*TEXTS, "e"], [*PRESENT, []])):
+        with pytest.raises(
+            ValueError, match=r"is about the responses' texts 'texts-4-.*; scored are 'texts-"
+        ):
+            compute(texts, present, judges=reader, certificate=found, **ASKED)
+    three = {"questions": [*PLAIN, "Does the text imply {a/an} {x}?", "Does it name {a/an} {x}?"]}
+    other = certified(TEXTS, PRESENT, reader, *WHOLE, **three)
+    with pytest.raises(ValueError, match="is about the agreement '3of3'; scored are '2of3'"):
+        compute(TEXTS, PRESENT, **ASKED | three | {"judges": reader, "certificate": other, "agreement": 2})
+
+
+def test_judges_may_stand_in_another_order():
+    both = [Reader(YES), Reader(YES, "reader-0")]
+    found = certified(TEXTS, PRESENT, both, *WHOLE)
+    got = [
+        compute(TEXTS, PRESENT, judges=judges, certificate=found, **ASKED)["corrected"]["f1_all"]["value"]
+        for judges in (both, both[::-1])
+    ]
+    assert got[0] == got[1]
+
+
+def test_a_judge_that_changed_its_mind_is_noticed():
+    found = certified(TEXTS, PRESENT, Reader(YES), *WHOLE)
+    with pytest.raises(ValueError, match="said something else of the labelled texts than they do now"):
+        compute(TEXTS, PRESENT, judges=Reader(YES | {"b": {"cup"}}), certificate=found, **ASKED)
+
+
+# The file
+
+
+def test_a_certificate_as_a_file(tmp_path):
+    reader = Reader(YES)
+    found = certified(TEXTS, PRESENT, reader, *WHOLE)
+    found.write(tmp_path / "c.json")
+    assert certificate.read(tmp_path / "c.json") == found
+    content = json.loads((tmp_path / "c.json").read_text())
+    assert content["judges"] == ["reader-1"] and content["labels"][1] == {
+        "text": digest("b"),
+        "chance": 1.0,
+        "implied": ["dog", "cup"],
+        "not_implied": [],
+        "judged": ["dog"],
+    }
+    ways = (str(tmp_path / "c.json"), tmp_path / "c.json", content, found)
+    got = {repr(compute(TEXTS, PRESENT, judges=reader, certificate=way, **ASKED)) for way in ways}
+    assert len(got) == 1
+
+
+@pytest.mark.parametrize("part", ["judges", "texts", "labels", "labelled_by", "digest", "errors", "version"])
+def test_a_changed_certificate_is_refused(part):
+    found = dict(certified(TEXTS, PRESENT, Reader(YES), SAID, CHANCE).content)
+    for changed in ({name: value for name, value in found.items() if name != part}, found | {part: "x"}):
+        with pytest.raises(ValueError, match="its content is not what its digest"):
+            certificate.read(changed)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"judges": []},
+        {"judges": ["reader-1", 7]},
+        {"labels": []},
+        {"labels": [7]},
+        {"labels": [{"text": "b", "chance": 0, "implied": [], "not_implied": [], "judged": []}]},
+        {"labels": [{"text": "b", "chance": True, "implied": [], "not_implied": [], "judged": []}]},
+        {"labels": [{"text": "b", "chance": 0.5, "implied": [1], "not_implied": [], "judged": []}]},
+        {"labels": [{"text": "b", "chance": 0.5, "implied": [], "judged": []}]},
+        {"labelled_by": None},
+        {"vocabulary": 7},
+    ],
+)
+def test_a_forged_certificate_must_at_least_have_its_form(change):
+    found = {**certified(TEXTS, PRESENT, Reader(YES), SAID, CHANCE).content, **change}
+    found["digest"] = certificate._digest(found)
+    with pytest.raises(ValueError, match="is not complete"):
+        certificate.read(found)
+
+
+# Labels without a sheet
+
+
+def lines(path, rows):
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def given_lines(tmp_path, rows):
+    population = Population(TEXTS, ["1", "2", "3", "4"])
+    vocabulary = vocabularies.load(CLASSES)
+    return labels.read(lines(tmp_path / "labels.jsonl", rows), population, vocabulary)
+
+
+LINES = [
+    {"id": 2, "class": "dog", "answer": "yes"},
+    {"id": 2, "class": "cup", "answer": True},
+    {"text": "c", "class": "dog", "answer": "no"},
+    {"text": "c", "class": "cup", "answer": 0},
+]
+
+
+def test_whole_texts_without_weights_are_an_even_sample(tmp_path):
+    found = given_lines(tmp_path, LINES)
+    assert found.count == 4 and {one.text for one in found.texts} == {digest("b"), digest("c")}
+    assert all(set(one.chances.values()) == {2 / 4} for one in found.texts)
+
+
+def test_a_weight_is_one_over_the_chance(tmp_path):
+    (one,) = given_lines(tmp_path, [LINES[0] | {"weight": 4}]).texts
+    assert one.answers == {"dog": True} and one.chances == {"dog": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (LINES[:3], "of 1 of its 2 texts not all 2 classes have a label"),
+        ([LINES[0] | {"weight": 2}, *LINES[1:]], "has a weight in 1 of 4 lines; expected it in all or none"),
+        ([*LINES, LINES[0] | {"answer": "no"}], "another label of the class 'dog' of the same text"),
+        ([LINES[0] | {"answer": "perhaps"}], "answer is 'perhaps'; expected yes or no"),
+        ([LINES[0] | {"answer": 2}], "answer is 2; expected yes or no"),
+        ([LINES[0] | {"class": "cat"}], "class is 'cat', which the vocabulary"),
+        ([LINES[0] | {"id": 9}], "no response has the id 9"),
+        ([{"class": "dog", "answer": "yes"}], "expected an object with id or text"),
+        ([LINES[0] | {"weight": 0.5}], "weight is 0.5; expected a number from 1"),
+        (
+            [{"text": "z", "class": "dog", "answer": "yes", "weight": 1}],
+            "labels of 1 texts that are not among",
+        ),
+        ([7], "expected an object"),
+        ([], "holds no label"),
+    ],
+)
+def test_labels_that_cannot_be_weighted(tmp_path, rows, message):
+    with pytest.raises(ValueError, match=message):
+        given_lines(tmp_path, rows)
+
+
+# Margins
+
+
+def test_calibration_by_the_margins_that_a_store_kept(tmp_path):
+    """log P(yes) - log P(no) of log 3 is a P(yes) of 3/4."""
+
+    class Kept(Reader):
+        stored = True
+
+        def answer(self, texts, questions, pairs):
+            raise AssertionError("every vote is kept")
+            yield
+
+    reader = Kept(YES, "kept-1")
+    asked = {"vocabulary": CLASSES, "questions": PLAIN, "ask": "all", "progress": False}
+    store = AnswerStore(tmp_path / "votes.sqlite")
+    first = judge(list(SAID), [[], []], judges=Reader(YES), **asked)
+    kept = store.of("kept-1", list(SAID))
+    kept.recall(first.questions.about(first.vocabulary)[0], np.full((2, 2), -1, dtype=np.int8))
+    pairs = np.argwhere(np.ones((2, 2)))
+    codes = first.poll.votes[:, :, 0].reshape(-1)
+    kept.keep(pairs, codes, np.where(codes == 1, math.log(3), -math.log(3)))
+    judgement = judge(list(SAID), [[], []], judges=reader, store=store, **asked)
+    found = issuing.certify(
+        judgement, people(SAID, CHANCE), "texts-4-00000000", "people", responses="mine", data="x", store=store
+    )
+    of_votes = found.content["votes"]["kept-1"]
+    bins = {one["from"]: one for one in of_votes["calibration"]["bins"]}
+    assert [bins[0.7]["votes"], bins[0.2]["votes"]] == [2, 2]  # of b and c the judge says yes to dog
+    assert bins[0.7]["said"] == pytest.approx(0.75) and bins[0.7]["implied"] == 0.5
+    # |0.75 - 0.5| and |0.25 - 0.5|, each of half the votes
+    assert of_votes["calibration"]["ece"]["value"] == pytest.approx(0.25)
+    without = certified(TEXTS, PRESENT, Reader(YES), SAID, CHANCE).content["votes"]["reader-1"]
+    assert without["calibration"] is None
+
+
+def test_single_votes_are_counted_only_where_all_were_asked():
+    """With two judges and ask="needed", the second is not asked where the first has settled it."""
+    both = [Reader({text: set() for text in TEXTS}, "no-1"), Reader(YES)]
+    for ask, known in (("all", [True, True]), ("needed", [True, False])):
+        votes = certified(TEXTS, PRESENT, both, SAID, CHANCE, ask=ask).content["votes"]
+        assert [one is not None for one in votes.values()] == known
+
+
+# From the draw to the corrected score, by the command line
+
+SAYS = [
+    "A dog sits beside a cup on a dining table.",
+    "There is no dog. A man rides a horse.",
+    "A cat-shaped clock hangs above a couch, and perhaps a cat sleeps there.",
+    "Two people look at a painting of a boat.",
+    "</script><script>document.title = 'broken'</script> A bus.",
+    "=cmd|' /C calc'!A0 and a car, \"a train\"; a bench\r\nover two lines",
+    "{{ 7 * 7 }} {% raw %} <img src=x onerror=\"document.title = 'broken'\"> a book",
+    "",
+]
+OBJECTS = [["dog", "cup"], ["person", "horse"], ["couch"], ["person"], ["bus"], ["car"], ["book"], []]
+IMPLIES = [
+    {"dog", "cup", "dining table", "spoon"},  # people see more than is said
+    {"person", "horse"},
+    {"clock", "couch"},
+    {"person", "boat"},
+    {"bus"},
+    {"car", "bench"},
+    {"book"},
+    set(),
+]
+
+
+def run(*words):
+    assert cli.main([str(word) for word in words]) == 0
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = [{"image_id": place, "response": text} for place, text in enumerate(SAYS)]
+    lines(tmp_path / "mine.jsonl", rows)
+    (tmp_path / "truth.json").write_text(json.dumps({str(row): names for row, names in enumerate(OBJECTS)}))
+    return tmp_path
+
+
+def made(folder, sample=8, *options):
+    out = folder / "sheet"
+    words = [
+        "review",
+        "make",
+        folder / "truth.json",
+        "--responses",
+        folder / "mine.jsonl",
+        "--marks",
+        "implied",
+    ]
+    run(*words, "--judges", "lexical", "--sample", sample, "--out", out, *options)
+    return out
+
+
+def table(file):
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def marked(folder, change=lambda row: row):
+    """The sheet as somebody saves it who reads as `IMPLIES` says."""
+    rows = table(folder / "sheet" / "sheet.csv")
+    shown = {(row["id"], row["class"]) for row in rows}
+    for row in rows:
+        implied = IMPLIES[int(row["id"])]
+        if row["class"]:
+            row["mark"] = "implied" if row["class"] in implied else "not implied"
+        else:
+            others = [name for name in sorted(implied) if (row["id"], name) not in shown]
+            row["mark"], row["note"] = ("others", ", ".join(others)) if others else ("no others", "")
+    rows = [change(row) for row in rows]
+    out = folder / "marked.csv"
+    with out.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return out
+
+
+def certify(folder, sheet, *options):
+    words = ["certify", sheet, "--responses", folder / "mine.jsonl", "--dataset", folder / "truth.json"]
+    return [*words, "--judges", "lexical", *options]
+
+
+def test_from_the_draw_to_the_corrected_score(folder, capsys):
+    made(folder)
+    sheet = marked(folder)
+    run("review", "read", sheet)
+    assert "8 of 8 texts are marked" in capsys.readouterr().out
+    run(*certify(folder, sheet, "--out", folder / "c.json", "--by", "two readers"))
+    printed = capsys.readouterr().out
+    found = certificate.read(folder / "c.json")
+    assert f"certificate: {found.digest}" in printed and "against 640 labels of 8 texts" in printed
+    assert found.labelled_by == "two readers" and found.content["labels_from"] == table(sheet)[0]["sheet"]
+    words = ["score", "throne", "--responses", folder / "mine.jsonl", "--dataset", folder / "truth.json"]
+    run(*words, "--judges", "lexical", "--certificate", folder / "c.json", "--bootstrap", 0, "--json")
+    (result,) = json.loads(capsys.readouterr().out)
+    implied = np.array([[name in of for name in vocabularies.load("coco").classes] for of in IMPLIES])
+    truth = compute(SAYS, OBJECTS, votes=implied[:, :, None])
+    for name in ("precision_all", "recall_all", "f0.5_all"):  # each text was read: nothing is left to chance
+        assert result["corrected"][name]["value"] == pytest.approx(truth[name])
+    assert result["precision_all"] != pytest.approx(truth["precision_all"])
+    run(*words, "--judges", "lexical", "--certificate", folder / "c.json", "--bootstrap", 0)
+    printed = capsys.readouterr().out
+    assert "score            raw    corrected" in printed and "given by two readers" in printed
+
+
+def test_what_the_certificate_says_of_the_lexical_judge(folder):
+    made(folder)
+    run(*certify(folder, marked(folder), "--out", folder / "c.json", "--json"))
+    errors = json.loads((folder / "c.json").read_text())["errors"]
+    assert errors["all"]["labels"] == 640 and errors["all"]["implied"] == sum(map(len, IMPLIES))
+    assert set(errors["group"]) == set(vocabularies.load("coco").groups)
+    # Missed: the clock (a cat-shaped one is a clock all the same) or not, the boat in the painting, the spoon.
+    assert errors["kind"]["no word for it"]["false_no"]["value"] == 1.0
+    assert errors["kind"]["negation"]["implied"] == 0  # "no dog"
+    assert errors["kind"]["depiction"]["false_no"]["value"] > 0
+
+
+def test_labels_as_json_lines_and_who_gave_them(folder, capsys):
+    whole = [
+        {"id": place, "class": name, "answer": "yes" if name in of else "no"}
+        for place, of in enumerate(IMPLIES)
+        for name in vocabularies.load("coco").classes
+    ]
+    file = lines(folder / "labels.jsonl", whole)
+    run(*certify(folder, file, "--by", "a reader called B", "--out", folder / "c.json"))
+    found = certificate.read(folder / "c.json")
+    assert found.count == 640 and found.labelled_by == "a reader called B"
+    assert found.content["labels_from"].startswith("labels-")
+    assert "given by a reader called B" in capsys.readouterr().out
+    assert cli.main([str(word) for word in certify(folder, file, "--by", " ")]) == 2
+    assert cli.main([str(word) for word in certify(folder, file, "--out", file)]) == 2
+    assert "--by is empty" in capsys.readouterr().err
+
+
+def test_a_sheet_says_what_was_drawn_and_hides_no_class(folder):
+    rows = table(made(folder, 8) / "sheet.csv")
+    of = {}
+    for row in rows:
+        of.setdefault(row["id"], []).append(row["class"])
+    assert of["0"] == ["cup", "dining table", "dog", ""] or of["0"][-1] == ""
+    assert set(of["1"]) == {"dog", "person", "horse", ""}  # a class that a rule took back has a row too
+    assert of["7"] == [""]
+    assert {row["chance"] for row in rows} == {"1"}
+    assert len({row["text"] for row in rows}) == 8
+    assert [row["response"] != "" for row in rows].count(True) == 7  # a text stands once
+
+
+def test_who_stops_early_has_marked_a_smaller_sample(folder, capsys):
+    made(folder)
+    rows = table(folder / "sheet" / "sheet.csv")
+    last = list(dict.fromkeys(row["text"] for row in rows))[4:]
+
+    def half(row):
+        return row | {
+            "mark": "" if row["text"] in last else row["mark"],
+            "note": "" if row["text"] in last else row["note"],
+        }
+
+    sheet = marked(folder, half)
+    assert cli.main([str(word) for word in certify(folder, sheet)]) == 2
+    assert "have no mark" in capsys.readouterr().err
+    run("review", "read", sheet, "--allow-unmarked")
+    assert "4 of 8 texts are marked" in capsys.readouterr().out
+    run(*certify(folder, sheet, "--allow-unmarked", "--out", folder / "c.json"))
+    found = certificate.read(folder / "c.json")
+    assert found.texts == 4 and {one["chance"] for one in found.content["labels"]} == {0.5}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mark": "others", "note": ""}, "is marked 'others', and its note is ''; expected the names"),
+        ({"mark": "no others", "note": "cup"}, "is marked 'no others', and its note is 'cup'"),
+        ({"mark": "others", "note": "dgo"}, "names 'dgo', which is no class.* Did you mean 'dog'"),
+        ({"mark": "implied"}, "the mark is 'implied'; expected 'no others' or 'others'"),
+        ({"chance": "0.9"}, "drawn_from, text, chance, class are not what the sheet"),
+        ({"class": "dog"}, "are not what the sheet|the mark is"),
+    ],
+)
+def test_sheets_that_contradict_themselves(folder, capsys, change, message):
+    made(folder)
+    sheet = marked(folder, lambda row: row | change if row["id"] == "2" and not row["class"] else row)
+    assert cli.main([str(word) for word in certify(folder, sheet)]) == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_other_classes_in_any_case_and_beside_their_rows(folder):
+    made(folder)
+    sheet = marked(folder, lambda row: row | {"note": "Spoon , DOG,"} if row["note"] else row)
+    run(*certify(folder, sheet, "--out", folder / "c.json"))
+    first = next(
+        one for one in certificate.read(folder / "c.json").content["labels"] if one["text"] == digest(SAYS[0])
+    )
+    assert set(first["implied"]) == IMPLIES[0]
+
+
+def test_a_sheet_about_other_responses_is_refused(folder, capsys):
+    made(folder)
+    sheet = marked(folder)
+    rows = [{"image_id": place, "response": text} for place, text in enumerate([*SAYS[:-1], "A cow."])]
+    lines(folder / "mine.jsonl", rows)
+    assert cli.main([str(word) for word in certify(folder, sheet)]) == 2
+    assert "was drawn from 'texts-8-" in capsys.readouterr().err
+
+
+def test_a_sheet_with_other_marks_is_no_label(folder, tmp_path, capsys):
+    rows = lines(tmp_path / "rows.jsonl", [{"id": 1, "question": "Is it?", "answer": "yes"}])
+    run("review", "make", rows, "--sample", 1, "--out", tmp_path / "valid")
+    found = table(tmp_path / "valid" / "sheet.csv")
+    found[0]["mark"] = "valid"
+    with (tmp_path / "valid.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, found[0])
+        writer.writeheader()
+        writer.writerows(found)
+    assert cli.main([str(word) for word in certify(folder, tmp_path / "valid.csv")]) == 2
+    assert "expected one made with --marks implied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\xff", b"[", b"{}", b"sheet,row,mark\n", b"[[[", b"\xef\xbb\xbfa;b"]
+)
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".json", ".gz", ".txt"])
+def test_files_that_hold_no_labels(folder, capsys, content, ending):
+    file = folder / f"labels{ending}"
+    file.write_bytes(content)
+    assert cli.main([str(word) for word in certify(folder, file, "--out", folder / "c.json")]) == 2
+    assert len(capsys.readouterr().err) > 30 and not (folder / "c.json").exists()
+
+
+def test_options_of_judges_are_for_the_marks_implied(folder, capsys):
+    words = ["review", "make", str(folder / "mine.jsonl"), "--sample", "1", "--out", str(folder / "x")]
+    assert cli.main([*words, "--judges", "lexical"]) == 2
+    assert "judges is for the judges of --marks implied" in capsys.readouterr().err
+    assert cli.main([*words, "--marks", "implied"]) == 2
+    assert "--responses names 0 files" in capsys.readouterr().err
+
+
+def test_every_door_takes_a_certificate(folder):
+    made(folder)
+    run(*certify(folder, marked(folder), "--out", folder / "c.json"))
+    asked = {"judges": "lexical", "certificate": str(folder / "c.json")}
+    by_file = halluscope.score("throne", str(folder / "mine.jsonl"), folder / "truth.json", **asked)
+    direct = compute(SAYS, OBJECTS, **asked)
+    raw, corrected = (keys_of(one["signature"]) for one in (by_file, by_file["corrected"]))
+    assert {key: corrected[key] for key in ("data", "responses", "judges")} == {
+        key: raw[key] for key in ("data", "responses", "judges")
+    }
+    assert repr({n: v for n, v in by_file["corrected"].items() if n != "signature"}) == repr(
+        {n: v for n, v in direct["corrected"].items() if n != "signature"}
+    )
+
+
+@pytest.mark.long
+def test_mark_texts_in_the_browser(folder, browser, capsys):
+    """Texts stand once, with their classes beside them; keys mark, and the last row takes names."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    from tests.reliability.test_review import saved
+
+    out = made(folder)
+    browser.get((out / "page.html").as_uri())
+    assert browser.title == "What the texts of mine imply"
+    assert not browser.find_elements(By.TAG_NAME, "img")
+    assert len(browser.find_elements(By.TAG_NAME, "article")) == 8
+    rows = table(out / "sheet.csv")
+    items = browser.find_elements(By.CSS_SELECTOR, "[data-row]")
+    assert len(items) == len(rows)
+    browser.execute_script("arguments[0].focus()", items[0])
+    for row in rows:
+        implied = IMPLIES[int(row["id"])]
+        if row["class"]:
+            browser.switch_to.active_element.send_keys("1" if row["class"] in implied else "2")
+            continue
+        shown = {one["class"] for one in rows if one["id"] == row["id"]}
+        if others := sorted(implied - shown):
+            browser.switch_to.active_element.send_keys("2")
+            assert (
+                browser.switch_to.active_element.get_attribute("placeholder")
+                == "Which? Divide them by commas."
+            )
+            browser.switch_to.active_element.send_keys(", ".join(others), Keys.ENTER)  # and on to the next
+        else:
+            browser.switch_to.active_element.send_keys("1")
+    assert browser.find_element(By.ID, "count").text == f"{len(rows)} of {len(rows)}"
+    browser.find_element(By.ID, "save").click()
+    file = saved(folder / "downloads")
+    assert [entry["mark"] for entry in read_sheet(file).entries] == [
+        row["mark"] for row in table(marked(folder))
+    ]
+    run(*certify(folder, file, "--out", folder / "c.json"))
+    labels_of = {
+        one["text"]: set(one["implied"]) for one in certificate.read(folder / "c.json").content["labels"]
+    }
+    assert labels_of == {digest(text): implied for text, implied in zip(SAYS, IMPLIES, strict=True)}
+
+
+@pytest.mark.long
+def test_real_responses_with_people_who_differ_in_a_known_way(tmp_path, upstream, capsys):
+    """2,000 texts of LLaVA: people deny every eighth yes of the lexical judge, and see an eighth as much elsewhere."""
+    from halluscope import registry, scoring
+
+    benchmark, coco = registry.benchmark("throne"), vocabularies.load("coco")
+    responses = str(upstream / "responses" / "pope_instruction1_llava.jsonl")
+    dataset = str(upstream / "chair" / "coco2014_chair_objects.json.gz")
+    (ready,) = scoring.prepare(benchmark, [responses], [dataset], {})
+    texts, objects = ready.matched.texts, ready.inputs["references"]
+    yes = judge(texts, objects, judges="lexical", progress=False).labels == 1
+    row = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    first = np.array([row[text] for text in texts])
+    rng = np.random.default_rng(0)
+    more = rng.random((len(row), 80)) < yes.mean(axis=0) / 8
+    implied = (yes & (rng.random((len(row), 80))[first] < 7 / 8)) | more[first]
+    said = {
+        digest(text): {*np.array(coco.classes)[implied[place]].tolist()} for place, text in enumerate(texts)
+    }
+
+    words = ["review", "make", dataset, "--responses", responses, "--marks", "implied", "--judges", "lexical"]
+    run(*words, "--sample", 200, "--out", tmp_path / "sheet")
+    rows = table(tmp_path / "sheet" / "sheet.csv")
+    shown = {(one["text"], one["class"]) for one in rows}
+    for one in rows:
+        others = [name for name in sorted(said[one["text"]]) if (one["text"], name) not in shown]
+        if one["class"]:
+            one["mark"] = "implied" if one["class"] in said[one["text"]] else "not implied"
+        else:
+            one["mark"], one["note"] = ("others", ", ".join(others)) if others else ("no others", "")
+    with (tmp_path / "marked.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    given = ["--responses", responses, "--dataset", dataset, "--judges", "lexical"]
+    run("certify", tmp_path / "marked.csv", *given, "--out", tmp_path / "c.json")
+    capsys.readouterr()
+    run("score", "throne", *given, "--certificate", tmp_path / "c.json", "--bootstrap", 0, "--json")
+    (result,) = json.loads(capsys.readouterr().out)
+    truth = compute(texts, objects, votes=implied[:, :, None])
+    for name in ("precision_all", "recall_all", "f0.5_all"):
+        corrected = result["corrected"][name]
+        assert abs(corrected["value"] - truth[name]) < abs(result[name] - truth[name])
+        assert corrected["low"] <= truth[name] <= corrected["high"]
+    errors = certificate.read(tmp_path / "c.json").content["errors"]["all"]
+    for name, value in (
+        ("wrong_yes", (yes & ~implied).sum() / yes.sum()),
+        ("false_no", (~yes & implied).sum() / implied.sum()),
+    ):
+        assert errors[name]["low"] <= value <= errors[name]["high"]

@@ -1,0 +1,319 @@
+"""Corrected scores: by hand, in limits where they are known, and against a truth that is simulated."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from halluscope.benchmarks.throne.scoring import Conventions, Hits, score
+from halluscope.stats.corrected import FEWEST_TEXTS, UNLABELLED, Sample, correct, student
+from halluscope.stats.drawn import draw
+from halluscope.stats.totals import Totals, linear
+
+ALL = tuple(f"{name}_{over}" for over in ("all", "cls") for name in ("precision", "recall", "f1", "f0.5"))
+
+
+def plain(labels, present, **conventions):
+    """The scores as THRONE's metric has them."""
+    found = score(Hits.of(labels, present), Conventions(**conventions))
+    return {name: float(value[0]) for name, value in found.items()}
+
+
+def values(corrected):
+    return {name: found["value"] for name, found in corrected.scores.items()}
+
+
+def whole(implied):
+    """A sample of all texts."""
+    texts = np.arange(len(implied))
+    return Sample(texts, np.ones(len(texts)), implied.astype(np.int8))
+
+
+def some(implied, rows, chance):
+    return Sample(rows, np.full(len(rows), chance), implied[rows].astype(np.int8))
+
+
+def by_hand():
+    """400 texts and two classes; the first 100 texts were drawn with a chance of 1/4.
+
+    The judge says yes to a everywhere, and a is everywhere; it says yes to b, which is nowhere, in every second text.
+    People agree on a in 90 of the 100 texts, and on b in 30 of 50; where the judge denies b, they do too.
+    """
+    texts = np.arange(400)
+    labels = np.stack([np.ones(400), texts % 2], axis=1).astype(np.int8)
+    present = np.tile([True, False], (400, 1))
+    told = np.stack([texts[:100] >= 10, (texts[:100] % 2 == 1) & (texts[:100] < 60)], axis=1)
+    return labels, present, Sample(texts[:100], np.full(100, 0.25), told.astype(np.int8))
+
+
+def test_by_hand():
+    """True are 0.9 x 400 = 360, predicted 360 + 0.6 x 200 = 480, present 400.
+
+    The interval of recall: a text moves it by (y - 0.9) / 400, so that the squares of the weighted ones add up to
+    (90 x 0.1^2 + 10 x 0.9^2) / 100^2 = 0.0009; of the draw it is 3/4 of this, times 100 / 99, 0.000682; and of the
+    images 0.09 / 400 = 0.000225. Each of the ten texts where people disagree makes up 0.75 x 100/99 x 0.0081^2 ...
+    of the former: 6.136e-5, each other 7.576e-7; their squares add up to 3.770e-8, less 0.000682^2 / 100 it is
+    3.305e-8, so that there are 2 x 0.000907^2 / 3.305e-8 = 49.8 degrees of freedom, and t is 2.009.
+    """
+    labels, present, sample = by_hand()
+    found = correct(labels, present, sample)
+    assert not found.refused
+    expected = {"precision_all": 360 / 480, "recall_all": 0.9, "f1_all": 720 / 880}
+    expected |= {"precision_cls": (1 + 0) / 2, "recall_cls": 0.9}
+    assert {name: found.scores[name]["value"] for name in expected} == pytest.approx(expected)
+    half = 2.009 * (0.000682 + 0.000225) ** 0.5
+    assert found.scores["recall_all"]["low"] == pytest.approx(0.9 - half, abs=2e-4)
+    assert found.scores["recall_all"]["high"] == pytest.approx(0.9 + half, abs=2e-4)
+
+
+def test_whole_beside_cells():
+    """People labelled each third cell where the judge denies b; there they said yes to 2 of 20, so 0.1 x 200 more."""
+    labels, present, sample = by_hand()
+    told = sample.labels.copy()
+    denied = np.flatnonzero(labels[:100, 1] == 0)
+    told[denied[20:], 1] = UNLABELLED
+    told[denied[:2], 1] = 1
+    chances = np.where(labels[:100] == 1, 1.0, 0.4)
+    found = correct(labels, present, replace(sample, labels=told, cell_chances=chances))
+    assert found.scores["precision_all"]["value"] == pytest.approx(360 / 500)
+    all_of_them = np.where(told == UNLABELLED, 0, told).astype(np.int8)
+    all_of_them[denied[20:23], 1] = 1
+    known = correct(labels, present, replace(sample, labels=all_of_them))
+    assert known.scores["precision_all"]["value"] == pytest.approx(360 / 500)
+    width, of_known = (
+        one.scores["precision_all"]["high"] - one.scores["precision_all"]["low"] for one in (found, known)
+    )
+    assert width > 1.02 * of_known
+
+
+@st.composite
+def tables(draw_, fewest=3, most=40):
+    """What a judge says, what people say, and what is present; nothing is empty."""
+    random = np.random.default_rng(draw_(st.integers(0, 2**32)))
+    shape = draw_(st.integers(fewest, most)), draw_(st.integers(1, 6))
+    often = random.random(shape[1])
+    labels = random.choice([0, 1, -1], shape, p=draw_(st.sampled_from([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]])))
+    implied, present = (random.random(shape) < often for _ in range(2))
+    labels[0], implied[0], present[0] = 1, True, True
+    return labels.astype(np.int8), implied, present
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.sampled_from(["of_means", "mean"]))
+def test_all_texts_labelled_give_the_truth(given_, class_f):
+    labels, implied, present = given_
+    found = correct(labels, present, whole(implied), class_f=class_f)
+    assert values(found) == pytest.approx(plain(implied.astype(np.int8), present, class_f=class_f))
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(120, 200), st.sampled_from(["of_means", "mean"]))
+def test_labels_that_agree_with_the_judge_give_the_raw_score(given_, class_f):
+    _, implied, present = given_
+    labels = implied.astype(np.int8)
+    found = correct(labels, present, some(implied, np.arange(100), 100 / len(labels)), class_f=class_f)
+    raw = plain(labels, present, class_f=class_f)
+    assert {
+        name: value for name, value in values(found).items() if name not in found.refused
+    } == pytest.approx({name: value for name, value in raw.items() if name not in found.refused})
+
+
+def simulated(seed, texts=400, classes=12, labelled=120):
+    """A judge that errs, more in some classes and texts, and a sample of labels."""
+    random = np.random.default_rng(seed)
+    often = 0.6 / np.arange(1, classes + 1)
+    present = random.random((texts, classes)) < often
+    implied = random.random(present.shape) < np.where(present, 0.7, 0.3 * often)
+    rate = random.gamma(1, 1, (texts, 1)) * np.linspace(0.5, 1.5, classes)
+    labels = np.where(
+        implied, random.random(present.shape) > 0.1 * rate, random.random(present.shape) < 0.1 * often * rate
+    )
+    labels = np.where(random.random(present.shape) < 0.1 * (implied | labels), -1, labels).astype(np.int8)
+    rows, chances = draw(labels, present, labelled, seed=seed)
+    return labels, implied, present, Sample(rows, chances, implied[rows].astype(np.int8))
+
+
+def population():
+    """The scores in all images: the true share is 0.7 of what is present, and 0.3 more is invented."""
+    often = 0.6 / np.arange(1, 13)
+    true, predicted = 0.7 * often, 0.7 * often + 0.3 * often * (1 - often)
+    pairs = [(true.sum() / predicted.sum(), 0.7), ((true / predicted).mean(), 0.7)]
+    f = [[(1 + b * b) * p * r / (b * b * p + r) for b in (1, 0.5)] for p, r in pairs]
+    return np.array([[p, r, *fs] for (p, r), fs in zip(pairs, f, strict=True)]).ravel()
+
+
+def test_intervals_hold_the_truth():
+    """In 150 runs, 95 % are 142; a binomial has fewer than 133 in one case of 1,000. Half as wide, they fail."""
+    truth, runs = population(), 150
+    found, raw = [], []
+    for seed in range(runs):
+        labels, _, present, sample = simulated(seed)
+        scores = correct(labels, present, sample).scores
+        found.append([[*scores[name].values()] for name in ALL])
+        raw.append([plain(labels, present)[name] for name in ALL])
+    value, low, high = np.moveaxis(np.array(found), 2, 0)
+    covered = ((low <= truth) & (truth <= high)).sum(axis=0)
+    assert (covered >= 133).all(), dict(zip(ALL, covered.tolist(), strict=True))
+    middle, half = (low + high) / 2, (high - low) / 4
+    assert ((abs(truth - middle) <= half).sum(axis=0) < 125).all()
+    bias, of_raw = abs(value.mean(axis=0) - truth), abs(np.mean(raw, axis=0) - truth)
+    assert (bias < 0.2 * (high - low).mean(axis=0) / 2).all()
+    assert (bias[:4] < 0.3 * of_raw[:4]).all()
+
+
+def test_more_of_the_same_halves_the_interval():
+    """Four times the texts and the labels: the same scores, intervals half as wide."""
+    labels, _, present, sample = simulated(5)
+    texts = np.concatenate([sample.texts + part * len(labels) for part in range(4)])
+    more = Sample(texts, np.tile(sample.chances, 4), np.tile(sample.labels, (4, 1)))
+    once = correct(labels, present, sample).scores
+    four = correct(np.tile(labels, (4, 1)), np.tile(present, (4, 1)), more).scores
+    for name in ALL:
+        assert four[name]["value"] == pytest.approx(once[name]["value"], abs=0.01)
+        width, of_one = (scores[name]["high"] - scores[name]["low"] for scores in (four, once))
+        assert width == pytest.approx(of_one / 2, rel=0.1)
+
+
+def test_neither_order_counts():
+    labels, _, present, sample = simulated(7)
+    random = np.random.default_rng(0)
+    texts, classes = random.permutation(len(labels)), random.permutation(labels.shape[1])
+    order = random.permutation(len(sample.texts))
+    moved = Sample(
+        np.argsort(texts)[sample.texts[order]], sample.chances[order], sample.labels[order][:, classes]
+    )
+    first = correct(labels, present, sample).scores
+    second = correct(labels[texts][:, classes], present[texts][:, classes], moved).scores
+    for name in ALL:
+        assert second[name] == pytest.approx(first[name])
+
+
+def test_strata_are_draws_by_themselves():
+    """Two halves with other errors, sampled by themselves: that the halves differ is no error of the draw."""
+    random = np.random.default_rng(2)
+    labels = np.ones((1000, 1), dtype=np.int8)
+    present = random.random(labels.shape) < 0.5
+    second = np.arange(1000) >= 500
+    implied = (random.random(labels.shape) < np.where(second, 0.02, 0.98)[:, None]) | (np.arange(1000) == 0)[
+        :, None
+    ]
+    rows = np.sort(
+        np.concatenate([random.choice(500, 60, replace=False), 500 + random.choice(500, 60, replace=False)])
+    )
+    sample = some(implied, rows, 0.12)
+    one, two = (
+        correct(labels, present, replace(sample, strata=strata)).scores["recall_all"]
+        for strata in (None, second.astype(int))
+    )
+    assert one["value"] == two["value"]
+    assert two["high"] - two["low"] < 0.85 * (one["high"] - one["low"])
+
+
+def test_too_few_texts_are_refused():
+    labels, implied, present, _ = simulated(1)
+    few = FEWEST_TEXTS - 1
+    found = correct(labels, present, some(implied, np.arange(few), few / 400))
+    assert set(found.refused.values()) == {"Only 99 texts are labelled; expected at least 100."}
+    assert list(found.refused) == list(found.scores)
+    assert all(np.isnan([*one.values()]).all() for one in found.scores.values())
+
+
+def test_a_stratum_of_which_nothing_is_known_is_refused():
+    labels, implied, present, _ = simulated(1)
+    sample = replace(some(implied, np.arange(100), 0.25), strata=np.arange(400) // 300)
+    found = correct(labels, present, sample)
+    assert set(found.refused.values()) == {
+        "Of stratum 1, with 100 texts, 0 are labelled; expected at least two."
+    }
+
+
+def test_a_kind_of_cells_of_which_nothing_is_known_is_refused():
+    """People looked at what the judge says yes to, and at nothing else: what it missed is unknown."""
+    labels, _, present, sample = simulated(1)
+    told = np.where(labels[sample.texts] == 1, sample.labels, UNLABELLED).astype(np.int8)
+    found = correct(labels, present, replace(sample, labels=told))
+    (why,) = set(found.refused.values())
+    assert "where the judge says no, and the object is present, and none of them is labelled" in why
+
+
+def test_classes_without_labels_refuse_the_averages_alone():
+    """Of 40 classes, the judge says yes to 20 in one text each, and none of these texts is labelled."""
+    labels, implied, present, _ = simulated(1)
+    rare = np.zeros((400, 20), dtype=np.int8)
+    rare[300 + np.arange(20), np.arange(20)] = 1
+    tables_ = (np.concatenate([one, rare.astype(one.dtype)], axis=1) for one in (labels, implied, present))
+    labels, implied, present = tables_
+    found = correct(labels, present, some(implied, np.arange(100), 0.25))
+    assert set(found.refused) == {name for name in ALL if name.endswith("cls")}
+    assert (
+        "Of the 32 classes that are present, 20 have no label there; expected at most 25%."
+        in found.refused["f1_cls"]
+    )
+    assert all(np.isfinite([*found.scores[name].values()]).all() for name in ALL if name.endswith("all"))
+
+
+def test_nothing_predicted_is_undefined():
+    labels, present = np.zeros((5, 2), dtype=np.int8), np.ones((5, 2), dtype=bool)
+    found = correct(labels, present, whole(labels == 1))
+    assert found.scores["recall_all"]["value"] == 0
+    assert "undefined" in found.refused["precision_all"] and np.isnan(found.scores["precision_cls"]["value"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"texts": np.zeros(100, dtype=int)}, "A text is in the sample twice"),
+        ({"chances": np.zeros(100)}, r"chances has a number outside \(0, 1\]"),
+        ({"chances": np.full(100, np.nan)}, r"chances has a number outside"),
+        ({"cell_chances": np.full((100, 2), 1.5)}, r"cell_chances has a number outside"),
+        ({"chances": np.ones(100)}, r"stands for 100 texts \(give or take 0\), but there are 400"),
+        ({"chances": np.full(100, 0.01)}, r"stands for 10,000 texts \(give or take 995\), but there are 400"),
+        ({"chances": np.full(99, 0.25)}, r"one chance per labelled text \(100\)"),
+        ({"strata": np.zeros(100, dtype=int)}, r"one stratum per text \(400\)"),
+        (
+            {"labels": np.zeros((100, 3), dtype=np.int8)},
+            r"shapes \(400, 2\), \(400, 2\), \(100, 3\) and \(100, 2\)",
+        ),
+    ],
+)
+def test_a_sample_that_cannot_be(change, message):
+    labels, present, sample = by_hand()
+    with pytest.raises(ValueError, match=message):
+        correct(labels, present, replace(sample, **change))
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(["of_means", "mean"]))
+def test_slopes_are_derivatives(seed, class_f):
+    """Against differences."""
+    random = np.random.default_rng(seed)
+    tables_ = np.sort(random.uniform(1, 50, (3, 4)), axis=0)
+    step = 1e-5
+    for name, near in linear(Totals(*tables_), (1.0, 0.5), class_f).items():
+        for place in np.ndindex(3, 4):
+            moved = tables_.copy()
+            moved[place] += step
+            change = linear(Totals(*moved), (1.0, 0.5), class_f)[name].value - near.value
+            assert near.slopes[place] == pytest.approx(change / step, abs=1e-5)
+
+
+def test_squares_of_spread_slopes_add_up_to_the_variance_of_a_rate():
+    """A class of n cells that are true with a chance of 0.3, as all are: n times the variance, 0.3 x 0.7."""
+    random = np.random.default_rng(0)
+    for n in (1, 2, 3, 10):
+        true = random.binomial(n, 0.3, 40_000) * 1.0
+        totals = Totals(true, np.full(len(true), float(n)), np.full(len(true), float(n)))
+        slopes = linear(totals, (), spread=True)["precision_cls"].slopes * len(true)
+        squares = true * (slopes[0] + slopes[1]) ** 2 + (n - true) * slopes[1] ** 2
+        assert squares.mean() == pytest.approx(0.21 / n, rel=0.05)
+
+
+@pytest.mark.parametrize("degrees", [3, 5, 20, 1000])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_students_t(degrees, level):
+    assert student(level, np.array(float(degrees))) == pytest.approx(
+        stats.t.ppf((1 + level) / 2, degrees), rel=0.01
+    )

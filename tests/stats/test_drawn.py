@@ -1,0 +1,70 @@
+"""Which texts are drawn, and how likely."""
+
+import numpy as np
+import pytest
+
+from halluscope.stats.drawn import EVEN, draw
+
+
+def tables(texts=300, classes=20):
+    random = np.random.default_rng(0)
+    often = 0.5 / np.arange(1, classes + 1)
+    present = random.random((texts, classes)) < often
+    labels = np.where(
+        random.random(present.shape) < 0.03, -1, present ^ (random.random(present.shape) < 0.02)
+    )
+    return labels.astype(np.int8), present
+
+
+@pytest.mark.parametrize("texts", [1, 40, 150, 299])
+def test_as_many_as_asked_for_each_once(texts):
+    for seed in range(20):
+        rows, chances = draw(*tables(), texts, seed)
+        assert len(rows) == texts == len(set(rows.tolist()))
+        assert (np.diff(rows) > 0).all() and ((chances > 0) & (chances <= 1)).all()
+
+
+@pytest.mark.parametrize("texts", [300, 400])
+def test_all_if_there_are_no_more(texts):
+    rows, chances = draw(*tables(), texts)
+    assert rows.tolist() == list(range(300)) and (chances == 1).all()
+
+
+def test_each_is_drawn_as_often_as_its_chance_says():
+    """In 1,000 draws; four standard errors are at most 0.064."""
+    labels, present = tables()
+    often, said = np.zeros(300), np.zeros(300)
+    for seed in range(1000):
+        rows, chances = draw(labels, present, 60, seed)
+        often[rows] += 1 / 1000
+        said[rows] = chances
+    assert said.sum() == pytest.approx(60)
+    assert abs(often - said).max() < 0.064
+    assert said.min() >= EVEN * 60 / 300 - 1e-9 and said.max() > 2 * 60 / 300
+
+
+def test_the_same_seed_draws_the_same():
+    first, second, other = (draw(*tables(), 50, seed)[0].tolist() for seed in (1, 1, 2))
+    assert first == second != other
+
+
+def test_rare_and_doubtful_texts_are_likelier():
+    """Text 0 holds the only yes of a class; text 1 is one of many; text 2 is like it, but its votes disagree."""
+    labels = np.zeros((200, 2), dtype=np.int8)
+    labels[1:, 0], labels[0, 1] = 1, 1
+    present = labels == 1
+    chances = draw(labels, present, 200 - 1, 0)[1]
+    assert len(chances) == 199
+    doubt = np.full(labels.shape, 0.01)
+    doubt[2] = 0.5
+    known = np.zeros(200)
+    for seed in range(60):
+        rows, chances = draw(labels, present, 20, seed, doubt)
+        known[rows] = chances
+    assert known[0] > 2 * known[1] > 0 and known[2] > 2 * known[1]
+
+
+def test_nothing_to_doubt_is_a_plain_draw():
+    labels, present = np.zeros((50, 3), dtype=np.int8), np.zeros((50, 3), dtype=bool)
+    rows, chances = draw(labels, present, 10)
+    assert len(rows) == 10 and chances == pytest.approx(np.full(10, 0.2))
