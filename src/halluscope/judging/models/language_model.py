@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.foreign import brief, encodable, printable
@@ -270,7 +271,7 @@ class LanguageModelJudge:
             alike = int(np.searchsorted(rest, rest[0] + spread, side="right"))
             size = min(alike, max(1, self._budget // (int(rest[alike - 1]) + room)))
             batch, rows = rows[:size], rows[size:]
-            yield batch, self._torch.tensor(_padded([ids[i] for i in batch]), device=self.device)
+            yield batch, self._torch.from_numpy(_padded([ids[i] for i in batch])).to(self.device)
 
     def _in_memory(self, decode: Callable[[Any], list[T]], block: Any) -> list[T]:
         """What `decode` gives for a batch, in halves where the memory does not hold it; later ones are smaller."""
@@ -319,10 +320,10 @@ class LanguageModelJudge:
         return None
 
 
-def _padded(prompts: Sequence[Ids]) -> Sequence[Ids]:
-    """The same prompts, all as long as the last."""
+def _padded(prompts: Sequence[Ids]) -> NDArray[np.int64]:
+    """The same prompts [batch, length], all as long as the last."""
     longest = len(prompts[-1])
-    return [[PADDING] * (longest - len(one)) + one for one in prompts]
+    return np.array([[PADDING] * (longest - len(one)) + one for one in prompts], dtype=np.int64)
 
 
 def _warn_of_emulation(cpu: Any) -> None:

@@ -115,11 +115,15 @@ class LeanT5:
         """Add a feed-forward layer to `states` [batch, length, width]."""
         dense = layer.DenseReluDense
         read = linear(self._norm(states, layer.layer_norm), dense.inputs)
-        gate, *others = read.split(dense.wo.in_features, -1)
-        read = self._act(gate)
+        _add(states, self.gated(read, dense.wo.in_features), dense.wo)
+
+    def gated(self, read: torch.Tensor, width: int) -> torch.Tensor:
+        """What the activation makes of the first `width` columns, times the others if there are any."""
+        gate, *others = read.split(width, -1)
+        passed: torch.Tensor = self._act(gate)
         for other in others:
-            read.mul_(other)
-        _add(states, read, dense.wo)
+            passed.mul_(other)
+        return passed
 
     def _norm(self, states: torch.Tensor, norm: Any) -> torch.Tensor:
         return rms_norm(states, (self._width,), norm.weight, self._eps)
