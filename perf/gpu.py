@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import random
+import re
 import sys
 import tempfile
 import time
@@ -30,17 +31,17 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "src
 try:
     import numpy as np
     import torch
-except ImportError as missing:
-    sys.exit(f"perf/gpu.py needs torch and numpy, and installs nothing: {missing}.")
 
-from halluscope.benchmarks.throne.prompts import PAPER
-from halluscope.judging.cost.outlook import CausalReader, Seq2SeqReader
-from halluscope.judging.cost.planning import _ReadsOnce
-from halluscope.judging.cost.shapes import Flop, shape
-from halluscope.judging.models import causal
-from halluscope.judging.models.language_model import Ids, LanguageModelJudge
-from halluscope.judging.voters.asking import ask
-from halluscope.judging.votes import RULES, YES
+    from halluscope.benchmarks.throne.prompts import PAPER
+    from halluscope.judging.cost.outlook import CausalReader, Seq2SeqReader
+    from halluscope.judging.cost.planning import _ReadsOnce
+    from halluscope.judging.cost.shapes import Flop, shape
+    from halluscope.judging.models import causal
+    from halluscope.judging.models.language_model import Ids, LanguageModelJudge
+    from halluscope.judging.voters.asking import ask
+    from halluscope.judging.votes import RULES, YES
+except ImportError as missing:
+    sys.exit(f"perf/gpu.py needs torch, numpy, tqdm and huggingface_hub, and installs nothing: {missing}.")
 
 try:
     import transformers
@@ -53,6 +54,12 @@ except ImportError as missing:  # the card's own figures can be had all the same
     WITHOUT = f"models need transformers and its tokenizers, and nothing is installed here: {missing}"
 
 BATCH, NEW_TOKENS = 32, 3
+LONGEST_PLAIN = 20.0
+"""For how many seconds the plain loop runs, at the most."""
+
+FITTED = 4
+"""The head is fitted to one in so many of the prompts that are compared."""
+
 IMAGES = 5_000
 PEAKS = {
     "B200": 2250, "GH200": 989, "H200": 989, "H100 PCIe": 756, "H100 NVL": 835, "H100": 989, "A100": 312, "L40S": 362,
@@ -68,24 +75,28 @@ class Sizes:
     Attributes:
         models: which shapes.
         pool: how many texts are asked about, of a middling length among `IMAGES`: what one pool of a run holds.
+        chat_pool: the same for a chat model, whose batches are of one text each.
         questions: about how many classes.
         compared: how many prompts also go through the plain loop.
         seconds: how long each speed is measured, at the least one batch.
         matrix: the side of the product that the peak is measured by.
         graphs: how many batch shapes are captured.
+        sampled: of how many texts the work of a whole run is read.
     """
 
     models: tuple[Made, ...]
     pool: int
+    chat_pool: int
     questions: int
     compared: int
     seconds: float
     matrix: int
     graphs: int
+    sampled: int
 
 
-ON_A_GPU = Sizes(FULL, 819, 80, 2_048, 10.0, 8_192, 24)
-ON_A_CPU = Sizes(TINY, 6, 16, 96, 0.1, 256, 4)
+ON_A_GPU = Sizes(FULL, 819, 205, 80, 2_048, 10.0, 8_192, 24, 40)
+ON_A_CPU = Sizes(TINY, 6, 6, 16, 96, 0.05, 256, 4, 2)
 
 
 @dataclass
@@ -219,11 +230,11 @@ def made_for(made: Made, sizes: Sizes, device: str, precision: str, folder: Path
     """Make a judge that votes, with what it is asked."""
     judge = judge_of(made, folder / made.name, device, precision)
     every = sorted(texts(IMAGES if sizes is ON_A_GPU else 20 * sizes.pool, random.Random(0)), key=len)
-    number = sizes.pool // 4 if made.chat else sizes.pool  # a chat model's batches are of one text each
+    number = sizes.chat_pool if made.chat else sizes.pool
     middle = random.Random(1).sample(every[(len(every) - number) // 2 :][:number], number)
     questions = PAPER.about(COCO)[0][: sizes.questions]
     pairs = np.array(list(np.ndindex(len(middle), len(questions))))
-    let_it_vote(judge, prompts_of(judge, middle, questions, pairs[: sizes.compared : 4]))
+    let_it_vote(judge, prompts_of(judge, middle, questions, pairs[spaced(pairs, sizes.compared)[::FITTED]]))
     tokens, flop = work(judge, made, middle, questions, pairs)
     asked.append(Asked(judge, middle, questions, pairs, flop, tokens))
     parameters = sum(weight.numel() for weight in judge._model.parameters())
@@ -235,6 +246,11 @@ def prompts_of(
 ) -> list[Ids]:
     """The tokens of each pair's prompt."""
     return judge._token_ids({i: judge.show(one) for i, one in enumerate(shown)}, questions, pairs)
+
+
+def spaced(pairs: Any, number: int) -> Any:
+    """So many rows of the pairs, in their order, from all texts."""
+    return np.unique(np.linspace(0, len(pairs) - 1, min(number, len(pairs))).astype(np.int64))
 
 
 def work(
@@ -258,14 +274,16 @@ def core(report: Report, made: Made, sizes: Sizes, shares: Any, asked: Asked) ->
         f"{name}: ours", 1.5 * sizes.seconds if full else 0, partial(speed, asked, sizes.seconds)
     )
     if ours:
-        report.part(f"{name}: {IMAGES:,} texts", 0, partial(whole_run, asked, made, ours, shares))
+        report.part(
+            f"{name}: {IMAGES:,} texts", 0, partial(whole_run, asked, made, ours, shares, sizes.sampled)
+        )
 
 
 def equal(asked: Asked, sizes: Sizes) -> dict[str, Any]:
     """Votes of our judge and of the plain loop about the same prompts, in the same precision."""
-    judge, rows = asked.judge, np.arange(min(sizes.compared, len(asked.pairs)))
+    judge, rows = asked.judge, spaced(asked.pairs, sizes.compared)
     forget_peak(asked)
-    plain_codes, plain_leads, seconds, prompts = plain(asked, rows, 2 * sizes.seconds)
+    plain_codes, plain_leads, seconds, prompts = plain(asked, rows, LONGEST_PLAIN)
     plain_gb, rows = peak_gb(asked), rows[: len(plain_codes)]
     codes, leads = ours(judge, asked, asked.pairs[rows])
     timed = rows[BATCH:]  # the first batch warms up
@@ -287,7 +305,8 @@ def compared(codes: Any, leads: Any, plain_codes: Any, plain_leads: Any) -> dict
     explained = np.minimum(np.abs(leads), np.abs(plain_leads))[differ] <= usual
     return {
         "compared": len(codes),
-        "yes": float((plain_codes == YES).mean()),
+        "yes": (yes := float((plain_codes == YES).mean())),
+        "balanced": 0.3 <= yes <= 0.7,
         "unreadable": int((plain_codes > YES).sum() + (codes > YES).sum()),
         "differ": len(differ),
         "explained": int(explained.sum()),
@@ -381,9 +400,9 @@ def batches(asked: Asked, seconds: float) -> tuple[Any, float]:
     return np.concatenate(answered), took
 
 
-def whole_run(asked: Asked, made: Made, ours: Any, shares: Any) -> dict[str, Any]:
+def whole_run(asked: Asked, made: Made, ours: Any, shares: Any, sampled: int) -> dict[str, Any]:
     """How long 5,000 texts would take: the FLOP of all prompts, from a sample of texts, at the speed that was found."""
-    some, about = texts(40, random.Random(2)), PAPER.about(COCO)
+    some, about = texts(sampled, random.Random(2)), PAPER.about(COCO)
     flop = 0.0
     for questions in about:
         pairs = np.array(list(np.ndindex(len(some), len(questions))))
@@ -577,17 +596,18 @@ def several(report: Report, sizes: Sizes, device: str, precision: str, folder: P
         return report.leave_out(name, "ray is not installed")
     if gpus < 2:
         return report.leave_out(name, f"there are {gpus} GPUs")
-    report.part(name, 90, partial(fleet, sizes, gpus, precision, folder))
+    report.part(name, 90, partial(fleet, sizes, gpus, "cuda", precision, folder))
     return None
 
 
-def fleet(sizes: Sizes, gpus: int, precision: str, folder: Path) -> dict[str, Any]:
+def fleet(sizes: Sizes, gpus: int, device: str, precision: str, folder: Path) -> dict[str, Any]:
     """The first shape on all GPUs: prompts per second, the start not counted."""
     from halluscope.judging.models.fleet import Fleet
 
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # the workers' too
     made = sizes.models[0]
-    workers = Fleet(partial(_voting_judge, made, folder / "worker", precision), made.name, gpus)
+    make = partial(_voting_judge, made, folder / "worker", device, precision)
+    workers = Fleet(make, made.name, gpus, on_gpus=device != "cpu")
     shown = sorted(texts(gpus * sizes.pool, random.Random(0)), key=len)
     questions = PAPER.about(COCO)[0][: sizes.questions]
     pairs = np.array(list(np.ndindex(len(shown), len(questions))))
@@ -598,11 +618,11 @@ def fleet(sizes: Sizes, gpus: int, precision: str, folder: Path) -> dict[str, An
             began, first = time.monotonic(), answered
     took = time.monotonic() - (began or 0.0)
     workers.close()
-    return {"gpus": gpus, "prompts_per_s": (answered - first) / took}
+    return {"gpus": gpus, "prompts_per_s": (answered - first) / took, "answered": answered}
 
 
-def _voting_judge(made: Made, folder: Path, precision: str) -> LanguageModelJudge:
-    judge = judge_of(made, folder, "cuda", precision)
+def _voting_judge(made: Made, folder: Path, device: str, precision: str) -> LanguageModelJudge:
+    judge = judge_of(made, folder / str(os.getpid()), device, precision)
     some, questions = texts(16, random.Random(0)), PAPER.about(COCO)[0]
     pairs = np.array(list(np.ndindex(len(some), len(questions))))
     let_it_vote(judge, prompts_of(judge, some, questions, pairs))
@@ -625,7 +645,7 @@ def machine(device: str) -> dict[str, Any]:
 
 def datasheet(card: str) -> float | None:
     """The card's dense bfloat16 peak in FLOP per second, None for one that is not in the table."""
-    return next((1e12 * peak for name, peak in PEAKS.items() if name in card), None)
+    return next((1e12 * peak for name, peak in PEAKS.items() if re.search(rf"\b{name}\b", card)), None)
 
 
 def peak(device: str, precision: str, size: int) -> dict[str, Any]:

@@ -29,8 +29,8 @@ SWING = 0.5
 """By how much logits of yes and no lie apart from their mean, in standard deviations over prompts; the mean is 1."""
 
 
-STILL = 8
-"""In how many directions the second token's state differs the most; there, yes and no do not lie apart."""
+RIDGE = 1e-4
+"""Of a state's squared length."""
 
 
 @dataclass(frozen=True)
@@ -144,17 +144,21 @@ def let_it_vote(judge: LanguageModelJudge, prompts: list[list[int]]) -> None:
     """Set the head so that about half of these prompts get a "yes", the others a "no", and each reply then ends."""
     yes, no = (word_id(judge, word) for word in ("yes", "no"))
     first, second = _states(judge, prompts, (yes, no))
-    start, end = first.mean(0), second.mean(0)
-    speaks = torch.linalg.pinv(torch.stack([start, end])) @ start.new_tensor([1.0, -1.0])
-    direction = torch.linalg.svd(first - start, full_matrices=False)[2][0]
-    wandering = torch.linalg.svd(second - end, full_matrices=False)[2][:STILL]
-    aside = torch.linalg.qr(torch.stack([start, end, *wandering], 1))[0]
-    direction -= aside @ (aside.T @ direction)
-    along = first @ direction
-    direction = direction / along.std() - along.median() / along.std() * speaks
+    along = torch.linalg.svd(first - first.mean(0), full_matrices=False)[0][:, 0]
+    apart = (along - along.median()) / along.std()
+    at_first = torch.stack([torch.ones_like(apart), apart], 1)
+    then = at_first.new_tensor([-1.0, 0.0]).expand(len(second), 2)
+    speaks, leans = _fitted(torch.cat([first, second]), torch.cat([at_first, then])).T
     head = judge._model.lm_head.weight.data
-    head[yes], head[no] = (speaks + sign * SWING * direction for sign in (1, -1))
+    head[yes], head[no] = (speaks + sign * SWING * leans for sign in (1, -1))
     head[judge._tokenizer.eos_token_id] = -speaks  # the least likely at first, and then the likeliest
+
+
+def _fitted(states: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """Weights [width, k] that make about what is wanted [n, k] of states [n, width]: a ridge regression."""
+    alike = states @ states.T
+    ridge = RIDGE * alike.diagonal().mean() * torch.eye(len(alike), device=alike.device)
+    return states.T @ torch.linalg.solve(alike + ridge, wanted)
 
 
 def _states(judge: LanguageModelJudge, prompts: list[list[int]], said: tuple[int, int]) -> Any:

@@ -17,7 +17,7 @@ from halluscope.judging.models import weights
 from halluscope.judging.models.causal import SHARED_FROM, CausalJudge, common_prefix
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.language_model import LanguageModelJudge, positions
-from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.models.seq2seq import Seq2SeqJudge, check_encodes, is_checker, model_of
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Pairs
@@ -67,25 +67,31 @@ class Outlook:
 
 
 def look(models: Sequence[str], engine: Engine) -> list[Outlook]:
-    """What can be said of models (Hub ids, folders, GGUF files) that `engine` is to run in this process.
+    """What can be said of models (Hub ids, folders, GGUF files, checkers) that `engine` is to run in this process.
 
     Raises:
         JudgeUnavailable: if the engine cannot run one, or its files are not those of a judge.
     """
     outlooks, hub_is_there = [], True
     for model in models:
-        found, missing, hub_is_there = _find(model, hub_is_there)
+        found, missing, hub_is_there = _find(model_of(model), hub_is_there)
         outlooks.append(_outlook(model, found, missing, engine))
     return outlooks
 
 
 def _outlook(model: str, found: Weights | None, missing: str, engine: Engine) -> Outlook:
-    known = SHAPES.get(model.partition("@")[0])
+    known = SHAPES.get(model_of(model).partition("@")[0])
     if found is None:
         return Outlook(model, model, None, known, None, missing)
+    if is_checker(model):
+        check_encodes(found)
+    precision = engine.precision if engine.library == "torch" else None
     try:
-        kind = Seq2SeqReader if found.is_encoder_decoder else CausalReader
-        reader = kind(found, engine.device, precision=engine.precision if engine.library == "torch" else None)
+        reader: Reader = (
+            Seq2SeqReader(found, engine.device, precision=precision, checks=is_checker(model))
+            if found.is_encoder_decoder
+            else CausalReader(found, engine.device, precision=precision)
+        )
     except MissingExtra as error:
         return Outlook(model, found.name, None, known, None, missing or str(error))
     key = reader.key if engine.library == "torch" else engine.judge(model).key if not missing else None

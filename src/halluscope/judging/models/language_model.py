@@ -75,6 +75,7 @@ class LanguageModelJudge:
     auto_class: str
     adds_special_tokens = True
     stored = True
+    claims = False
 
     def __init__(
         self,

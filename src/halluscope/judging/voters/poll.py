@@ -13,7 +13,7 @@ from halluscope.judging.questions import QuestionSet
 from halluscope.judging.store import AnswerStore
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters import asking, voting
-from halluscope.judging.voters.resolve import named, resolve
+from halluscope.judging.voters.resolve import check_asked, named, resolve
 from halluscope.options import Option
 from halluscope.vocabularies import Vocabulary
 
@@ -25,8 +25,8 @@ def _number_or_name(word: str) -> str | int:
 OPTIONS = (
     Option(
         "judges",
-        "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files); a language model "
-        "needs the extra judge",
+        "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files), checker:MODEL "
+        "(MiniCheck's kind, with --questions claims); a language model needs the extra judge",
         many=True,
     ),
     Option("questions", "what they are asked: a set's name, or templates with {a/an} {x}", many=True),
@@ -47,7 +47,8 @@ class Voting:
 
     Attributes:
         judges: who votes: "flan-t5" (the paper's three), "lexical" (no model), "replay:FILE" (votes given elsewhere),
-            a model's Hub id, folder or GGUF file, a voter of yours, or a list of these, the cheapest first.
+            a model's Hub id, folder or GGUF file, "checker:MODEL" (a T5 that says 0 or 1 of a claim, as MiniCheck's; it
+            goes with questions="claims"), a voter of yours, or a list of these, the cheapest first.
         questions: what they are asked: the name of a set, or a list of templates.
         agreement: how many votes must agree: "unanimous", "majority", or a number (THRONE, section 3.2).
         ask: "needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal.
@@ -115,6 +116,7 @@ class Voting:
         """
         about = question_set.about(vocabulary)
         k = self.required(len(about))
+        check_asked(named(self.judges), question_set)
         found = resolve(self.judges, vocabulary, self.run_by)
         store = self.store
         if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
