@@ -8,7 +8,8 @@ padding: equal votes, tokens per second, share of the card's peak, memory. Then 
 there: preparing in the background, padding, compiling, graphs, several GPUs; and what happens out of memory. A part
 begins only while its time is left; a part that fails or is left out is named, and costs no other part its result.
 
-Nothing but torch, transformers (with tokenizers) and numpy is needed; ray only for several GPUs.
+Nothing but torch and transformers is needed, with what comes with them (numpy, tokenizers, huggingface_hub, tqdm), and
+ray for several GPUs. Without transformers the card's own peak is all that is measured.
 """
 
 import argparse
@@ -36,7 +37,7 @@ try:
     from halluscope.judging.cost.outlook import CausalReader, Seq2SeqReader
     from halluscope.judging.cost.planning import _ReadsOnce
     from halluscope.judging.cost.shapes import Flop, shape
-    from halluscope.judging.models import causal
+    from halluscope.judging.models import causal, language_model
     from halluscope.judging.models.language_model import Ids, LanguageModelJudge
     from halluscope.judging.voters.asking import ask
     from halluscope.judging.votes import RULES, YES
@@ -56,6 +57,9 @@ except ImportError as missing:  # the card's own figures can be had all the same
 BATCH, NEW_TOKENS = 32, 3
 LONGEST_PLAIN = 20.0
 """For how many seconds the plain loop runs, at the most."""
+
+POOLS = 8
+"""In how many pools the prompts come where tokenizing is timed."""
 
 FITTED = 4
 """The head is fitted to one in so many of the prompts that are compared."""
@@ -82,6 +86,7 @@ class Sizes:
         matrix: the side of the product that the peak is measured by.
         graphs: how many batch shapes are captured.
         sampled: of how many texts the work of a whole run is read.
+        needed: of how many texts ask="needed" is estimated.
     """
 
     models: tuple[Made, ...]
@@ -93,30 +98,48 @@ class Sizes:
     matrix: int
     graphs: int
     sampled: int
+    needed: int
 
 
-ON_A_GPU = Sizes(FULL, 819, 205, 80, 2_048, 10.0, 8_192, 24, 40)
-ON_A_CPU = Sizes(TINY, 6, 6, 16, 96, 0.05, 256, 4, 2)
+ON_A_GPU = Sizes(FULL, 819, 205, 80, 2_048, 10.0, 8_192, 24, 40, 200)
+ON_A_CPU = Sizes(TINY, 6, 6, 16, 96, 0.05, 256, 4, 2, 10)
 
 
 @dataclass
-class Report:
-    """What was found, written down after each part.
+class Bench:
+    """Where and how much is measured, and what was found, written down after each part.
 
     Attributes:
+        sizes: how much is done.
+        device: on which device.
+        folder: for the models' tokenizers.
         path: the JSON file.
         ends: when the time is up, by `time.monotonic`.
         found: part -> what it found.
         left_out: part -> why it did not run.
     """
 
+    sizes: Sizes
+    device: str
+    folder: Path
     path: Path
     ends: float
     found: dict[str, Any] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def on_cuda(self) -> bool:
+        """Whether it measures a GPU."""
+        return self.device.startswith("cuda")
+
+    @property
+    def precision(self) -> str:
+        """What the models compute in, as our judges choose it."""
+        return "bfloat16" if self.on_cuda else "float32"
+
     def part(self, name: str, needs: float, run: Callable[[], Any]) -> Any:
-        """Run a part that takes about `needs` seconds, if they are left."""
+        """Run a part that takes about `needs` seconds on a GPU, if they are left; tiny shapes take next to none."""
+        needs = needs if self.sizes is ON_A_GPU else 0.0
         began, left = time.monotonic(), self.ends - time.monotonic()
         print(f"{name} ...", flush=True)
         if left < needs:
@@ -154,6 +177,7 @@ class Asked:
         pairs: every question about every text.
         flop: of each pair, by the formula of the cost room.
         tokens: of each pair; what prompts share is counted once.
+        tokenizing: how many seconds each prompt takes to become tokens.
     """
 
     judge: LanguageModelJudge
@@ -162,6 +186,7 @@ class Asked:
     pairs: Any
     flop: Flop
     tokens: Flop
+    tokenizing: float
 
     @property
     def on_cuda(self) -> bool:
@@ -169,7 +194,7 @@ class Asked:
         return bool(self.judge.device.type == "cuda")
 
 
-def main(given: Sequence[str] | None = None) -> Report:
+def main(given: Sequence[str] | None = None) -> Bench:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -179,66 +204,60 @@ def main(given: Sequence[str] | None = None) -> Report:
     parser.add_argument("--out", type=Path, default=Path("gpu.json"), help="the JSON file")
     parser.add_argument("--tiny", action="store_true", help="small shapes; always so on a CPU")
     options = parser.parse_args(given)
-    on_cuda = options.device.startswith("cuda")
-    sizes = ON_A_CPU if options.tiny or not on_cuda else ON_A_GPU
-    report = Report(options.out, time.monotonic() + 60 * options.minutes)
+    device = f"cuda:{torch.cuda.current_device()}" if options.device == "cuda" else options.device
+    sizes = ON_A_GPU if device.startswith("cuda") and not options.tiny else ON_A_CPU
     with tempfile.TemporaryDirectory() as folder:
-        measure(report, sizes, options.device, Path(folder))
-    print(table(report))
-    return report
+        bench = Bench(sizes, device, Path(folder), options.out, time.monotonic() + 60 * options.minutes)
+        measure(bench)
+    print(table(bench))
+    return bench
 
 
-def measure(report: Report, sizes: Sizes, device: str, folder: Path) -> None:
+def measure(bench: Bench) -> None:
     """All parts, what is worth the most first."""
-    precision = "bfloat16" if device.startswith("cuda") else "float32"
-    full = sizes is ON_A_GPU
-    report.part("machine", 0, partial(machine, device))
-    report.part("peak", 10 if full else 0, partial(peak, device, precision, sizes.matrix))
+    bench.part("machine", 0, partial(machine, bench.device))
+    bench.part("peak", 10, partial(peak, bench))
     if WITHOUT:
-        return report.leave_out("models", WITHOUT)
-    shares = report.part("needed", 10 if full else 0, partial(needed, 200 if full else 10))
-    for made in sizes.models:
-        with_judge(report, made, sizes, device, precision, folder, partial(core, report, made, sizes, shares))
-    first, chat = sizes.models[0], sizes.models[-1]
-    with_judge(report, first, sizes, device, precision, folder, partial(alternatives, report, sizes))
-    with_judge(report, chat, sizes, device, precision, folder, partial(padding, report, sizes))
-    return several(report, sizes, device, precision, folder)
+        return bench.leave_out("models", WITHOUT)
+    bench.part("needed", 10, partial(needed, bench.sizes.needed))
+    for made in bench.sizes.models:
+        with_judge(bench, made, partial(core, bench, made))
+    with_judge(bench, bench.sizes.models[0], partial(alternatives, bench))
+    with_judge(bench, bench.sizes.models[-1], partial(padding, bench))
+    return several(bench)
 
 
-def with_judge(
-    report: Report,
-    made: Made,
-    sizes: Sizes,
-    device: str,
-    precision: str,
-    folder: Path,
-    run: Callable[[Asked], None],
-) -> None:
+def with_judge(bench: Bench, made: Made, run: Callable[[Asked], None]) -> None:
     """Make a judge, do something with it, and free its memory."""
     asked: list[Asked] = []
-    name = f"{made.name}: made"
-    report.part(
-        name, 20 if sizes is ON_A_GPU else 0, lambda: made_for(made, sizes, device, precision, folder, asked)
-    )
+    bench.part(f"{made.name}: made", 20, partial(made_for, bench, made, asked))
     for one in asked:
         run(one)
         one.judge.given = None  # type: ignore[attr-defined]
         one.judge.close()
 
 
-def made_for(made: Made, sizes: Sizes, device: str, precision: str, folder: Path, asked: list[Asked]) -> Any:
-    """Make a judge that votes, with what it is asked."""
-    judge = judge_of(made, folder / made.name, device, precision)
+def made_for(bench: Bench, made: Made, asked: list[Asked]) -> dict[str, Any]:
+    """Make a judge that votes, and what it is asked."""
+    sizes = bench.sizes
+    judge = judge_of(made, bench.folder / made.name, bench.device, bench.precision)
     every = sorted(texts(IMAGES if sizes is ON_A_GPU else 20 * sizes.pool, random.Random(0)), key=len)
     number = sizes.chat_pool if made.chat else sizes.pool
     middle = random.Random(1).sample(every[(len(every) - number) // 2 :][:number], number)
     questions = PAPER.about(COCO)[0][: sizes.questions]
     pairs = np.array(list(np.ndindex(len(middle), len(questions))))
     let_it_vote(judge, prompts_of(judge, middle, questions, pairs[spaced(pairs, sizes.compared)[::FITTED]]))
+    began = time.monotonic()
     tokens, flop = work(judge, made, middle, questions, pairs)
-    asked.append(Asked(judge, middle, questions, pairs, flop, tokens))
+    tokenizing = (time.monotonic() - began) / len(pairs)
+    asked.append(Asked(judge, middle, questions, pairs, flop, tokens, tokenizing))
     parameters = sum(weight.numel() for weight in judge._model.parameters())
-    return {"parameters": parameters, "prompts": len(pairs), "batch_tokens": judge.batch_tokens}
+    return {
+        "parameters": parameters,
+        "prompts": len(pairs),
+        "batch_tokens": judge.batch_tokens,
+        "tokenizing_s_per_prompt": tokenizing,
+    }
 
 
 def prompts_of(
@@ -265,18 +284,15 @@ def work(
 # What is found of each model
 
 
-def core(report: Report, made: Made, sizes: Sizes, shares: Any, asked: Asked) -> None:
+def core(bench: Bench, made: Made, asked: Asked) -> None:
     """Equal votes, and speed beside the plain loop."""
-    full = sizes is ON_A_GPU
-    name = made.name
-    report.part(f"{name}: equal", 25 if full else 0, partial(equal, asked, sizes))
-    ours = report.part(
-        f"{name}: ours", 1.5 * sizes.seconds if full else 0, partial(speed, asked, sizes.seconds)
-    )
+    name, sizes = made.name, bench.sizes
+    bench.part(f"{name}: equal", 25, partial(equal, asked, sizes))
+    ours = bench.part(f"{name}: ours", 1.5 * sizes.seconds, partial(speed, asked, sizes.seconds))
+    share = bench.found.get("needed", {}).get(name)
     if ours:
-        report.part(
-            f"{name}: {IMAGES:,} texts", 0, partial(whole_run, asked, made, ours, shares, sizes.sampled)
-        )
+        run = partial(whole_run, asked, made, ours["flop_per_s"], share, sizes.sampled)
+        bench.part(f"{name}: {IMAGES:,} texts", 5, run)
 
 
 def equal(asked: Asked, sizes: Sizes) -> dict[str, Any]:
@@ -323,8 +339,9 @@ def ours(judge: LanguageModelJudge, asked: Asked, pairs: Any) -> tuple[Any, Any]
     decide = judge._decide
 
     def kept(first: Any) -> list[int]:
+        said = decide(first)  # where the memory ends before that, the batch comes again in halves
         begun.append((first[0][:, yes].float() - first[0][:, no].float()).cpu().numpy())
-        return decide(first)
+        return said
 
     judge._decide = kept  # type: ignore[method-assign,assignment]
     try:
@@ -400,16 +417,28 @@ def batches(asked: Asked, seconds: float) -> tuple[Any, float]:
     return np.concatenate(answered), took
 
 
-def whole_run(asked: Asked, made: Made, ours: Any, shares: Any, sampled: int) -> dict[str, Any]:
-    """How long 5,000 texts would take: the FLOP of all prompts, from a sample of texts, at the speed that was found."""
+def whole_run(
+    asked: Asked, made: Made, flop_per_s: float, share: float | None, sampled: int
+) -> dict[str, Any]:
+    """How long 5,000 texts would take: the FLOP of all prompts, from a sample of texts, at the speed that was found.
+
+    Or as long as their tokenizing takes, beside it, if that is longer.
+    """
     some, about = texts(sampled, random.Random(2)), PAPER.about(COCO)
     flop = 0.0
     for questions in about:
         pairs = np.array(list(np.ndindex(len(some), len(questions))))
         flop += float(work(asked.judge, made, some, questions, pairs).flop.sum())
-    seconds = flop / len(some) * IMAGES / ours["flop_per_s"]
-    share = (shares or {}).get(made.name)
-    return {"all_s": seconds, "needed_s": None if share is None else share * seconds, "needed_share": share}
+    device_s = flop / len(some) * IMAGES / flop_per_s
+    tokenizing_s = IMAGES * len(COCO.classes) * len(about) * asked.tokenizing
+    seconds = max(device_s, tokenizing_s)
+    return {
+        "all_s": seconds,
+        "needed_s": None if share is None else share * seconds,
+        "needed_share": share,
+        "device_s": device_s,
+        "tokenizing_s": tokenizing_s,
+    }
 
 
 class _Counting:
@@ -449,31 +478,35 @@ def needed(number: int) -> dict[str, float]:
 # What may pay
 
 
-def alternatives(report: Report, sizes: Sizes, asked: Asked) -> None:
+def alternatives(bench: Bench, asked: Asked) -> None:
     """What may make an encoder-decoder judge faster, each beside what is there, and what a full memory does."""
-    full = sizes is ON_A_GPU
-    some = partial(speed, asked, sizes.seconds / 2)
-    report.part(
-        "background: on and off",
-        20 if full else 0,
-        partial(in_turn, {"on": some, "off": some}, _background(asked)),
-    )
-    if asked.on_cuda:
-        report.part("out of memory", 30, partial(out_of_memory, asked, sizes))
-    else:
-        report.leave_out("out of memory", "needs CUDA")
-    backend = "inductor" if asked.on_cuda else "eager"
+    some = partial(speed, asked, bench.sizes.seconds / 2)
+    bench.part("background: on and off", 20, partial(background, asked, some))
+    on_cuda(bench, "out of memory", 30, partial(out_of_memory, asked, bench.sizes))
+    backend = "inductor" if bench.on_cuda else "eager"
     for what, needs in (("gated", 45), ("layers", 120)):
-        run = partial(replaced, asked, what, partial(torch.compile, dynamic=True, backend=backend), some)
-        report.part(f"torch.compile of {what} ({backend})", needs if full else 0, run)
-    if asked.on_cuda:
-        report.part("CUDA graphs per length", 45 if full else 0, partial(graphs, asked, sizes))
+        wrap = partial(torch.compile, dynamic=True, backend=backend)
+        bench.part(f"torch.compile of {what} ({backend})", needs, partial(replaced, asked, what, wrap, some))
+    on_cuda(bench, "CUDA graphs per length", 45, partial(graphs, asked, bench.sizes))
+
+
+def on_cuda(bench: Bench, name: str, needs: float, run: Callable[[], Any]) -> None:
+    """Run a part that only CUDA has."""
+    if bench.on_cuda:
+        bench.part(name, needs, run)
     else:
-        report.leave_out("CUDA graphs per length", "needs CUDA")
+        bench.leave_out(name, "needs CUDA")
 
 
-def _background(asked: Asked) -> Callable[[str], None]:
-    return lambda way: setattr(asked.judge, "background", way == "on")
+def background(asked: Asked, run: Callable[[], Any]) -> dict[str, Any]:
+    """Tokenizing and stacking beside the GPU or before it; the prompts come in several pools, as in a whole run."""
+    kind, was = asked.judge.device.type, asked.judge.background
+    pool = language_model.POOL[kind]
+    language_model.POOL[kind] = -(-len(asked.pairs) // POOLS)
+    try:
+        return in_turn({"on": run, "off": run}, lambda way: setattr(asked.judge, "background", way == "on"))
+    finally:
+        language_model.POOL[kind], asked.judge.background = pool, was
 
 
 def in_turn(ways: dict[str, Callable[[], Any]], choose: Callable[[str], None]) -> dict[str, Any]:
@@ -563,7 +596,7 @@ def out_of_memory(asked: Asked, sizes: Sizes) -> dict[str, Any]:
     return {"allowed_gb": allowed / 1e9, "batch_tokens": settled, "differ": int((before != after).sum())}
 
 
-def padding(report: Report, sizes: Sizes, asked: Asked) -> None:
+def padding(bench: Bench, asked: Asked) -> None:
     """A chat model's questions about a text in one padded batch, beside batches of equal length."""
     kind, before = asked.judge.device.type, dict(causal.SPREAD)
     largest = before["cuda"]
@@ -572,7 +605,7 @@ def padding(report: Report, sizes: Sizes, asked: Asked) -> None:
         causal.SPREAD[kind] = largest if way == "padded" else 0
 
     def run() -> dict[str, Any]:
-        some = partial(speed, asked, sizes.seconds / 2)
+        some = partial(speed, asked, bench.sizes.seconds / 2)
         found = in_turn({"padded": some, "equal lengths": some}, choose)
         rows, votes = np.arange(min(len(asked.pairs), 640)), {}
         for way in ("padded", "equal lengths"):
@@ -583,49 +616,44 @@ def padding(report: Report, sizes: Sizes, asked: Asked) -> None:
             "compared": len(rows),
         }
 
-    report.part("chat: padded or equal lengths", 25 if sizes is ON_A_GPU else 0, run)
+    bench.part("chat: padded or equal lengths", 25, run)
     causal.SPREAD.update(before)
 
 
-def several(report: Report, sizes: Sizes, device: str, precision: str, folder: Path) -> None:
+def several(bench: Bench) -> None:
     """Several GPUs through Ray, where there are several and Ray."""
-    name, gpus = "several GPUs through Ray", torch.cuda.device_count() if device.startswith("cuda") else 0
-    try:
-        import ray  # noqa: F401
-    except ImportError:
-        return report.leave_out(name, "ray is not installed")
+    name, gpus = "several GPUs through Ray", torch.cuda.device_count() if bench.on_cuda else 0
     if gpus < 2:
-        return report.leave_out(name, f"there are {gpus} GPUs")
-    report.part(name, 90, partial(fleet, sizes, gpus, "cuda", precision, folder))
+        return bench.leave_out(name, f"there are {gpus} GPUs")
+    bench.part(name, 90, partial(fleet, bench, gpus))
     return None
 
 
-def fleet(sizes: Sizes, gpus: int, device: str, precision: str, folder: Path) -> dict[str, Any]:
-    """The first shape on all GPUs: prompts per second, the start not counted."""
+def fleet(bench: Bench, workers: int) -> dict[str, Any]:
+    """The first shape in several workers: prompts per second, after the first tenth."""
     from halluscope.judging.models.fleet import Fleet
 
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # the workers' too
-    made = sizes.models[0]
-    make = partial(_voting_judge, made, folder / "worker", device, precision)
-    workers = Fleet(make, made.name, gpus, on_gpus=device != "cpu")
-    shown = sorted(texts(gpus * sizes.pool, random.Random(0)), key=len)
-    questions = PAPER.about(COCO)[0][: sizes.questions]
-    pairs = np.array(list(np.ndindex(len(shown), len(questions))))
-    began, answered, first = None, 0, 0
-    for rows, _ in workers.answer(shown, questions, pairs):
+    made, kind = bench.sizes.models[0], "cuda" if bench.on_cuda else "cpu"
+    make = partial(_voting_judge, made, bench.folder / "workers", kind, bench.precision)
+    judge = Fleet(make, made.name, workers, on_gpus=bench.on_cuda)
+    shown, questions = texts(workers * bench.sizes.pool, random.Random(0)), PAPER.about(COCO)[0]
+    pairs = np.array(list(np.ndindex(len(shown), bench.sizes.questions)))
+    began, answered, first = 0.0, 0, 0
+    for rows, _ in judge.answer(shown, questions, pairs):
         answered += len(rows)
-        if began is None and answered > len(pairs) // 10:
+        if not began and answered > len(pairs) // 10:
             began, first = time.monotonic(), answered
-    took = time.monotonic() - (began or 0.0)
-    workers.close()
-    return {"gpus": gpus, "prompts_per_s": (answered - first) / took, "answered": answered}
+    took = time.monotonic() - began
+    judge.close()
+    return {"workers": workers, "prompts_per_s": (answered - first) / took, "answered": answered}
 
 
 def _voting_judge(made: Made, folder: Path, device: str, precision: str) -> LanguageModelJudge:
     judge = judge_of(made, folder / str(os.getpid()), device, precision)
     some, questions = texts(16, random.Random(0)), PAPER.about(COCO)[0]
     pairs = np.array(list(np.ndindex(len(some), len(questions))))
-    let_it_vote(judge, prompts_of(judge, some, questions, pairs))
+    let_it_vote(judge, prompts_of(judge, some, questions, pairs[::4]))
     return judge
 
 
@@ -639,7 +667,7 @@ def machine(device: str) -> dict[str, Any]:
     if device.startswith("cuda"):
         card = torch.cuda.get_device_properties(torch.device(device))
         found |= {"card": card.name, "gb": card.total_memory / 1e9, "gpus": torch.cuda.device_count()}
-        found["bfloat16"] = torch.cuda.is_bf16_supported(including_emulation=False)
+        found["compute_capability"] = torch.cuda.get_device_capability(torch.device(device))
     return found
 
 
@@ -648,8 +676,9 @@ def datasheet(card: str) -> float | None:
     return next((1e12 * peak for name, peak in PEAKS.items() if re.search(rf"\b{name}\b", card)), None)
 
 
-def peak(device: str, precision: str, size: int) -> dict[str, Any]:
+def peak(bench: Bench) -> dict[str, Any]:
     """FLOP per second of a large matrix product on random data, the mean of ten after three."""
+    device, precision, size = bench.device, bench.precision, bench.sizes.matrix
     one, other = (torch.randn(size, size, device=device, dtype=getattr(torch, precision)) for _ in range(2))
     for _ in range(3):
         one @ other
@@ -688,9 +717,9 @@ def peak_gb(asked: Asked) -> float | None:
 # The table
 
 
-def table(report: Report) -> str:
+def table(bench: Bench) -> str:
     """What was found of each model, and then each other part, for people."""
-    found = report.found
+    found = bench.found
     known, top = found.get("machine", {}), found.get("peak", {})
     header = ["model", "yes", "differ", "explained", "prompts/s", "TFLOP/s", "of peak", "of measured", "tokens/s",
               "generate", "times", "GB", "generate GB", f"{IMAGES:,}: all", "needed"]  # fmt: skip
@@ -699,7 +728,7 @@ def table(report: Report) -> str:
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in rows]
     models = {made.name for made in FULL}
     others = [f"{name}: {_brief(one)}" for name, one in found.items() if name.split(":")[0] not in models]
-    missed = [f"left out: {name}: {why}" for name, why in report.left_out.items()]
+    missed = [f"left out: {name}: {why}" for name, why in bench.left_out.items()]
     title = f"{known.get('card', 'CPU (tiny shapes: the figures mean nothing)')}, torch {torch.__version__}"
     return "\n".join([title, *lines, "", *others, *missed])
 

@@ -27,41 +27,46 @@ def gpu():
 @pytest.fixture(scope="module")
 def asked(gpu, tmp_path_factory, one_thread):
     found = []
-    gpu.made_for(gpu.TINY[0], gpu.ON_A_CPU, "cpu", "float32", tmp_path_factory.mktemp("made"), found)
+    gpu.made_for(bench_in(gpu, tmp_path_factory.mktemp("made")), gpu.TINY[0], found)
     return found[0]
+
+
+def bench_in(gpu, folder, sizes=None):
+    """Ten seconds on a CPU."""
+    return gpu.Bench(sizes or gpu.ON_A_CPU, "cpu", folder, folder / "gpu.json", time.monotonic() + 10)
 
 
 def test_all_parts(gpu, tmp_path, capsys, one_thread):
     """In float32 every vote is equal to that of `generate`, and enough say yes and no for that to mean something."""
-    report = gpu.main(["--device", "cpu", "--out", str(tmp_path / "gpu.json")])
-    assert {*report.left_out} == {"out of memory", "CUDA graphs per length", "several GPUs through Ray"}
+    bench = gpu.main(["--device", "cpu", "--out", str(tmp_path / "gpu.json")])
+    assert {*bench.left_out} == {"out of memory", "CUDA graphs per length", "several GPUs through Ray"}
     for made in gpu.FULL:
-        found = report.found[f"{made.name}: equal"]
+        found = bench.found[f"{made.name}: equal"]
         assert found["compared"] > gpu.BATCH and found["differ"] == found["unreadable"] == 0
         assert found["balanced"] and found["median_lead"] > 100 * found["usual_difference_of_leads"]
-        speed = report.found[f"{made.name}: ours"]
+        speed = bench.found[f"{made.name}: ours"]
         assert 0 < speed["prompts"] < len(gpu.COCO.classes) * 6 and speed["flop_per_s"] > 0
-        assert report.found[f"{made.name}: 5,000 texts"]["needed_s"] > 0
+        assert bench.found[f"{made.name}: 5,000 texts"]["needed_s"] > 0
     for name in (
         "torch.compile of gated (eager)",
         "torch.compile of layers (eager)",
         "chat: padded or equal lengths",
     ):
-        assert report.found[name]["differ"] == 0 and report.found[name]["ratio"] > 0
+        assert bench.found[name]["differ"] == 0 and bench.found[name]["ratio"] > 0
     written = json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8"))
-    assert written["left_out"] == report.left_out and written["found"].keys() == report.found.keys()
+    assert written["left_out"] == bench.left_out and written["found"].keys() == bench.found.keys()
     out = capsys.readouterr().out
     assert all(f"{made.name}  " in out for made in gpu.FULL)
     assert "left out: out of memory: needs CUDA" in out
 
 
 def test_a_part_without_time_and_one_that_fails_cost_no_other(gpu, tmp_path):
-    report = gpu.Report(tmp_path / "gpu.json", time.monotonic() + 10)
-    assert report.part("long", 11, lambda: 1) is None
-    assert report.part("broken", 0, lambda: 1 / 0) is None
-    assert report.part("whole", 5, lambda: {"one": 1}) == {"one": 1}
-    assert "it takes about 11" in report.left_out["long"] and "ZeroDivisionError" in report.left_out["broken"]
-    assert json.loads(report.path.read_text(encoding="utf-8"))["found"] == {"whole": {"one": 1}}
+    bench = bench_in(gpu, tmp_path, gpu.ON_A_GPU)
+    assert bench.part("long", 11, lambda: 1) is None
+    assert bench.part("broken", 0, lambda: 1 / 0) is None
+    assert bench.part("whole", 5, lambda: {"one": 1}) == {"one": 1}
+    assert "it takes about 11" in bench.left_out["long"] and "ZeroDivisionError" in bench.left_out["broken"]
+    assert json.loads(bench.path.read_text(encoding="utf-8"))["found"] == {"whole": {"one": 1}}
 
 
 def test_differences_are_explained_by_leads(gpu):
@@ -128,7 +133,7 @@ def test_graphs(gpu, asked, monkeypatch):
 @pytest.mark.long
 def test_several_workers(gpu, tmp_path, one_thread):
     """On a GPU each takes one; here two processes."""
-    found = gpu.fleet(gpu.ON_A_CPU, 2, "cpu", "float32", tmp_path)
+    found = gpu.fleet(bench_in(gpu, tmp_path), 2)
     assert found["answered"] == 2 * gpu.ON_A_CPU.pool * gpu.ON_A_CPU.questions and found["prompts_per_s"] > 0
 
 

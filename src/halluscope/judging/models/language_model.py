@@ -36,6 +36,9 @@ POOL = {"cuda": 65_536, "cpu": 4_096}
 BATCH_TOKENS = {"cuda": 65_536, "cpu": 4_096}
 """How many prompt tokens a batch may hold at the most, by type of device."""
 
+BFLOAT16_FROM = 8
+"""The compute capability, in its first number, from which on a GPU computes bfloat16 itself; older ones emulate it."""
+
 MEMORY_SHARE = 0.5
 """How much of a GPU's free memory a batch is planned to take."""
 
@@ -100,7 +103,9 @@ class LanguageModelJudge:
             raise ValueError(
                 f"device is {device!r:.80}; expected 'cpu', 'cuda' or 'cuda:1'. {error}"
             ) from error
-        half = self.device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+        half = (
+            self.device.type == "cuda" and torch.cuda.get_device_capability(self.device)[0] >= BFLOAT16_FROM
+        )
         self.dtype = getattr(torch, precision or ("bfloat16" if half else "float32"))
         self.batch_tokens = batch_tokens
         self.background = self.device.type == "cuda"
@@ -193,7 +198,7 @@ class LanguageModelJudge:
         most = self._of_device(BATCH_TOKENS)
         if self.device.type != "cuda":
             return most
-        free, _ = self._torch.cuda.mem_get_info(self.device)
+        free, _ = self._torch.cuda.mem_get_info(self.device.index)
         return int(min(most, max(1024, MEMORY_SHARE * free / _bytes_a_token(config, self.dtype.itemsize))))
 
     def _of_device(self, table: dict[str, int]) -> int:
