@@ -61,7 +61,7 @@ LONGEST_PLAIN = 20.0
 POOLS = 8
 """In how many pools the prompts come where tokenizing is timed."""
 
-FITTED = 4
+FITTED = 2
 """The head is fitted to one in so many of the prompts that are compared."""
 
 IMAGES = 5_000

@@ -29,7 +29,10 @@ SWING = 0.5
 """By how much logits of yes and no lie apart from their mean, in standard deviations over prompts; the mean is 1."""
 
 
-RIDGE = 1e-4
+SHARPER = 2
+"""How many times as large as at the start of a training the matrices of queries (and keys) are."""
+
+RIDGE = 1e-2
 """Of a state's squared length."""
 
 
@@ -133,7 +136,7 @@ def _random(config: Any, chat: bool, device: torch.device, dtype: torch.dtype, s
     sharper = (".q_proj.", ".k_proj.") if chat else (".q.",)
     for name, weight in model.named_parameters():
         if any(part in name for part in sharper):
-            weight.data *= 4
+            weight.data *= SHARPER
     model.lm_head.weight = torch.nn.Parameter(
         torch.zeros_like(model.lm_head.weight)
     )  # no longer the embeddings'
@@ -145,10 +148,11 @@ def let_it_vote(judge: LanguageModelJudge, prompts: list[list[int]]) -> None:
     yes, no = (word_id(judge, word) for word in ("yes", "no"))
     first, second = _states(judge, prompts, (yes, no))
     along = torch.linalg.svd(first - first.mean(0), full_matrices=False)[0][:, 0]
-    apart = (along - along.median()) / along.std()
-    at_first = torch.stack([torch.ones_like(apart), apart], 1)
+    at_first = torch.stack([torch.ones_like(along), along / along.std()], 1)
     then = at_first.new_tensor([-1.0, 0.0]).expand(len(second), 2)
     speaks, leans = _fitted(torch.cat([first, second]), torch.cat([at_first, then])).T
+    far = first @ leans
+    leans = (leans - far.median() * speaks) / far.std()  # half of the prompts on either side
     head = judge._model.lm_head.weight.data
     head[yes], head[no] = (speaks + sign * SWING * leans for sign in (1, -1))
     head[judge._tokenizer.eos_token_id] = -speaks  # the least likely at first, and then the likeliest
