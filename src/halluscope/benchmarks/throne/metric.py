@@ -76,8 +76,8 @@ def compute(
         per_class: also give the table `classes`.
         per_image: also give, for each image, which classes were found, hallucinated and missed.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
-        judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", or templates),
-            agreement, ask, device, engine, recheck, workers, store, progress; see
+        judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", "claims" for
+            checkers, or templates), agreement, ask, device, engine, recheck, workers, store, progress; see
             `halluscope.judging.voters.poll.Voting`.
 
     Returns:

@@ -49,7 +49,8 @@ class Voting:
         judges: who votes: "flan-t5" (the paper's three), "lexical" (no model), "replay:FILE" (votes given elsewhere),
             a model's Hub id, folder or GGUF file, "checker:MODEL" (a T5 that says 0 or 1 of a claim, as MiniCheck's; it
             goes with questions="claims"), a voter of yours, or a list of these, the cheapest first.
-        questions: what they are asked: the name of a set, or a list of templates.
+        questions: what they are asked: the name of a set, or a list of templates. Checkers are asked claims, other
+            language models questions; the lexical judge and given votes go with both.
         agreement: how many votes must agree: "unanimous", "majority", or a number (THRONE, section 3.2).
         ask: "needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal.
         device: where language models run; by default a GPU if there is one.
