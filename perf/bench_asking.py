@@ -73,7 +73,7 @@ def answers_of(judge: Judge, texts: Sequence[str]) -> Answers:
     """A judge's answers to every question about every text."""
     pairs = np.array(list(np.ndindex(len(texts), len(QUESTIONS))))
     answers = {}
-    for rows, codes in judge.answer(texts, QUESTIONS, pairs):
+    for rows, codes, *_ in judge.answer(texts, QUESTIONS, pairs):
         for (text, question), code in zip(pairs[rows].tolist(), codes.tolist(), strict=True):
             answers[texts[text], QUESTIONS[question]] = code
     judge.close()

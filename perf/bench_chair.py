@@ -11,7 +11,7 @@ from pathlib import Path
 from lemminflect import getLemma  # type: ignore[import-untyped]
 
 from halluscope.benchmarks.chair import metric as chair
-from halluscope.benchmarks.chair.tokens import tokenise
+from halluscope.reading.words.tokens import tokenise
 from halluscope.vocabularies import load
 from timing import compare
 

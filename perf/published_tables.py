@@ -33,7 +33,7 @@ def tables() -> Iterator[tuple[str, str, list[Mapping[str, Any]]]]:
         file = benchmark.folder / FILE
         if file.is_file():
             for table in tomllib.loads(file.read_text(encoding="utf-8"))["tables"]:
-                yield benchmark.name, table["name"], table["results"]
+                yield benchmark.name, table["name"], table.get("results", [])
 
 
 def values(row: Mapping[str, Any]) -> list[float]:

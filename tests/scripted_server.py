@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+SECRET = "sk-proj-0123456789abcdefSECRET"
+"""An access key that no test may find anywhere."""
+
 
 @dataclass
 class Said:

@@ -86,6 +86,17 @@ def _pope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("pope").build(inputs, out=out, **options)
 
 
+def _repope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    """POPE's of `_pope` about COCO, the first answer corrected, the last question left out."""
+    build("pope", inputs)
+    for sampling in SAMPLINGS:
+        file = inputs / f"pope-inputs/coco_pope_{sampling}.json"
+        rows = [json.loads(line) for line in file.read_text().splitlines()][:-1]
+        rows[0]["label"] = "no"
+        (inputs / f"coco_repope_{sampling}.json").write_text("\n".join(map(json.dumps, rows)))
+    return builder("repope").build(inputs, out=out, **options)
+
+
 def _pope_c(name: str, of: str) -> Callable[[Path, Path, dict[str, Any]], Path]:
     def build_it(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
         return builder(name).build(build(of, inputs), out=out, **options)
@@ -121,6 +132,20 @@ def _hqh(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("hqh").build(inputs, None, out, **options)
 
 
+def _amber(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    types = ("generative", "discriminative-hallucination", "discriminative-attribute-state", "relation")
+    annotations = [
+        {"id": 1, "type": types[0], "truth": ["dog", "grass"], "hallu": ["person"]},
+        *({"id": n, "type": kind, "truth": "no"} for n, kind in enumerate(types[1:], 1005)),
+    ]
+    queries = [
+        {"id": row["id"], "image": "AMBER_1.jpg", "query": f"What of {row['type']}?"} for row in annotations
+    ]
+    (inputs / "annotations.json").write_text(json.dumps(annotations))
+    (inputs / "query_all.json").write_text(json.dumps(queries))
+    return builder("amber").build(inputs, None, out, **options)
+
+
 def _object_enumeration(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     content = _coco({1: "person", 47: "cup", 18: "dog"}, "{:012d}.jpg")
     (inputs / "instances_train2017.json").write_text(json.dumps(content))
@@ -131,10 +156,12 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "throne_coco": _throne_coco,
     "throne_objects365": _throne_objects365,
     "pope": _pope,
+    "repope": _repope,
     "pope_c": _pope_c("pope_c", "throne_coco"),
     "pope_c_objects365": _pope_c("pope_c_objects365", "throne_objects365"),
     "hallusionbench": _hallusionbench,
     "hqh": _hqh,
+    "amber": _amber,
     "object_enumeration": _object_enumeration,
 }
 """How each is made; which of them there are, the registry says."""

@@ -79,8 +79,9 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
     """Find a judge, so that it can be asked directly, or passed to several benchmarks. It is not loaded yet.
 
     Args:
-        name: of a voter, which says yes or no about a text ("lexical", "replay:FILE", or a model: a Hub id, a folder, a
-            GGUF file); or of a grader behind an endpoint, which gives verdicts ("openai:MODEL@URL").
+        name: of a voter, which says yes or no about a text ("lexical", "replay:FILE", "scoring:MODEL@URL", or a model:
+            a Hub id, a folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts
+            ("openai:MODEL@URL"). A voter behind one is a `halluscope.judging.voters.endpoint.EndpointVoter`.
         vocabulary: the classes that the lexical voter knows.
 
     Raises:

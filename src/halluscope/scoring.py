@@ -48,7 +48,8 @@ def score(
 
     Returns:
         The metric's result; with it "matched", by what the responses were put to their rows, "texts", which tells
-        responses from others, and "part", [rows that were scored, rows that the dataset has], where these differ.
+        responses from others, "part", [rows that were scored, rows that the dataset has], where these differ, and
+        "left_out", how many responses are about rows that are not scored, where there are any.
 
     Raises:
         ValueError: for an unknown name or option, or responses that do not belong to the dataset.
@@ -133,6 +134,8 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
         ),
     )
     choices: dict[str, Any] = {"responses": _how(benchmark, matched.by)}
+    if matched.left_out:
+        result["left_out"] = matched.left_out
     if len(matched.rows) < matched.of:
         result["part"] = [len(matched.rows), matched.of]
         if not benchmark.chooses:
@@ -186,12 +189,14 @@ def _reading(benchmark: Benchmark, door: Door) -> Reading:
 def _identity(benchmark: Benchmark, options: Mapping[str, Any], door: Door) -> Identity:
     """How the rows are found: by the ids of the benchmark's datasets, which are one."""
     one, module = registry.identity(benchmark), benchmark.module("rows")
-    choice = taken(module.wanted, options) if hasattr(module, "wanted") else {}
+    wanted = getattr(module, "wanted", lambda row: True)
+    choice = taken(wanted, options)
     return Identity(
         one.id,
         one.also,
         benchmark.chooses,
-        (lambda row: bool(module.wanted(row, **choice))) if choice else (lambda row: True),
+        getattr(module, "set_of", lambda row: ""),
+        lambda row: bool(wanted(row, **choice)),
         {column: options[column] for column in one.also if options.get(column)},
         door.partial or door.limit is not None,
         door.limit is not None,

@@ -28,21 +28,6 @@ from tests.harness import data as harness_data
 TOKENS = 12
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return harness_data.build_all(tmp_path_factory.mktemp("data"))
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_vlm.make(tmp_path_factory.mktemp("model") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def vlm(model: Path, one_thread: None) -> Vlm:
-    return Vlm(str(model), "cpu")
-
-
 def opened(data: Path, name: str) -> sources.Source:
     return sources.open_source(str(data / name), harness_data.pictures(data, name))
 

@@ -23,21 +23,6 @@ LIST = "Give a list of objects and locations in the image."
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return harness_data.build_all(tmp_path_factory.mktemp("data"))
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_vlm.make(tmp_path_factory.mktemp("model") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def vlm(model: Path, one_thread: None) -> Vlm:
-    return Vlm(str(model), "cpu")
-
-
-@pytest.fixture(scope="module")
 def source(data: Path) -> sources.Source:
     return sources.open_source(str(data / "pope"), harness_data.pictures(data, "pope"))
 

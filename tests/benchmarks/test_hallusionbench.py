@@ -432,6 +432,7 @@ def test_no_option_is_missing_from_the_signature():
         "thoughts": "kept",
     }
     nothing = {
+        "at_once",
         "max_failed",
         "max_tokens",
         "temperature",
@@ -473,7 +474,7 @@ def test_other_questions_have_another_signature(others):
 
 
 def test_a_named_judge_is_told_how_long_a_reply_may_be(monkeypatch):
-    def resolve(judge, *, device, max_tokens, temperature):
+    def resolve(judge, *, device, max_tokens, temperature, at_once):
         fake = FakeJudge(about_colors)
         fake.key = f"{judge}:temperature={temperature}:max_tokens={max_tokens}"
         return fake

@@ -607,7 +607,10 @@ def test_no_option_is_missing_from_the_signature(texts):
         "level": 0.9,
         "thoughts": "kept",
     }
-    nothing = {"max_failed": 0.5, "per_question": True, "progress": False, "device": "cpu", "store": None}
+    nothing = {
+        **{"max_failed": 0.5, "at_once": 3, "per_question": True, "progress": False, "device": "cpu"},
+        "store": None,
+    }
     # max_tokens and temperature stand in a named judge's key: see below; fresh asks the same again
     elsewhere = {"max_tokens", "temperature", "fresh"}
     assert registry.benchmark("hqh").keywords - elsewhere == moves.keys() | nothing.keys()

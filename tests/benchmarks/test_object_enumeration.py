@@ -521,18 +521,8 @@ def test_instructions_by_hand(tmp_path: Path) -> None:
         {"from": "human", "value": "<image> Give a list of objects and locations in the image."},
         {"from": "gpt", "value": response},
     ]
-    assert made[0] == {
-        "id": "000000000010",
-        "image": "000000000010.jpg",
-        "conversations": [
-            *first,
-            {"from": "human", "value": "What is it?"},
-            {"from": "gpt", "value": "A cup ."},
-            {"from": "human", "value": " Whose?\n"},
-            {"from": "gpt", "value": "É."},
-        ],
-        "model": "kept",
-    }
+    unmarked = [{"from": "human", "value": "What is it?"}, {"from": "gpt", "value": "A cup ."}]
+    assert made[0] == {**SAMPLES[0], "conversations": [*first, *unmarked, *SAMPLES[0]["conversations"][2:]]}
     assert made[4] == {**SAMPLES[4], "conversations": first}
     assert made[2]["conversations"][2] == {"from": "human", "value": "A?"}
     for number in (0, 2, 4):  # as LLaVA's training wants it: the image once, in the first turn

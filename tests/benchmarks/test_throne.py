@@ -179,8 +179,14 @@ MOVES = {
 }
 MOVES_WHAT_IS_SAMPLED = {"cells"}
 SAYS_WHAT_IT_IS_ABOUT = {"image_ids", "forms"}
-MOVES_NOTHING = {"ask", "cells_of", "per_class", "per_image", "workers", "store", "progress"}
-IN_THE_JUDGES_KEYS = {"device", "engine", "recheck"}  # see tests/judging/test_engines.py
+MOVES_NOTHING = {
+    *("ask", "cells_of", "per_class", "per_image", "workers", "store", "progress"),
+    *("at_once", "max_failed"),
+}
+IN_THE_JUDGES_KEYS = {
+    *("device", "engine", "recheck"),  # see tests/judging/test_engines.py
+    "tokenizer",  # see tests/judging/test_scoring_endpoint.py
+}
 
 
 def test_no_option_is_missing_from_the_signature():

@@ -1,20 +1,26 @@
 """The tasks run by the real lm-eval, with a tiny vision-language model that is made here."""
 
 import json
+import math
 import os
+import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import torch
 from datasets import load_dataset
 
 from halluscope import __version__, cli, registry, scoring
 from halluscope.answering import sources
 from halluscope.answering.vlm import Vlm
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.harness import settings, tasks
+from halluscope.harness import functions, settings, tasks
+from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.signature import data_of, keys_of
 from tests import tiny_vlm
@@ -187,14 +193,16 @@ def test_samples_of_another_task_or_not_all(
             assert message in capsys.readouterr().err
 
 
-def test_lm_eval_asks_for_a_set_to_be_judged_once(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def evaluate(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], dict[str, Any]]:
+    """lm-eval in this process: what it says of throne_coco."""
     from lm_eval import simple_evaluate
     from lm_eval.api.model import LM
     from lm_eval.tasks import TaskManager
 
     class Says(LM):
+        """A model that says the same about every image."""
+
         MULTIMODAL = True
 
         def generate_until(self, requests: Any) -> list[str]:
@@ -205,6 +213,24 @@ def test_lm_eval_asks_for_a_set_to_be_judged_once(
 
         def loglikelihood_rolling(self, requests: Any) -> Any: ...
 
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv(sources.DATASETS, str(run.data))
+    monkeypatch.setenv(settings.TASKS, json.dumps(harness_data.settings(run.data)))
+    monkeypatch.setattr(functions, "_scored", {})
+
+    def evaluated() -> dict[str, Any]:
+        manager = TaskManager(include_path=str(tasks.write("lm-eval", tmp_path)), include_defaults=False)
+        results = simple_evaluate(Says(), tasks=["throne_coco"], task_manager=manager, log_samples=False)
+        assert results is not None
+        found: dict[str, Any] = results["results"]["throne_coco"]
+        return found
+
+    return evaluated
+
+
+def test_lm_eval_asks_for_a_set_to_be_judged_once(
+    evaluate: Callable[[], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     judged: list[int] = []
     of_rows = scoring.of_rows
 
@@ -213,11 +239,30 @@ def test_lm_eval_asks_for_a_set_to_be_judged_once(
         return of_rows(benchmark, rows, texts, options)
 
     monkeypatch.setattr(scoring, "of_rows", score)
-    monkeypatch.setenv(sources.DATASETS, str(run.data))
-    monkeypatch.setenv(settings.TASKS, json.dumps(harness_data.settings(run.data)))
-    manager = TaskManager(include_path=str(tasks.write("lm-eval", tmp_path)), include_defaults=False)
-    results = simple_evaluate(Says(), tasks=["throne_coco"], task_manager=manager, log_samples=False)
-    assert results is not None and judged == [3]
+    results = evaluate()
+    assert judged == [3]
     # Objects: person and cup; none; dog. A dog in each: 1 of 3 is there, and 1 of 3 is found.
-    assert results["results"]["throne_coco"]["precision_all,none"] == pytest.approx(1 / 3)
-    assert results["results"]["throne_coco"]["recall_all,none"] == pytest.approx(1 / 3)
+    assert results["precision_all,none"] == pytest.approx(1 / 3)
+    assert results["recall_all,none"] == pytest.approx(1 / 3)
+
+
+def test_lm_eval_ends_well_where_a_judge_runs_out_of_memory(
+    evaluate: Callable[[], dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def answer(*_: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(LexicalJudge, "answer", answer)
+        results = evaluate()
+    assert results["signature,none"] == "not scored" and math.isnan(results["precision_all,none"])
+    (said,) = re.findall(
+        r"OutOfMemoryError: CUDA out of memory\. .+ to score them: halluscope (.+)", caplog.text
+    )
+    capsys.readouterr()
+    assert cli.main([*shlex.split(said), "--json", "--bootstrap", "0"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert result["precision_all"] == result["recall_all"] == pytest.approx(1 / 3)

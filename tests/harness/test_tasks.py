@@ -1,12 +1,16 @@
 """What harnesses and `halluscope answer` share: task files, datasets with their images, settings, and read samples."""
 
 import json
+import math
 import re
+import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
 from datasets import Dataset, Image
 from PIL import Image as Pillow
@@ -16,6 +20,7 @@ from halluscope.answering import sources
 from halluscope.errors import JudgeUnavailable, OutputError
 from halluscope.harness import functions as harness
 from halluscope.harness import settings, tasks
+from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.reading import pictures
 from halluscope.reading.rows import read_rows
 from halluscope.registry import HIGHER, SIGNATURE, Benchmark
@@ -32,7 +37,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _set(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _set(data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    harness._scored.clear()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(sources.DATASETS, str(data))
     monkeypatch.delenv(settings.TASKS, raising=False)
 
@@ -217,7 +224,7 @@ def test_the_columns_tell_the_benchmark(data: Path, name: str) -> None:
     assert "image" not in source.rows.column_names
     row = source.rows[0]
     asked = source.benchmark.asked(row)
-    assert asked == row.get("question", "Describe this image in detail.")
+    assert asked == row.get("question", row.get("prompt", source.benchmark.prompt))
     prompt, wrong = "Say it: {question}", "Say it."
     if "question" not in row:
         prompt, wrong = "Say it.", "{question}?"
@@ -402,6 +409,103 @@ def test_what_cannot_be_scored_is_said_and_loses_no_answer(
     assert all(value != value for name, value in figures.items() if name != "signature")
     assert figures["signature"] == "not scored"
     assert "throne_coco is not scored: agreement is 'most'" in caplog.text and "--responses" in caplog.text
+
+
+def command_in(log: str) -> list[str]:
+    """The command that the log says scores the answers, without the program's name."""
+    (said,) = re.findall(r"to score them: halluscope (.+)", log)
+    return shlex.split(said)
+
+
+def raises(error: BaseException) -> Callable[..., Any]:
+    """What does nothing but raise."""
+
+    def function(*_: Any) -> Any:
+        raise error
+
+    return function
+
+
+@pytest.mark.filterwarnings("ignore:.* questions are scored")
+@pytest.mark.parametrize("task", harness_data.TASKS)
+def test_a_judge_without_memory_loses_no_answer(
+    task: str,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = harness_data.settings(data)[task]
+    texts = [
+        f"A dog, {place}. \ud83d" for place in range(len(harness.dataset(task, **{task: given})["test"]))
+    ]
+    expected = answered(task, texts, **given)
+    assert not [*tmp_path.rglob("responses/*")]  # what is scored needs no second copy
+    harness._scored.clear()
+    with monkeypatch.context() as broken:
+        broken.setattr(scoring, "of_rows", raises(torch.OutOfMemoryError("CUDA out of memory. Tried\nto")))
+        assert answered(task, texts, **given)["signature"] == "not scored"
+    assert f"{task} is not scored: OutOfMemoryError: CUDA out of memory. Tried\\nto" in caplog.text
+    assert cli.main([*command_in(caplog.text), "--json", "--bootstrap", "0"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    for score in registry.benchmark(task).scores:
+        figure = math.nan if result[score] is None else result[score]
+        assert figure == pytest.approx(expected[score], nan_ok=True), score
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RecursionError("deep"), KeyError("k"), AssertionError(), Exception("\x1b[31m")]
+)
+def test_whatever_a_judge_raises_is_said(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(LexicalJudge, "answer", raises(error))
+    figures = answered("throne_coco", ["A dog."] * 3, judges="lexical")
+    assert figures["signature"] == "not scored" and figures["precision_all"] != figures["precision_all"]
+    assert f"{type(error).__name__}: " in caplog.text and "\x1b" not in caplog.text
+    file = Path(command_in(caplog.text)[3])
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [row["response"] for row in rows] == ["A dog."] * 3
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_who_stops_a_harness_finds_the_answers(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(LexicalJudge, "answer", raises(error()))
+    with pytest.raises(error):
+        answered("throne_coco", ["A dog."] * 3, judges="lexical")
+    (file,) = tmp_path.rglob("responses/throne_coco-*.jsonl")
+    assert len(file.read_text().splitlines()) == 3
+
+
+def test_a_part_is_scored_as_a_part(
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = list(harness.dataset("pope", **harness_data.settings(data))["test"])[:4]
+    items = [harness.answers(row, ["Yes."])["accuracy"] for row in rows]
+    monkeypatch.setattr(scoring, "of_rows", raises(MemoryError()))
+    assert math.isnan(float(harness.score(items)))
+    assert cli.main([*command_in(caplog.text), "--json"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert result["part"][0] == 4
+
+
+def test_a_folder_that_takes_no_answers_is_no_reason_not_to_score(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert answered("throne_coco", ["A dog."] * 3, judges="lexical")["signature"] != "not scored"
+    assert "The responses of throne_coco cannot be kept while they are scored" in caplog.text
+    harness._scored.clear()
+    monkeypatch.setattr(LexicalJudge, "answer", raises(MemoryError()))
+    assert answered("throne_coco", ["A dog."] * 3, judges="lexical")["signature"] == "not scored"
+    assert "kept only if the harness logs samples" in caplog.text
 
 
 # Samples

@@ -258,7 +258,7 @@ def test_the_folder_is_a_space(name):
     assert package == "halluscope"
     needed = registry.benchmark(name).extras
     assert extras == (f"[{','.join(needed)}]" if needed else None)
-    if name in (known := {"chair": "[chair]", "hqm": "[stats]"}):
+    if name in (known := {"chair": "[words]", "hqm": "[stats]"}):
         assert extras == known[name]
 
 

@@ -1,10 +1,5 @@
-"""Judges behind an OpenAI-compatible endpoint: a real server for the wire, a scripted one for what goes wrong.
+"""Graders behind an OpenAI-compatible endpoint: a real server for the wire, a scripted one for what goes wrong."""
 
-The real one is `transformers serve`: torch and transformers are here anyway, so it costs three small packages, where
-llama-cpp-python[server] comes without a wheel and compiles for minutes. The model is SmolLM2.
-"""
-
-import copy
 import gzip
 import json
 import logging
@@ -18,17 +13,14 @@ import sys
 import threading
 import time
 import traceback
-import urllib.request
 import warnings
 import zlib
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
 from halluscope import limits
 from halluscope.errors import HalluscopeError, JudgeUnavailable, MissingExtra
-from halluscope.judging import client
 from halluscope.judging.graders import verdicts
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.local_chat import LocalChat
@@ -36,32 +28,10 @@ from halluscope.judging.graders.resolve import resolve_chat
 from halluscope.judging.graders.verdicts import Asked, json_of, one_of
 from halluscope.judging.store import AnswerStore
 from tests.judging.test_verdicts import collect
-from tests.scripted_server import Said, ScriptedServer, refuse, reply
+from tests.scripted_server import SECRET, Said, ScriptedServer, refuse, reply
 
-SECRET = "sk-proj-0123456789abcdefSECRET"
+pytestmark = pytest.mark.usefixtures("access_key")
 READ = one_of("correct", "incorrect", "unclear")
-
-
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-@pytest.fixture
-def serve(monkeypatch):
-    """Start scripted servers, with the client's waiting between attempts made short."""
-    monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
-    started = []
-
-    def start(script) -> ScriptedServer:
-        started.append(ScriptedServer(script))
-        return started[-1]
-
-    yield start
-    for server in started:
-        server.close()
 
 
 def judge_of(server: ScriptedServer, **options) -> EndpointJudge:
@@ -118,10 +88,10 @@ def test_prompts_are_taken_when_their_turn_comes(serve):
     def bodies():
         for i in range(1_000_000):
             taken.append(i)
-            yield judge._body(f"p{i}", None)
+            yield judge.body(f"p{i}")
 
     judge = judge_of(server, at_once=4)
-    arriving = judge._client.each("chat/completions", bodies())
+    arriving = judge._chat.client.each("chat/completions", bodies())
     for _ in range(10):
         next(arriving)
     assert len(taken) <= 13
@@ -343,7 +313,7 @@ def test_no_redirect_is_followed(serve, status, same_origin):
     ):
         judge_of(server).replies(["a"])
     judge = judge_of(server)
-    judge._settled = True
+    judge._chat._settled = True
     with pytest.raises(JudgeUnavailable, match="points to another address"):
         ask(judge, [f"p{i}" for i in range(100)])
     assert server.got == other.got == other.bodies == [] and len(server.bodies) < 50
@@ -665,11 +635,11 @@ def test_names(monkeypatch):
         r"openai:@cf/meta/llama@[0-9a-f]{8}:temperature=default:max_tokens=9:json_schema",
         cloudflare.key,
     )
-    assert cloudflare._server.url == "http://h:8/v1"
-    assert resolve_chat("openai:gpt")._server.url == "https://api.openai.com/v1"
+    assert cloudflare._chat.client.server.url == "http://h:8/v1"
+    assert resolve_chat("openai:gpt")._chat.client.server.url == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
-    assert resolve_chat("openai:gpt")._server.url == "http://elsewhere/v1"
-    assert resolve_chat("openai:gpt", base_url="http://here/v1")._server.url == "http://here/v1"
+    assert resolve_chat("openai:gpt")._chat.client.server.url == "http://elsewhere/v1"
+    assert resolve_chat("openai:gpt", base_url="http://here/v1")._chat.client.server.url == "http://here/v1"
     assert resolve_chat("openai:gpt").key == resolve_chat("openai:gpt@http://elsewhere:80/v1/").key
     for model in ("org/model@revision", "org/model@v1.0", f"model@sha256:{'0' * 64}", "@cf/meta/llama-3.1"):
         assert resolve_chat(f"openai:{model}").model == model
@@ -799,57 +769,6 @@ def test_a_killed_run_asks_again_only_what_was_under_way(serve, tmp_path):
 
 
 # A real server.
-
-
-@pytest.fixture(scope="module")
-def smollm2_folder(smollm2, tmp_path_factory) -> Path:
-    """SmolLM2 as a folder: `transformers serve` loads no GGUF file whose configuration names no architecture."""
-    folder = tmp_path_factory.mktemp("smollm2") / "smollm2"
-    config = copy.deepcopy(smollm2._model.config)
-    del config.quantization_config  # what was read from the file is float32 by now
-    model = type(smollm2._model)(config)
-    model.load_state_dict(smollm2._model.state_dict())
-    model.generation_config = smollm2._model.generation_config
-    model.save_pretrained(folder)
-    smollm2._tokenizer.save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def real_server(smollm2_folder, tmp_path_factory):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("server") / "log"
-    program = "from transformers.cli.transformers import main; main()"
-    options = [
-        "serve",
-        str(smollm2_folder),
-        "--device=cpu",
-        "--dtype=float32",
-        "--host=127.0.0.1",
-        f"--port={port}",
-    ]
-    with log.open("wb") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, *options],
-            stdout=file,
-            stderr=file,
-            env=os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
-        )
-    try:
-        for _ in range(1800):
-            if process.poll() is not None:
-                pytest.fail(f"transformers serve ended: {log.read_text()[-2000:]}")
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.kill()
-        process.wait()
 
 
 PROMPTS = [

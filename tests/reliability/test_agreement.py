@@ -1,6 +1,5 @@
 """Two methods that read classes out of responses: where they agree, and the sheet on which their errors are marked."""
 
-import csv
 import json
 import random
 from collections import Counter
@@ -16,6 +15,7 @@ from halluscope.reliability.review import readings
 from halluscope.reliability.review.sheet import Sheet, read_sheet
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.strata import Clustered, Stratum, clustered_error_rate, error_rate
+from tests.reliability.sheets import save, table
 
 WORDS = {
     ("alpha", 1): (
@@ -65,20 +65,9 @@ def make(files, *words, out="review"):
     return folder
 
 
-def table(file):
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def mark(folder, says):
     """What a spreadsheet saves; `says` gives the mark of a row."""
-    rows = [row | {"mark": says(row)} for row in table(folder / "sheet.csv")]
-    out = folder / "marked.csv"
-    with out.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    return out
+    return save([row | {"mark": says(row)} for row in table(folder / "sheet.csv")], folder)
 
 
 # Where they agree
@@ -261,10 +250,7 @@ def test_an_edited_row_is_refused(files, column, value):
     marked = mark(make(files), lambda row: "right")
     rows = table(marked)
     rows[0][column] = value
-    with marked.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    save(rows, marked.parent)
     with pytest.raises(ValueError, match="are not what the sheet reading-.*-8 was made with"):
         read_sheet(marked)
 

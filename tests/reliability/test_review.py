@@ -26,6 +26,7 @@ from halluscope.signature import data_of, keys_of
 from halluscope.stats.strata import Stratum, error_rate
 from halluscope.stats.wilson import wilson
 from tests import images as image_files
+from tests.reliability.sheets import save, table
 
 HOSTILE = [
     "</script><script>document.title = 'broken'</script>",
@@ -56,23 +57,12 @@ def make(rows, tmp_path, *options, sample="5"):
     return out
 
 
-def table(file):
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def mark(folder, marks, change=None):
     """What a reader's spreadsheet saves."""
     found = table(folder / "sheet.csv")
     for row, given_mark in zip(found, marks, strict=True):
         row["mark"] = given_mark
-    found = change(found) if change else found
-    out = folder / "marked.csv"
-    with out.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, found[0])
-        writer.writeheader()
-        writer.writerows(found)
-    return out
+    return save(change(found) if change else found, folder)
 
 
 # Making

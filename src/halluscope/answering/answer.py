@@ -155,7 +155,7 @@ def _answered(
     for place, (row, text) in enumerate(zip(rows, said, strict=True)):
         kept = {FIRST: before[place]} if before else {}
         put = {} if "question" in row else {"prompt": asked[place]}
-        line = {**_about(row, source.dataset.key), **kept, "response": text, **put, RUN: run}
+        line = {**about(row, source.dataset.key), **kept, "response": text, **put, RUN: run}
         yield json.dumps(line).encode() + b"\n"
 
 
@@ -194,14 +194,14 @@ def _begun(line: bytes, source: Source) -> bool:
     """Whether a line that is cut off is the beginning of one of ours."""
     key = source.dataset.key
     begins = (
-        json.dumps({**_about(row, key), column: ""}).removesuffix('"}').encode()
+        json.dumps({**about(row, key), column: ""}).removesuffix('"}').encode()
         for row in source.rows
         for column in (FIRST, "response")
     )
     return any(line.startswith(begin) or begin.startswith(line) for begin in begins)
 
 
-def _about(row: Row, id: tuple[str, ...]) -> dict[str, Any]:
+def about(row: Row, id: tuple[str, ...]) -> dict[str, Any]:
     """What a line says of its question."""
     return {name: row[name] for name in (*id, "image_id", "question") if name in row}
 

@@ -54,6 +54,11 @@ class Order:
         """
         return output.target(self.spec, self.out, self.force, name)
 
+    def inside(self, folder: str) -> Path | None:
+        """Where the files of a part lie: in a folder of `source` that is called so, or in `source` itself."""
+        inner = self.source / folder if self.source else None
+        return inner if inner and inner.is_dir() else self.source
+
     def fetch(self, name: str, given: Path | None = None, option: str = "--source") -> Fetched:
         """Find a source of the spec in what the user gives (by default `source`), or download it.
 

@@ -37,7 +37,15 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         const=10.0,
         default=0.0,
         metavar="SECONDS",
-        help="ask each judge for about so long (10), to say how long the rest takes; the votes are kept in the store",
+        help="ask each judge of this machine for about so long (10), to say how long the rest takes; the votes are "
+        "kept in the store",
+    )
+    parser.add_argument(
+        "--prices",
+        type=number,
+        nargs=2,
+        metavar=("READ", "SAID"),
+        help="what an endpoint's tokens cost, per million that it reads and per million that it says",
     )
 
 
@@ -51,7 +59,9 @@ def run(given: argparse.Namespace) -> None:
     judging = {
         name: value for name, value in options.items() if name in {field.name for field in fields(Voting)}
     }
-    plan = function(sets, **taken(function, options), **judging, calibrate=given.calibrate)
+    plan = function(
+        sets, **taken(function, options), **judging, calibrate=given.calibrate, prices=given.prices
+    )
     say(_json(plan) if given.format == common.JSON else _text(plan, given.format))
 
 
@@ -121,6 +131,13 @@ def _notes(load: Load) -> Iterator[str]:
         yield f"{load.flop_per_second / 1e12:.2g} TFLOP/s"
     if load.measured:
         yield f"{load.measured:,} questions were asked to measure this; their answers are kept, and not to be asked"
+    if load.requests is not None:
+        yield f"{load.requests:,} requests, one per text and round of questions"
+    if load.said is not None:
+        yield f"one request per question; replies of at most {load.said:,} tokens in all"
+    if load.money is not None:
+        cost = f"about {load.money:,.2f}" if load.money >= 0.01 else "under 0.01"
+        yield f"{cost} at these prices, if each reply is as long as it may be"
     if load.note:
         yield load.note
 

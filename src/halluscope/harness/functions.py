@@ -10,6 +10,7 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from PIL.Image import Image
 from halluscope import registry, scoring
 from halluscope.answering import sources
 from halluscope.answering.sources import Source
-from halluscope.harness import settings
+from halluscope.foreign import one_line
+from halluscope.harness import kept, settings
 from halluscope.harness.settings import Settings
 from halluscope.options import taken
 from halluscope.registry import SIGNATURE
@@ -111,8 +113,9 @@ def answers(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Item]:
 def score(items: Sequence[Item]) -> float | str:
     """A score of a whole set, or its signature.
 
-    What cannot be scored is no reason to lose the answers, which a harness writes only afterwards: it is logged as an
-    error, and the score is NaN.
+    What cannot be scored is no reason to lose the answers, which a harness writes only afterwards: whatever a judge
+    raises is logged as an error, with the file that keeps the answers and the command that scores it, and the score is
+    NaN.
     """
     name, given = items[0].score, [item.answer for item in items]
     value = _result(given).get(name, math.nan)
@@ -147,16 +150,30 @@ def _result(given: list[Answer]) -> dict[str, Any]:
 
 
 def _compute(task: str, given: Sequence[Answer]) -> dict[str, Any]:
-    setting, _ = _opened[task]
+    setting, source = _opened[task]
     rows, texts = [answer.doc for answer in given], [answer.text for answer in given]
+    file = kept.keep(task, rows, texts)  # before a judge starts: a process that is killed leaves it too
     try:
         result = scoring.of_rows(registry.benchmark(task), rows, texts, setting.options)
-    except (ValueError, OSError) as error:
-        log.error(
-            "%s is not scored: %s Its answers are kept if the harness logs samples: halluscope score NAME --responses.",
-            task,
-            error,
-        )
+    except Exception as error:  # whatever a judge raises, a lack of memory too
+        partial = len(rows) < len(source.rows)
+        log.error("%s is not scored: %s %s", task, _said(error), _where(task, setting, file, partial))
         return {SIGNATURE: "not scored"}
+    if file:
+        file.unlink(missing_ok=True)
     log.info("%s: %s", task, result[SIGNATURE])
     return result
+
+
+def _said(error: Exception) -> str:
+    """An error as the log shows it; one that is not ours with its type, which may be all that it says."""
+    if isinstance(error, ValueError | OSError):
+        return one_line(error, 1000)
+    return f"{type(error).__name__}: {one_line(error, 500)}"
+
+
+def _where(task: str, setting: Settings, file: Path | None, partial: bool) -> str:
+    """Where the answers are, and what scores them."""
+    if file is None:
+        return "Its answers are kept only if the harness logs samples: halluscope score NAME --responses."
+    return f"The answers are kept in {file}; to score them: {kept.command(task, setting, file, partial)}"

@@ -7,6 +7,7 @@ library's errors hold the request, and so the access key. What it says is never 
 import asyncio
 import json
 import logging
+import math
 import random
 import time
 import zlib
@@ -20,12 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 from halluscope import foreign, limits
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.judging.server import CONSENT, ENDPOINT, Server
+from halluscope.judging.server import CONSENT, Server
 from halluscope.numbers import finite, whole
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from httpx2 import AsyncClient, Response
+
+AT_ONCE = 32
+"""How many requests may be under way unless the user says otherwise."""
 
 DOWN_AFTER = 8
 """So many requests in a row without service, each after all attempts, and the server counts as down."""
@@ -49,12 +53,14 @@ class Failure:
         status: the HTTP status; 0 where nothing came.
         words: what the server says, as it says it: to be read, not to be shown.
         wait: seconds that the server asks to wait; 0 for none.
+        late: whether the server took too long.
     """
 
     reason: str
     status: int = 0
     words: str = field(default="", repr=False)
     wait: float = 0.0
+    late: bool = False
 
     @property
     def said(self) -> str:
@@ -65,6 +71,11 @@ class Failure:
     def passing(self) -> bool:
         """Whether it is worth another attempt."""
         return self.status in (0, 408, 409, 429) or self.status >= 500
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether the server has too much to do."""
+        return self.late or self.status in (429, 503)
 
     @property
     def elsewhere(self) -> bool:
@@ -82,6 +93,33 @@ class Failure:
         return self.status in (401, 403, 404)
 
 
+class Pace:
+    """How many requests may be under way: half as many when the server is overloaded, then slowly more again.
+
+    It is one more after as many replies as there may be requests. What attempts say that began before the last halving
+    is about the same overload.
+
+    Args:
+        most: how many it is at the most, and at first.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._allowed, self._slowed = most, float(most), -math.inf
+
+    @property
+    def allowed(self) -> int:
+        """How many requests may be under way."""
+        return int(self._allowed)
+
+    def hear(self, said: Any, began: float) -> None:
+        """Take note of what an attempt said, which began at this time of the monotonic clock."""
+        if not isinstance(said, Failure):
+            self._allowed = min(self._most, self._allowed + 1 / self._allowed)
+        elif said.overloaded and began > self._slowed:
+            self._allowed = max(1.0, self._allowed / 2)
+            self._slowed = time.monotonic()
+
+
 class Client:
     """Asks one server.
 
@@ -91,7 +129,8 @@ class Client:
 
     Args:
         server: whom.
-        at_once: how many requests may be under way, or have come back without being taken.
+        at_once: how many requests may be under way, or have come back without being taken; fewer are, while the server
+            is overloaded (`Pace`).
         attempts: how often a request is tried.
         timeout: seconds that the server may be silent in an attempt; all attempts of a request with their waits may
             take `attempts` times as long.
@@ -101,16 +140,19 @@ class Client:
         ValueError: for a number out of range.
     """
 
-    def __init__(self, server: Server, at_once: int = 16, attempts: int = 6, timeout: float = 60.0) -> None:
+    def __init__(
+        self, server: Server, at_once: int = AT_ONCE, attempts: int = 6, timeout: float = 60.0
+    ) -> None:
         try:
             import httpx2  # noqa: F401
         except ImportError as error:
             raise MissingExtra(
-                f"The judge {foreign.brief(ENDPOINT + server.model)} needs httpx2 ({error}): "
+                f"The judge {foreign.brief(server.kind + server.model)} needs httpx2 ({error}): "
                 "pip install 'halluscope[api]'."
             ) from error
         self.server = server
-        self.at_once = whole("at_once", at_once, 1, 10_000, "a number of requests")
+        self.at_once = check_at_once(at_once)
+        self._pace = Pace(self.at_once)
         self.attempts = whole("attempts", attempts, 1, 1_000, "a number of attempts")
         self.timeout = finite("timeout", timeout, 0.001, 86_400, "seconds")
         for name in _LOGS:
@@ -124,7 +166,7 @@ class Client:
     def each(self, path: str, bodies: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
         """What the server replies to each request: its place, and the value of its JSON or a `Failure`, as they come.
 
-        A body is taken when its turn comes, so that there are never more than `at_once`.
+        A body is taken when its turn comes, so that there are never more than may be under way.
 
         Raises:
             JudgeUnavailable: if the server is down, refuses the access key, or knows no such model.
@@ -142,15 +184,19 @@ class Client:
                     return True
                 return False
 
-            under_way = sum(start() for _ in range(self.at_once))
-            while under_way:
+            under_way = 0
+            while True:
+                while under_way < self._pace.allowed and start():
+                    under_way += 1
+                if not under_way:
+                    return
                 place, future = came.get()
                 said = future.result()
                 unserved = unserved + 1 if isinstance(said, Failure) and not said.served else 0
                 if isinstance(said, Failure) and (said.final or unserved >= DOWN_AFTER):
                     raise self.unavailable(said)
                 yield place, said
-                under_way += start() - 1  # not before the reply is taken and kept: a kill loses few
+                under_way -= 1  # not before the reply is taken and kept: a kill loses few
 
     def unavailable(self, failure: Failure) -> JudgeUnavailable:
         """The error for a failure that ends everything."""
@@ -170,7 +216,7 @@ class Client:
             return JudgeUnavailable(
                 f"{server.origin} points to another address (HTTP {failure.status}): {failure.said}. No redirect is "
                 f"followed, for it could take prompts and keys anywhere. If that address is the right one, name it: "
-                f"'{ENDPOINT}MODEL@ADDRESS', where ADDRESS mostly ends in /v1."
+                f"'{server.kind}MODEL@ADDRESS', where ADDRESS mostly ends in /v1."
             )
         said = f", {failure.said}" if failure.words else ""
         if failure.served:
@@ -212,7 +258,9 @@ class Client:
         try:
             async with asyncio.timeout_at(end):
                 for attempt in range(self.attempts):
+                    began = time.monotonic()
                     said = await self._attempt(client, path, content)
+                    self._pace.hear(said, began)
                     if not isinstance(said, Failure) or not said.passing or attempt + 1 == self.attempts:
                         break
                     wait = said.wait or _backed_off(attempt)
@@ -242,7 +290,16 @@ class Client:
 
     @property
     def _silent(self) -> Failure:
-        return Failure(f"no reply within {self.timeout:g} s")
+        return Failure(f"no reply within {self.timeout:g} s", late=True)
+
+
+def check_at_once(value: int) -> int:
+    """Check how many requests may be under way.
+
+    Raises:
+        ValueError: if it is no number from 1 to 10,000.
+    """
+    return whole("at_once", value, 1, 10_000, "a number of requests")
 
 
 async def _read(response: "Response") -> Any:

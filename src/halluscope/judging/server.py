@@ -13,6 +13,9 @@ from halluscope.errors import JudgeUnavailable
 ENDPOINT = "openai:"
 """What a name starts with that means a model behind an OpenAI-compatible endpoint."""
 
+SCORING = "scoring:"
+"""What a name starts with that means a model whose server compares the probabilities of labels."""
+
 OPENAI = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 
@@ -38,35 +41,42 @@ class Server:
         model: as the server calls it.
         url: the address, without a slash at its end.
         key_variable: the environment variable that holds the access key.
+        kind: how the model is asked: what a judge's name starts with.
     """
 
     model: str
     url: str
     key_variable: str
+    kind: str = ENDPOINT
 
     @classmethod
-    def named(cls, name: str, base_url: str | None = None, key_variable: str = KEY_VARIABLE) -> "Server":
+    def named(
+        cls, name: str, base_url: str | None = None, key_variable: str = KEY_VARIABLE, kind: str = ENDPOINT
+    ) -> "Server":
         """The server that a user means.
 
         Args:
             name: a model, or "MODEL@http://host/v1".
             base_url: the address where the name has none; by default the environment's OPENAI_BASE_URL, else OpenAI's.
             key_variable: the environment variable that holds the access key.
+            kind: what the judge's name starts with.
 
         Raises:
             JudgeUnavailable: for no model, an address that is none, or an access key that is not there.
         """
         foreign.is_secret_in(key_variable)
-        model, url = _divided(name)
+        model, url = _divided(name, kind)
         url = _checked(url or base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI)
-        server = cls(model, url, key_variable)
+        server = cls(model, url, key_variable, kind)
         server.access_key()
         return server
 
     @property
     def key(self) -> str:
         """What stands in a judge's key: the model, and a digest of the address if it is not OpenAI's."""
-        return f"{ENDPOINT}{_without_path(self.model)}{'' if self.url == OPENAI else f'@{_digest(self.url)}'}"
+        return (
+            f"{self.kind}{_without_path(self.model)}{'' if self.url == OPENAI else f'@{_digest(self.url)}'}"
+        )
 
     @property
     def origin(self) -> str:
@@ -105,9 +115,9 @@ class Server:
         key = os.environ.get(self.key_variable, "").strip()
         if not key and (self.key_variable != KEY_VARIABLE or self.url == OPENAI):
             raise JudgeUnavailable(
-                f"The judge {ENDPOINT}{self.model} needs an access key, and the environment variable "
+                f"The judge {self.kind}{self.model} needs an access key, and the environment variable "
                 f"{self.key_variable} is not set. Set it, or give the address of a server that wants none: "
-                f"'{ENDPOINT}{self.model}@http://localhost:8000/v1'."
+                f"'{self.kind}{self.model}@http://localhost:8000/v1'."
             )
         if not (key.isascii() and key.isprintable()):
             raise JudgeUnavailable(
@@ -116,18 +126,18 @@ class Server:
         return key
 
 
-def _divided(name: str) -> tuple[str, str | None]:
+def _divided(name: str, kind: str) -> tuple[str, str | None]:
     """The model and the address of "MODEL@URL"; None for a name without an address."""
     model, url = name, None
     if named := _NAMED_URL.fullmatch(name):
         model, url = named["model"], named["url"]
     elif any(_NO_SCHEME.fullmatch(name, at.start()) for at in re.finditer("@", name)):
         raise JudgeUnavailable(
-            f"The judge {foreign.brief(ENDPOINT + name.partition('@')[0])} has an address that begins with neither "
-            f"http:// nor https://; write '{ENDPOINT}MODEL@http://localhost:8000/v1'. Nothing is sent."
+            f"The judge {foreign.brief(kind + name.partition('@')[0])} has an address that begins with neither "
+            f"http:// nor https://; write '{kind}MODEL@http://localhost:8000/v1'. Nothing is sent."
         )
     if not model.strip():
-        raise JudgeUnavailable(f"{ENDPOINT!r} names no model; expected 'openai:MODEL[@URL]'.")
+        raise JudgeUnavailable(f"{kind!r} names no model; expected '{kind}MODEL[@URL]'.")
     if foreign.printable(model) != model or "\n" in model:
         raise JudgeUnavailable(
             f"The model's name {foreign.brief(model)} cannot be used; expected one line of printable characters "

@@ -13,6 +13,10 @@ NO, YES, OTHER = 0, 1, 2
 UNASKED = -1
 """Code of a cell whose question was not put, because its answer could move no number."""
 
+FAILED = -2
+"""Code of a question that was put and got no reply. It is not kept, so that the next run asks again; until then it
+counts as `OTHER`."""
+
 Rule = Callable[[str, bool], int | None]
 """`rule(reply so far, has it ended)` gives an answer code, or None while more of the reply is needed."""
 

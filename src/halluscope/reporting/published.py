@@ -54,7 +54,9 @@ def load(name: str) -> Published:
         raise ValueError(f"There are no published results {name!r:.80}; known are {', '.join(names())}.")
     parts = _tables()[name]
     facts = next(part for part in parts if "title" in part)
-    rows = sorted((row for part in parts for row in part["results"]), key=lambda row: row.get(LINE, 0))
+    rows = sorted(
+        (row for part in parts for row in part.get("results", ())), key=lambda row: row.get(LINE, 0)
+    )
     results = [(_label(row), _scores(row, facts["plain"])) for row in rows]
     return Published(facts["title"], facts["source"], facts["url"], results)
 

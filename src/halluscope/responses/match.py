@@ -43,7 +43,8 @@ class Identity:
     Attributes:
         id: the columns that find a row; a response that has one must have all.
         also: column -> its values: what finds a row together with `id`, where all responses have it.
-        chooses: whether the responses choose the rows; otherwise each row that is wanted needs one.
+        chooses: whether the responses choose the rows; otherwise each row that is wanted needs one, as `set_of` says.
+        set_of: the set that a row is answered with, whole or not at all; None for a row that may be left out alone.
         wanted: whether a row is scored; one that is not is left out, with its response.
         only: column of `also` -> the value that is wanted; responses about another are left out.
         partial: whether rows may be without a response.
@@ -55,6 +56,7 @@ class Identity:
     id: tuple[str, ...]
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     chooses: bool = False
+    set_of: Callable[[Any], Hashable] = field(default=lambda row: "")
     wanted: Callable[[Any], bool] = field(default=lambda row: True)
     only: Mapping[str, str] = field(default_factory=dict)
     partial: bool = False
@@ -251,7 +253,8 @@ def _by_id(
             )
     if identity.chooses:
         return by, [(wanted[i], response) for i, response in found.items()]
-    missing = [key for key, i in place.items() if i not in found]
+    begun = {identity.set_of(wanted[i]) for i in found} - {None}
+    missing = [key for key, i in place.items() if i not in found and identity.set_of(wanted[i]) in begun]
     if missing and not identity.partial:
         raise ValueError(
             f"{responses.source} has no response to {len(missing):,} of the {len(wanted):,} rows of the dataset, such "

@@ -35,8 +35,9 @@ of captions with at least one.
         Option("captions", "COCO's captions_*.json, where --dataset is its instances_*.json", metavar="FILE"),
         Option("synonyms", "the official synonym list (default: fetched once, and checked)", metavar="FILE"),
         Option("allow_other_synonyms", "accept a list with another checksum", flag=True),
+        Option("reader", "who reads words: lemminflect (default), or nltk as in the script", metavar="NAME"),
     ),
     given=("image_ids", "forms"),
     items="per_image",
-    extras=("chair",),
+    extras=("words",),
 )

@@ -4,6 +4,7 @@ Source: Rohrbach et al. (EMNLP 2018), section 3.1. Annotations miss objects that
 objects that are small; an object counts as present if either names it.
 """
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,23 @@ from halluscope.files.opening import read_json
 from halluscope.foreign import brief
 from halluscope.numbers import is_id
 from halluscope.reading.coco import read_annotations
+from halluscope.reading.words import lemmas
 from halluscope.vocabularies import load
 
 
-def ground_truth(instances: str | Path, captions: str | Path, synonyms: Synonyms) -> dict[int, list[str]]:
+def ground_truth(
+    instances: str | Path,
+    captions: str | Path,
+    synonyms: Synonyms,
+    words_of: Callable[[str], Sequence[str]] = lemmas.words,
+) -> dict[int, list[str]]:
     """Read which classes are in which image.
 
     Args:
         instances: COCO's instances_*.json.
         captions: COCO's captions_*.json, about the same images; more than these may be in it.
         synonyms: what the words of the captions stand for.
+        words_of: gives the dictionary forms of a caption's tokens (`readers`).
 
     Returns:
         image id -> class names in category order, for each image of `instances`.
@@ -44,7 +52,7 @@ def ground_truth(instances: str | Path, captions: str | Path, synonyms: Synonyms
         )
     objects: dict[int, list[str]] = {}
     for image in table.images:
-        spoken = (read(text, synonyms.class_of).objects for text in texts[image.image_id])
+        spoken = (read(text, synonyms.class_of, words_of).objects for text in texts[image.image_id])
         present = set(image.objects).union(*spoken)
         objects[image.image_id] = [name for name in classes if name in present]
     return objects

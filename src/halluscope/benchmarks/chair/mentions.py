@@ -9,13 +9,12 @@ published script.
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from halluscope.benchmarks.chair.lemmas import lemmatise
-from halluscope.benchmarks.chair.tokens import tokenise
+from halluscope.reading.words import lemmas
 
 
 @dataclass(frozen=True)
@@ -36,20 +35,23 @@ class Caption:
         return tuple(name for _, name in self.mentions)
 
 
-def read(text: str, class_of: Mapping[str, str]) -> Caption:
+def read(
+    text: str, class_of: Mapping[str, str], words_of: Callable[[str], Sequence[str]] = lemmas.words
+) -> Caption:
     """Read one caption.
 
     Args:
         text: any text; an empty one mentions nothing.
         class_of: word or double word -> class, as a synonym list has it.
+        words_of: gives the dictionary forms of a text's tokens, in lower case (`readers`).
 
     Raises:
-        MissingExtra: without lemminflect.
+        MissingExtra: without the package that the reader needs.
 
     >>> read("Two baby elephants and a hot dog.", {"baby": "person", "elephant": "elephant", "dog": "dog"}).mentions
     (('elephant', 'elephant'),)
     """
-    words = _without_seat_of_toilet(_join(lemmatise(tokenise(text))))
+    words = _without_seat_of_toilet(_join(words_of(text)))
     return Caption(tuple(words), tuple((word, class_of[word]) for word in words if word in class_of))
 
 

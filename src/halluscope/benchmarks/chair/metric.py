@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import vocabularies
-from halluscope.benchmarks.chair import lemmas, mentions, scoring
+from halluscope.benchmarks.chair import mentions, scoring
 from halluscope.benchmarks.chair import synonyms as synonym_lists
 from halluscope.benchmarks.chair.mentions import Caption
 from halluscope.benchmarks.chair.scoring import Counts, Row
 from halluscope.inputs import class_names, flags, ids, labelled, paired, texts
+from halluscope.reading.words import readers
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -25,6 +26,7 @@ def compute(
     *,
     synonyms: str | Path | None = None,
     allow_other_synonyms: bool = False,
+    reader: str = readers.LEMMINFLECT,
     bootstrap: int = 0,
     seed: int = 0,
     level: float = 0.95,
@@ -41,6 +43,8 @@ def compute(
             (`halluscope.benchmarks.chair.ground_truth`).
         synonyms: the official synonym list's file; by default it is fetched once and kept in the user's cache.
         allow_other_synonyms: accept a list with another checksum; the signature says so.
+        reader: who reads the words: "lemminflect", a dictionary and rules that come with the package, or "nltk", which
+            tags and looks words up in WordNet as the published script does, with nltk's data (`nltk_words`).
         bootstrap: how many resamples of the captions an interval is made of; 0 for none.
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
@@ -58,8 +62,8 @@ def compute(
 
     Raises:
         ValueError: for any bad input, and for a synonym list that is not the official one.
-        FileNotFoundError: if `synonyms` does not exist.
-        MissingExtra: without lemminflect (pip install 'halluscope[chair]').
+        FileNotFoundError: if `synonyms` does not exist, or nltk's data do not.
+        MissingExtra: without the reader's package (pip install 'halluscope[words]', or 'halluscope[nltk]').
     """
     flags(per_image=per_image, allow_other_synonyms=allow_other_synonyms)
     predictions, references = paired(predictions, references)
@@ -69,8 +73,9 @@ def compute(
     references = class_names(references)
     vocabularies.load("coco").presence(references)
     resampling = Bootstrap(bootstrap, seed, level)
+    chosen = readers.load(reader)
     listed = synonym_lists.load(synonyms, allow_other_synonyms)
-    captions = [mentions.read(text, listed.class_of) for text in predictions]
+    captions = [mentions.read(text, listed.class_of, chosen.words) for text in predictions]
     present = [frozenset(names) for names in references]
     counts = Counts.of([_count(*row) for row in zip(captions, present, strict=True)])
     result: dict[str, Any] = {name: float(value[0]) for name, value in scoring.score(counts).items()}
@@ -81,7 +86,7 @@ def compute(
             "chair",
             data=data_of("coco", labelled(references, image_ids)),
             synonyms=listed.name,
-            lemmas=lemmas.version(),
+            lemmas=chosen.version,
             **form,
             **choice(thoughts),
             interval=resampling,

@@ -8,6 +8,7 @@ from halluscope.benchmarks.chair import synonyms as synonym_lists
 from halluscope.benchmarks.chair.ground_truth import ground_truth
 from halluscope.reading import presence
 from halluscope.reading.presence import ImageObjects, read_all
+from halluscope.reading.words import readers
 
 __all__ = ["ImageObjects", "inputs", "load", "read_all"]
 
@@ -18,6 +19,7 @@ def load(
     captions: str | None = None,
     synonyms: str | None = None,
     allow_other_synonyms: bool = False,
+    reader: str = readers.LEMMINFLECT,
 ) -> list[ImageObjects]:
     """Read the objects of images.
 
@@ -26,17 +28,18 @@ def load(
         captions: COCO's captions_*.json, about the same images: an object counts as present if either names it.
         synonyms: the synonym list's file, which says what the words of captions stand for.
         allow_other_synonyms: accept a list with another checksum.
+        reader: who reads the words of captions (`readers`).
 
     Raises:
         ValueError: for a file or dataset of another form.
-        FileNotFoundError: if a file does not exist.
+        FileNotFoundError: if a file does not exist, or nltk's data do not.
     """
     if captions is None:
         return presence.load(sources, vocabularies.load("coco"))
     if len(sources) != 1:
         raise ValueError(f"captions go with one file of instances; there are {len(sources)} datasets.")
     listed = synonym_lists.load(synonyms, allow_other_synonyms)
-    found = ground_truth(sources[0], captions, listed)
+    found = ground_truth(sources[0], captions, listed, readers.load(reader).words)
     return [ImageObjects(image_id, names) for image_id, names in found.items()]
 
 

@@ -32,7 +32,8 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
 }
 """,
     links=("https://arxiv.org/abs/2305.10355",),
-    licence="POPE's questions: MIT. Images, never included: each under the terms of its owner.",
+    licence="POPE's questions: MIT. RePOPE's answers: their repository states no licence; build them where you use "
+    "them. Images, never included: each under the terms of its owner.",
     datasets=(
         Dataset(
             "pope",
@@ -42,6 +43,14 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
             config="coco",
             builder="build:QUESTIONS",
             harness_task={"lmms_eval": "halluscope_pope"},
+        ),
+        Dataset(
+            "repope",
+            id=("question_id",),
+            also={"sampling": ("random", "popular", "adversarial")},
+            columns=(*_ASKED, "labels"),
+            own=("question_id", *_ASKED),
+            builder="repope:CORRECTED",
         ),
         Dataset(
             "pope_c",
@@ -73,7 +82,13 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
             "score only the questions of this sampling",
             choices=("random", "popular", "adversarial"),
         ),
+        Option(
+            "corrected",
+            "also score by these answers: RePOPE's dataset or files",
+            many=True,
+            metavar="DATASET",
+        ),
         Option("per_class", "also a table of the classes", flag=True),
     ),
-    given=("objects", "sampling", "image_ids", "questions", "forms"),
+    given=("objects", "sampling", "image_ids", "questions", "forms", "corrected"),
 )

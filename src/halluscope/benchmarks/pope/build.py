@@ -203,19 +203,13 @@ def make(
     for config in configs:
         for sampling in SAMPLINGS:
             name = f"{config}_{sampling}"
-            sources[name] = order.fetch(name, _folder(order.source, config))
+            sources[name] = order.fetch(name, order.inside(config))
             rows.setdefault(config, []).extend(read_official(sources[name].path, sampling))
     numbers: dict[str, Any] = {"configs": {config: counts(of) for config, of in rows.items()}}
     for config, of in numbers["configs"].items():
         numbers |= {f"{config}_{name}": of[name] for name in ("rows", "pairs")}
     tables = [table(of, spec.split, config) for config, of in rows.items()]
     return output.write(spec, tables, numbers, sources, spec.matches(numbers, order.subset), out)
-
-
-def _folder(source: Path | None, config: str) -> Path | None:
-    """Where the files of a config lie: the folder itself, or one in it of that name."""
-    inner = source / config if source else None
-    return inner if inner and inner.is_dir() else source
 
 
 def _new(spec: Spec, annotations: Path, drawn: dict[str, int], out: Path) -> Path:

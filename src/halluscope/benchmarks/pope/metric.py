@@ -15,7 +15,7 @@ from halluscope.benchmarks.pope import scoring
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
 from halluscope.benchmarks.pope.scoring import Conventions, Counts
-from halluscope.inputs import Id, flags, ids, paired, texts, words
+from halluscope.inputs import Id, flags, ids, listed, paired, texts, word, words
 from halluscope.responses import parsers as replies
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
@@ -27,6 +27,9 @@ CONVENTIONS = {"lmms-eval": Conventions(unread_missed=False, yes_of_labels=True)
 """How those count who use a parser, where it is not the default way."""
 
 LABELS = ("yes", "no")
+
+COMPARED = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed")
+"""Of these the result says by how much other answers move them."""
 
 
 def compute(
@@ -43,6 +46,7 @@ def compute(
     per_class: bool = False,
     questions: Sequence[str] | None = None,
     forms: Sequence[str] | None = None,
+    corrected: Sequence[str | None] | None = None,
     thoughts: str = REMOVED,
 ) -> dict[str, Any]:
     """Score an LVLM's answers to yes/no questions about objects. Yes is the positive class.
@@ -66,6 +70,8 @@ def compute(
         per_class: also give the table `classes`; needs `objects`.
         questions: the text of each question, for the digest of the data in the signature; it moves no score.
         forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
+        corrected: other answers to the same questions, "yes", "no", or None for a question that they leave out, such as
+            RePOPE's (Neuhaus and Hein, 2025); the same replies are also scored by them.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too.
 
     Returns:
@@ -74,7 +80,9 @@ def compute(
         removed; `signature`. With `objects` also
         `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and `undefined_classes`, the
         number of classes without a precision or a recall. With `sampling` also `samplings`, name -> the same
-        scores, and `f1_mean`, the mean of their F1. `interval` and `classes` when asked for.
+        scores, and `f1_mean`, the mean of their F1. `interval` and `classes` when asked for. With `corrected` also
+        `corrected`, the whole result by those answers, with a signature of its own, and `difference`, by how much each
+        score is higher by them.
 
     Raises:
         ValueError: for any bad input.
@@ -87,7 +95,8 @@ def compute(
     image_ids = None if image_ids is None else ids("image_ids", image_ids, rows)
     questions = None if questions is None else texts("questions", questions, rows)
     form = form_of(() if forms is None else texts("forms", forms, rows))
-    predictions, thought = take_out(predictions, thoughts)
+    others = None if corrected is None else _answers(corrected, rows)
+    said, (predictions, thought) = predictions, take_out(predictions, thoughts)
     resampling = Bootstrap(bootstrap, seed, level)
     if per_class and objects is None:
         raise ValueError("per_class needs objects: the class that each question asks about.")
@@ -133,7 +142,51 @@ def compute(
         result["interval"] = resampling.intervals(map(score, drawn))
     if per_class:
         result["classes"] = _of_each_class(counts.sum(axis=0), classes, conventions)
+    if others is not None:
+        columns = {
+            "objects": objects,
+            "sampling": sampling,
+            "image_ids": image_ids,
+            "questions": questions,
+            "forms": forms,
+        }
+        result["corrected"] = compute(
+            *_answered(others, said, others),
+            **{name: _answered(others, values)[0] for name, values in columns.items() if values is not None},
+            parser=parser,
+            bootstrap=bootstrap,
+            seed=seed,
+            level=level,
+            per_class=per_class,
+            thoughts=thoughts,
+        )
+        result["difference"] = {name: result["corrected"][name] - result[name] for name in COMPARED}
     return result
+
+
+def _answers(corrected: Any, rows: int) -> list[str | None]:
+    """Other answers to the same questions.
+
+    Raises:
+        ValueError: for another number of them, an answer of another kind, or none at all.
+    """
+    found = listed("corrected", corrected, "a list, 'yes', 'no' or None per row", rows)
+    for row, answer in enumerate(found):
+        if answer is not None:
+            word(f"corrected[{row}]", answer, LABELS)
+    if all(answer is None for answer in found):
+        raise ValueError(
+            "corrected has no answer to any of the questions; expected 'yes', 'no' or None per row."
+        )
+    return found
+
+
+def _answered(answers: Sequence[str | None], *columns: Sequence[Any]) -> list[list[Any]]:
+    """The columns' values where there is an answer."""
+    return [
+        [value for value, answer in zip(values, answers, strict=True) if answer is not None]
+        for values in columns
+    ]
 
 
 def _groups(

@@ -40,6 +40,7 @@ class ObjectQuestion:
         answer: "yes" or "no".
         sampling: how the absent objects were chosen: "random", "popular" or "adversarial".
         form: which parallel form it is of; "" for the original.
+        labels: whose answers these are: "repope" for the corrected ones; "" for POPE's.
     """
 
     question_id: int
@@ -50,16 +51,34 @@ class ObjectQuestion:
     answer: str
     sampling: str
     form: str = ""
+    labels: str = ""
 
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A question of POPE's that RePOPE has no answer to, as it is ambiguous; responses to it are left out.
+
+    Attributes:
+        question_id: unique within a sampling.
+        sampling: "random", "popular" or "adversarial".
+    """
+
+    question_id: int
+    sampling: str
+
+
+REPOPE = "repope"
+PER_SAMPLING = 3000
+"""How many questions each of POPE's samplings has, with the ids 1 to 3,000."""
 
 COLUMNS = tuple(field.name for field in fields(ObjectQuestion))
-OTHERWISE = {"file_name": "", "sampling": "", "form": ""}
-"""What `pope_c` leaves out, and the original form."""
+OTHERWISE = {"file_name": "", "sampling": "", "form": "", "labels": ""}
+"""What `pope_c` leaves out, the original form, and POPE's own answers."""
 NEEDED = tuple(name for name in COLUMNS if name not in OTHERWISE)
 
 
-def read_official(file: Path | zipfile.Path, sampling: str) -> list[ObjectQuestion]:
-    """Read a file of POPE's authors: `question_id`, `image`, `text`, `label`, as JSON lines or one JSON list.
+def read_official(file: Path | zipfile.Path, sampling: str, labels: str = "") -> list[ObjectQuestion]:
+    """Read a file of POPE's or RePOPE's authors: `question_id`, `image`, `text`, `label`, JSON lines or one JSON list.
 
     Its parallel form (`halluscope parallel`) asks in other words, and names the `object` beside.
 
@@ -67,7 +86,7 @@ def read_official(file: Path | zipfile.Path, sampling: str) -> list[ObjectQuesti
         BuildError: for a row that is cut off or lacks something, a label other than yes and no, another question
             than POPE's, a file name without a number, or a question_id that comes twice.
     """
-    questions = [_question(row, where, sampling) for where, row in list(json_rows(file))]
+    questions = [_question(row, where, sampling, labels) for where, row in list(json_rows(file))]
     ids = Counter(question.question_id for question in questions)
     if not questions or ids.most_common(1)[0][1] > 1:
         what = f"question_id {ids.most_common(1)[0][0]} more than once" if questions else "no question"
@@ -139,24 +158,53 @@ def unique_questions(rows: Iterable[Row]) -> tuple[list[Row], NDArray[np.int64]]
     return unique, np.array(index, dtype=np.int64)
 
 
-def load(sources: Sequence[str]) -> list[ObjectQuestion]:
-    """Read questions: files of POPE's authors, whose names tell the sampling, or datasets (`pope`, `pope_c`).
+def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
+    """Read questions: files of POPE's or RePOPE's authors, whose names tell which, or datasets of ours.
+
+    Among RePOPE's stand those that it left out, in POPE's order, so that responses to all of POPE's serve.
 
     Raises:
         ValueError: for a file or dataset of another form.
         FileNotFoundError: if a file does not exist.
     """
-    return [question for source in sources for question in _load(source)]
+    questions = [question for source in sources for question in _load(source)]
+    if not (others := left_out(questions)):
+        return list(questions)
+    order = list(dict.fromkeys(question.sampling for question in questions))
+    return sorted([*questions, *others], key=lambda one: (order.index(one.sampling), one.question_id))
 
 
-def wanted(question: ObjectQuestion, *, sampling: str | None = None) -> bool:
-    """Whether a question is of the sampling that is to be scored; of any, if none is named."""
-    return sampling in (None, question.sampling)
+def left_out(questions: Sequence[ObjectQuestion]) -> list[LeftOut]:
+    """The questions of POPE's that RePOPE's authors left out, of the samplings that are there; none of POPE's own."""
+    known: dict[str, set[int]] = {}
+    for question in questions:
+        if question.labels == REPOPE and question.sampling:
+            known.setdefault(question.sampling, set()).add(question.question_id)
+    return [
+        LeftOut(number, sampling)
+        for sampling, ids in known.items()
+        for number in range(1, PER_SAMPLING + 1)
+        if number not in ids
+    ]
 
 
-def inputs(questions: Sequence[ObjectQuestion]) -> dict[str, Any]:
-    """What the metric takes of the dataset's rows."""
+def wanted(question: ObjectQuestion | LeftOut, *, sampling: str | None = None) -> bool:
+    """Whether a question has an answer and is of the sampling that is to be scored; of any, if none is named."""
+    return isinstance(question, ObjectQuestion) and sampling in (None, question.sampling)
+
+
+def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()) -> dict[str, Any]:
+    """What the metric takes of the dataset's rows.
+
+    Args:
+        questions: the rows.
+        corrected: RePOPE's dataset or files; the result is then also scored by its answers.
+
+    Raises:
+        ValueError: as `corrections`.
+    """
     sampled = all(question.sampling for question in questions)
+    other = {"corrected": corrections(questions, load(corrected))} if corrected else {}
     return {
         "references": [question.answer for question in questions],
         "objects": [question.object for question in questions],
@@ -164,7 +212,34 @@ def inputs(questions: Sequence[ObjectQuestion]) -> dict[str, Any]:
         "image_ids": [question.file_name or question.image_id for question in questions],
         "questions": [question.question for question in questions],
         "forms": [question.form or "" for question in questions],
+        **other,
     }
+
+
+def corrections(
+    questions: Sequence[ObjectQuestion], others: Sequence[ObjectQuestion | LeftOut]
+) -> list[str | None]:
+    """RePOPE's answer to each of POPE's questions; None where it has none.
+
+    Raises:
+        ValueError: for other answers that are not RePOPE's, lack a question, or are to another one of the same id.
+    """
+    found = {(other.sampling, other.question_id): other for other in others}
+    answers: list[str | None] = []
+    for question in questions:
+        other = found.get((question.sampling, question.question_id))
+        if other is None or (isinstance(other, ObjectQuestion) and _asked(other) != _asked(question)):
+            raise ValueError(
+                f"corrected has no answer to question_id {question.question_id}, {question.sampling or 'no sampling'}: "
+                f"{brief(question.question)}; expected RePOPE's answers to the questions of the dataset, which are "
+                "POPE's about COCO, with their samplings."
+            )
+        answers.append(other.answer if isinstance(other, ObjectQuestion) else None)
+    return answers
+
+
+def _asked(question: ObjectQuestion) -> tuple[str, str]:
+    return question.file_name, question.question
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[ObjectQuestion]:
@@ -193,12 +268,14 @@ def read(row: Any, where: str) -> ObjectQuestion:
 def _load(written: str) -> list[ObjectQuestion]:
     source = Source.of(written)
     if source.is_json:
-        return read_official(source.path, next((name for name in SAMPLINGS if name in source.path.name), ""))
+        name = source.path.name
+        sampling = next((one for one in SAMPLINGS if one in name), "")
+        return read_official(source.path, sampling, REPOPE if REPOPE in name else "")
     rows = read_columns(written, COLUMNS, NEEDED, "the dataset pope or pope_c")
     return [ObjectQuestion(**(OTHERWISE | row)) for row in rows]
 
 
-def _question(row: Any, where: str, sampling: str) -> ObjectQuestion:
+def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestion:
     if not isinstance(row, Mapping) or not {"question_id", "image", "text", "label"} <= set(row):
         raise BuildError(f"{where}: expected question_id, image, text and label; got {brief(row, 120)}.")
     if row["label"] not in ("yes", "no"):
@@ -225,4 +302,5 @@ def _question(row: Any, where: str, sampling: str) -> ObjectQuestion:
         answer=row["label"],
         sampling=sampling,
         form=str(row.get("form") or ""),
+        labels=labels,
     )

@@ -77,7 +77,8 @@ def compute(
         per_image: also give, for each image, which classes were found, hallucinated and missed.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
         judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", "claims" for
-            checkers, or templates), agreement, ask, device, engine, recheck, workers, store, progress; see
+            checkers, or templates), agreement, ask, device, engine, recheck, tokenizer, workers, at_once, max_failed,
+            store, progress; see
             `halluscope.judging.voters.poll.Voting`.
 
     Returns:
@@ -163,6 +164,7 @@ def plan(
     *,
     vocabulary: str | Sequence[str] | Vocabulary = "coco",
     calibrate: float = 0.0,
+    prices: tuple[float, float] | None = None,
     **judging: Any,
 ) -> Plan:
     """What `compute` will take.
@@ -173,6 +175,7 @@ def plan(
         vocabulary: as `compute` has it.
         calibrate: ask each language model for about so many seconds, to measure how long the rest takes; 0 for not
             at all.
+        prices: of a million tokens that a judge behind an endpoint reads, and of a million that it says.
         judging: as `compute` has it.
 
     Raises:
@@ -180,7 +183,9 @@ def plan(
     """
     checked = [(texts, class_names(references)) for texts, references in (paired(*one) for one in sets)]
     poll = checks.build(Voting, judging, "throne")
-    return plan_poll(checked, vocabularies.load(vocabulary), poll, prompts.load(poll.questions), calibrate)
+    return plan_poll(
+        checked, vocabularies.load(vocabulary), poll, prompts.load(poll.questions), calibrate, prices
+    )
 
 
 def _check_cells(cells: ArrayLike, present: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -50,7 +50,7 @@ def inputs(
         "forms": [image.form for image in images],
     }
     if cells:
-        questions = pope.load(cells)
+        questions = [one for one in pope.load(cells) if isinstance(one, ObjectQuestion)]
         found["cells"] = asked_cells(questions, ids, vocabularies.load(vocabulary))
         found["cells_of"] = len({(question.image_id, question.object) for question in questions})
     return found

@@ -20,7 +20,11 @@ from halluscope.judging.models.language_model import LanguageModelJudge, positio
 from halluscope.judging.models.seq2seq import Seq2SeqJudge, check_encodes, is_checker, model_of
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
+from halluscope.judging.server import ENDPOINT, SCORING
 from halluscope.judging.voter import Pairs
+from halluscope.judging.voters.endpoint import EndpointVoter
+from halluscope.judging.voters.resolve import is_endpoint
+from halluscope.judging.voters.scoring import ScoringVoter
 
 CHARACTERS_A_TOKEN = 4.0
 """A rule of thumb for English."""
@@ -49,6 +53,8 @@ class Outlook:
         shape: None where it is not known.
         reader: the judge with its tokenizer alone; None where that is not to be had.
         missing: what is not to be had, for people; empty if the judge can be asked.
+        reply: the longest reply of a model behind an endpoint, in tokens; 0 for one that says nothing.
+        by_text: whether a request holds all questions about a text.
     """
 
     model: str
@@ -57,6 +63,8 @@ class Outlook:
     shape: Shape | None
     reader: "Reader | None"
     missing: str = ""
+    reply: int = 0
+    by_text: bool = False
 
     def work(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Work:
         """What prompts take: by the judge's own tokenizer, or by a rule of thumb."""
@@ -66,17 +74,34 @@ class Outlook:
         return Work(tokens, _flop(self.shape, tokens))
 
 
-def look(models: Sequence[str], engine: Engine) -> list[Outlook]:
-    """What can be said of models (Hub ids, folders, GGUF files, checkers) that `engine` is to run in this process.
+def look(models: Sequence[str], engine: Engine, **scoring: Any) -> list[Outlook]:
+    """What can be said of models: endpoints, and Hub ids, folders, GGUF files that `engine` is to run in this process.
+
+    Args:
+        models: by their names; checkers among them.
+        engine: what runs those of this machine.
+        scoring: the options of those that compare labels.
 
     Raises:
         JudgeUnavailable: if the engine cannot run one, or its files are not those of a judge.
     """
     outlooks, hub_is_there = [], True
     for model in models:
+        if is_endpoint(model):
+            outlooks.append(_behind(model, scoring))
+            continue
         found, missing, hub_is_there = _find(model_of(model), hub_is_there)
         outlooks.append(_outlook(model, found, missing, engine))
     return outlooks
+
+
+def _behind(endpoint: str, scoring: dict[str, Any]) -> Outlook:
+    """What can be said of a model behind an endpoint, which is not asked: it is taken to take every setting."""
+    if endpoint.startswith(SCORING):
+        judge = ScoringVoter(endpoint.removeprefix(SCORING), **scoring)
+        return Outlook(endpoint, judge.name, judge.key, None, None, by_text=True)
+    voter = EndpointVoter(endpoint.removeprefix(ENDPOINT))
+    return Outlook(endpoint, voter.name, voter.key, None, None, reply=voter.max_tokens)
 
 
 def _outlook(model: str, found: Weights | None, missing: str, engine: Engine) -> Outlook:

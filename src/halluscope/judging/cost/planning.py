@@ -13,16 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from halluscope.foreign import brief
 from halluscope.judging.cost.outlook import Outlook, characters, look
 from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.judging.questions import Question, QuestionSet
+from halluscope.judging.server import ENDPOINT
 from halluscope.judging.store import AnswerStore, ReadOnlyStore
 from halluscope.judging.voter import Answered, Judge, Pairs
 from halluscope.judging.voters import asking
 from halluscope.judging.voters.answered import answers
 from halluscope.judging.voters.lexical import LexicalJudge, Mention
 from halluscope.judging.voters.poll import Voting
-from halluscope.judging.voters.resolve import LEXICAL, check_asked, named
+from halluscope.judging.voters.resolve import LEXICAL, check_asked, is_endpoint, named
+from halluscope.judging.voters.scoring import requests
 from halluscope.judging.votes import UNASKED
 from halluscope.numbers import finite
 from halluscope.vocabularies import Vocabulary
@@ -40,6 +43,9 @@ MEASURED_BATCHES = 3
 LONGEST_CALIBRATION = 86_400
 """A day, in seconds."""
 
+HIGHEST_PRICE = 1e6
+"""Of a million tokens, in any currency."""
+
 
 @dataclass(frozen=True)
 class Load:
@@ -54,6 +60,9 @@ class Load:
         seconds: that the rest takes on all workers together; None unless that was measured.
         flop_per_second: as measured, of one worker; None unless that was measured.
         measured: how many questions were asked in measuring; their answers are kept, and the rest is without them.
+        requests: how many requests the rest takes of a judge that is asked about a text at once; None for any other.
+        said: how many tokens the rest's replies have at the most; None for a judge of this machine.
+        money: what the rest costs at the most, in the currency of the prices; None without prices.
         note: what is not to be had, or how tokens were counted.
     """
 
@@ -65,6 +74,9 @@ class Load:
     seconds: float | None = None
     flop_per_second: float | None = None
     measured: int = 0
+    requests: int | None = None
+    said: int | None = None
+    money: float | None = None
     note: str = ""
 
     @property
@@ -142,7 +154,7 @@ class StandIn:
         self.kept += len(pairs) - len(new)
         if len(new):
             self.puts.append(Put(texts, questions, pairs[new]))
-            for rows, given_now in answers(self.speaker, texts, questions, pairs[new]):
+            for rows, given_now, _ in answers(self.speaker, texts, questions, pairs[new]):
                 codes[new[rows]] = given_now
         yield np.arange(len(pairs)), codes
 
@@ -169,10 +181,12 @@ def plan_poll(
     poll: Voting,
     question_set: QuestionSet,
     calibrate: float = 0.0,
+    prices: tuple[float, float] | None = None,
 ) -> Plan:
     """Plan what a poll will ask.
 
-    Nothing is downloaded but what describes a model, and nothing is written, unless `calibrate` is given.
+    Nothing is downloaded but what describes a model, no endpoint is asked, and nothing is written, unless `calibrate`
+    is given.
 
     Args:
         sets: texts and the classes in each text's image, of each LVLM, scored one after the other.
@@ -180,11 +194,14 @@ def plan_poll(
         poll: how it is held. A judge whose weights cannot be had is planned as far as it is known; the time is divided
             by the workers; a store that is not there is not made.
         question_set: what is asked.
-        calibrate: about how many seconds to ask each judge that is there, with questions of the run; the votes are
-            kept in the store, so that they are not asked again. 0 asks nothing.
+        calibrate: about how many seconds to ask each judge of this machine that is there, with questions of the run;
+            the votes are kept in the store, so that they are not asked again. 0 asks nothing.
+        prices: of a million tokens that a model behind an endpoint reads, and of a million that it says; what a server
+            has in its cache is not cheaper here.
 
     Raises:
-        ValueError: for an agreement that cannot be, a judge twice, or a time that is no number of seconds.
+        ValueError: for an agreement that cannot be, a judge twice, a time that is no number of seconds, or prices where
+            there is no endpoint.
     """
     finite("calibrate", calibrate, 0, LONGEST_CALIBRATION, "a number of seconds, 0 for no measurement,")
     present = [classes.presence(references) for _, references in sets]
@@ -192,10 +209,12 @@ def plan_poll(
     about, meant = question_set.about(classes), named(poll.judges)
     k = poll.required(len(about))
     check_asked(meant, question_set)
+    _check_prices(prices, meant)
     run_by, kept_in = poll.run_by, ReadOnlyStore(_path(poll.store))
     alone = replace(run_by, workers=0)
     models = [one for one in meant if isinstance(one, str) and one != LEXICAL]
-    looked = dict(zip(models, look(models, alone), strict=True))
+    scoring = {"tokenizer": poll.tokenizer, "recheck": poll.recheck}
+    looked = dict(zip(models, look(models, alone, **scoring), strict=True))
     outlooks = [looked.get(one) if isinstance(one, str) else None for one in meant]
     lexical = _ReadsOnce(classes)
     stand_ins = [
@@ -212,8 +231,8 @@ def plan_poll(
     at_most = cells * len(meant) * len(about)
     loads = []
     for stand_in, outlook in zip(stand_ins, outlooks, strict=True):
-        load = _load(stand_in, outlook)
-        if outlook and calibrate and not outlook.missing and stand_in.puts:
+        load = _load(stand_in, outlook, prices)
+        if outlook and calibrate and not outlook.missing and not is_endpoint(outlook.model) and stand_in.puts:
             load = _measured(
                 load, stand_in.puts, outlook, alone.judge(outlook.model), kept_in.path, calibrate
             )
@@ -238,7 +257,22 @@ def _stand_in(
     return StandIn(judge.key, judge, None, stored=False)
 
 
-def _load(stand_in: StandIn, outlook: Outlook | None) -> Load:
+def _check_prices(prices: tuple[float, float] | None, meant: Sequence[str | Judge]) -> None:
+    if prices is None:
+        return
+    if not isinstance(prices, list | tuple) or len(prices) != 2:
+        raise ValueError(
+            f"prices is {brief(prices)}; expected two: of a million tokens read, and of a million said."
+        )
+    for price in prices:
+        finite("prices", price, 0, HIGHEST_PRICE, "the price of a million tokens")
+    if not any(is_endpoint(judge) for judge in meant):
+        raise ValueError(
+            f"prices are for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'); judges names none."
+        )
+
+
+def _load(stand_in: StandIn, outlook: Outlook | None, prices: tuple[float, float] | None) -> Load:
     left = sum(len(put.pairs) for put in stand_in.puts)
     kept = stand_in.kept if stand_in.kept_in else None
     if outlook is None:
@@ -249,12 +283,18 @@ def _load(stand_in: StandIn, outlook: Outlook | None) -> Load:
         else "tokens counted in a sample of the texts" if sampled
         else ""
     )  # fmt: skip
+    said = left * outlook.reply if outlook.reply else None
+    paid = prices if is_endpoint(outlook.model) else None
+    money = (tokens * paid[0] + (said or 0) * paid[1]) / 1e6 if paid else None
     return Load(
         outlook.name,
         left + stand_in.kept,
         kept,
         tokens,
         None if math.isnan(flop) else flop,
+        requests=sum(len(list(requests(put.pairs))) for put in stand_in.puts) if outlook.by_text else None,
+        said=said,
+        money=money,
         note="; ".join(filter(None, [outlook.missing, counted])),
     )
 
@@ -299,9 +339,9 @@ def _measured(
     if isinstance(judge, LanguageModelJudge):
         judge.load()
     began = time.perf_counter()
-    for rows, codes in judge.answer(*put):
+    for rows, codes, margins in answers(judge, *put):
         batches.append((rows, time.perf_counter() - began))
-        known.keep(put.pairs[rows], codes)
+        known.keep(put.pairs[rows], codes, margins)
         if len(batches) > MEASURED_BATCHES and sum(spent for _, spent in batches[1:]) >= seconds:
             break
         began = time.perf_counter()

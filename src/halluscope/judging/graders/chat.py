@@ -17,12 +17,12 @@ class ChatJudge(Protocol):
     A judge says what else it can by attributes that are true. With `structured` it holds its replies to a JSON schema:
     `replies` then gets `schemas`, one a prompt. With `seeded` it draws its replies by a seed: `replies` then gets
     `seeds`, one a prompt. With `greedy` its reply to a prompt is always the same, and it is not asked for it twice.
-
-    Attributes:
-        failures: how many prompts got no reply, by reason.
     """
 
-    failures: Counter[str]
+    @property
+    def failures(self) -> Counter[str]:
+        """How many prompts got no reply, by reason."""
+        ...
 
     @property
     def key(self) -> str:

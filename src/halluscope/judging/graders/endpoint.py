@@ -1,27 +1,13 @@
-"""A model behind an OpenAI-compatible endpoint that replies to prompts: OpenAI's, a gateway's, or one's own.
+"""A model behind an OpenAI-compatible endpoint that replies to prompts: OpenAI's, a gateway's, or one's own."""
 
-How a server is asked is `judging.client`'s affair. Here stands what is sent, what of it a server may refuse, and what a
-reply is.
-"""
-
-import re
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from halluscope import foreign
-from halluscope.judging.client import Client, Failure
+from halluscope.judging.chat_completions import FORMAT, ChatCompletions, reply_of
+from halluscope.judging.client import AT_ONCE, Client, Failure
 from halluscope.judging.graders.chat import MAX_TOKENS, Schema
 from halluscope.judging.server import KEY_VARIABLE, Server
-
-PATH = "chat/completions"
-
-_PROBE = "Reply with one word: ready"
-_RENAMED = {"max_tokens": "max_completion_tokens"}
-_FORMAT, _SEED = "response_format", "seed"
-_NAMED = {_FORMAT: rf"{_FORMAT}|json_schema"}
-"""How servers name what they refuse, where that is not the setting's own name."""
 
 
 class EndpointJudge:
@@ -56,34 +42,40 @@ class EndpointJudge:
         temperature: float | None = 0.0,
         max_tokens: int = MAX_TOKENS,
         structured: bool = False,
-        at_once: int = 16,
+        at_once: int = AT_ONCE,
         attempts: int = 6,
         timeout: float = 60.0,
     ) -> None:
-        self._server = Server.named(model, base_url, key_variable)
-        self._client = Client(self._server, at_once, attempts, timeout)
-        self._sent: dict[str, float | None] = {"temperature": temperature, "max_tokens": max_tokens}
-        self._takes_seed = True
-        self._settled = False
-        self.structured = structured
-        self.failures: Counter[str] = Counter()
+        client = Client(Server.named(model, base_url, key_variable), at_once, attempts, timeout)
+        self._chat = ChatCompletions(client, temperature=temperature, max_tokens=max_tokens)
+        self._structured = structured
 
     seeded = True
 
     @property
     def model(self) -> str:
         """As the server calls it."""
-        return self._server.model
+        return self._chat.model
 
     @property
     def key(self) -> str:
         """The model, a digest of the address if it is not OpenAI's, and what is sent beside the prompt."""
-        limit = self._sent.get("max_tokens", self._sent.get("max_completion_tokens"))
-        temperature = self._sent.get("temperature")
-        said = f"temperature={'default' if temperature is None else f'{temperature:g}'}"
-        seedless = "" if self._takes_seed else ":seed=refused"
-        form = ":json_schema" if self.structured else ""
-        return f"{self._server.key}:{said}{seedless}:max_tokens={limit}{form}"
+        return f"{self._chat.key}{':json_schema' if self.structured else ''}"
+
+    @property
+    def structured(self) -> bool:
+        """Whether replies are held to a schema; a server may refuse that."""
+        return self._structured and FORMAT not in self._chat.refused
+
+    @property
+    def failures(self) -> Counter[str]:
+        """How many prompts got no reply, by reason."""
+        return self._chat.failures
+
+    @property
+    def spent(self) -> str:
+        """What its replies cost so far, for people; empty before any came."""
+        return self._chat.spent
 
     def replies(
         self,
@@ -103,84 +95,34 @@ class EndpointJudge:
         """
         every = len(prompts)
         asked = list(zip(prompts, schemas or [None] * every, seeds or [0] * every, strict=True))
-        if not self._settled:
-            self._settle(next((schema for _, schema, _ in asked if schema), None))
+        self._chat.settle(**self._own(next((schema for _, schema, _ in asked if schema), None)))
         return self._replies(asked)
+
+    def body(self, prompt: str, schema: Schema | None = None, seed: int = 0) -> dict[str, Any]:
+        """The request for one prompt, as JSON."""
+        return self._chat.body(prompt, **self._own(schema, seed))
+
+    def read(self, completion: Any) -> str | Failure:
+        """The reply in a chat completion; one that is cut off is none."""
+        return reply_of(completion)
 
     def close(self) -> None:
         """Nothing is held between calls."""
 
     def _replies(self, asked: Sequence[tuple[str, Schema | None, int]]) -> Iterator[tuple[int, str | None]]:
-        for place, said in self._client.each(PATH, (self._body(*one) for one in asked)):
-            reply = _read(said)
-            if isinstance(reply, Failure):
-                self.failures[reply.reason] += 1
+        for place, reply in self._chat.each((self.body(*one) for one in asked), self.read):
             yield place, reply if isinstance(reply, str) else None
 
-    def _settle(self, schema: Schema | None) -> None:
-        """Ask once, alone, until the server refuses no setting: an end now is better than one for each prompt."""
-        said = self._client.post(PATH, self._body(_PROBE, schema))
-        while isinstance(said, Failure) and (name := self._refused(said, schema)):
-            self._leave_out(name, said)
-            said = self._client.post(PATH, self._body(_PROBE, schema))
-        if isinstance(said, Failure) and said.status != 200:
-            raise self._client.unavailable(said)
-        self._settled = True
-
-    def _refused(self, failure: Failure, schema: Schema | None) -> str | None:
-        """The setting that the server names as what it does not take."""
-        if failure.status not in (400, 422):
-            return None
-        sent = self._body(_PROBE, schema).keys() - {"model", "messages", *_RENAMED.values()}
-        names = (name for name in (_FORMAT, _SEED, *self._sent) if name in sent)
-        return next(
-            (name for name in names if re.search(rf"\b(?:{_NAMED.get(name, name)})\b", failure.words)), None
-        )
-
-    def _leave_out(self, name: str, failure: Failure) -> None:
-        """Ask without a setting from now on, or with its newer name."""
-        if name in _RENAMED:
-            self._sent[_RENAMED[name]] = self._sent.pop(name)
-            return
-        if name == _FORMAT:
-            self.structured, shown = False, "JSON schema of a reply"
-        elif name == _SEED:
-            self._takes_seed, shown = False, _SEED
-        else:
-            shown = f"{name}={self._sent.pop(name):g}"
-        warnings.warn(f"{self.model} takes no {shown} and is asked without: {failure.said}", stacklevel=5)
-
-    def _body(self, prompt: str, schema: Schema | None, seed: int = 0) -> dict[str, Any]:
-        return {
-            "model": self.model,
-            "messages": [{"role": "user", "content": foreign.encodable(prompt)}],
-            **{name: value for name, value in self._sent.items() if value is not None},
-            **({_SEED: seed} if self._takes_seed else {}),
-            **(_held_to(schema) if schema and self.structured else {}),
-        }
+    def _own(self, schema: Schema | None, seed: int = 0) -> dict[str, Any]:
+        """The settings of one request alone."""
+        return {**(_held_to(schema) if schema and self.structured else {}), "seed": seed}
 
 
 def _held_to(schema: Schema) -> dict[str, Any]:
     """The setting by which a server holds a reply to a schema."""
     return {
-        _FORMAT: {
+        FORMAT: {
             "type": "json_schema",
             "json_schema": {"name": "verdict", "strict": True, "schema": schema},
         }
     }
-
-
-def _read(completion: Any) -> str | Failure:
-    """What a chat completion says; a reply that is cut off is none."""
-    if isinstance(completion, Failure):
-        return completion
-    try:
-        choice = completion["choices"][0]
-        ended, reply = choice.get("finish_reason"), choice["message"].get("content")
-    except (AttributeError, IndexError, KeyError, TypeError):
-        return Failure("not the JSON of a chat completion", 200)
-    if ended != "stop":
-        return Failure(f"finish_reason {foreign.heard(foreign.brief(ended, 400), 40)}", 200)
-    if not isinstance(reply, str) or not reply.strip():
-        return Failure("an empty reply", 200)
-    return foreign.keyless(reply)

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from halluscope.inputs import flags, kind
+from halluscope.judging.client import AT_ONCE, check_at_once
+from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
-from halluscope.judging.graders.verdicts import Asked, check_max_failed, collect, is_greedy
+from halluscope.judging.graders.verdicts import Asked, collect, is_greedy
 from halluscope.judging.store import AnswerStore, AskAnew
 from halluscope.numbers import finite, whole
 from halluscope.options import Option
@@ -57,6 +59,9 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
         ),
         Option("temperature", "of an endpoint's replies, 0 to 2 (default: 0)", float, metavar="T"),
         Option("fresh", "ask again, and replace the replies that are kept", flag=True),
+        Option(
+            "at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"
+        ),
         Option("max_failed", "the share of unreadable verdicts that is an error (default: 0.02)", float),
         Option(
             "max_tokens",
@@ -81,6 +86,7 @@ class Grading:
         temperature: how freely an endpoint draws its replies, 0 to 2. A local model takes 0 alone; a chat judge that is
             given has its own.
         fresh: ask again what was asked already; the new replies replace those that are kept.
+        at_once: the most requests that may be under way to an endpoint; there are fewer while the server is overloaded.
         max_failed: the share of its replies, 0 to 1, that may be unreadable before that is an error.
         max_tokens: how long a reply may be of a judge that is named; a chat judge that is given has its own.
         device: where a local model runs; None takes a GPU if there is one.
@@ -96,7 +102,8 @@ class Grading:
     judge_seed: int = 0
     temperature: float = 0.0
     fresh: bool = False
-    max_failed: float = 0.02
+    at_once: int = AT_ONCE
+    max_failed: float = MAX_FAILED
     max_tokens: int = MAX_TOKENS
     device: str | None = None
     store: AnswerStore | AskAnew | str | Path | None = None
@@ -105,6 +112,7 @@ class Grading:
     def __post_init__(self) -> None:
         """Check the options."""
         check_max_failed(self.max_failed)
+        check_at_once(self.at_once)
         whole("repeats", self.repeats, 1, MOST_REPEATS, "a number of repeats")
         whole("judge_seed", self.judge_seed)
         finite("temperature", self.temperature, 0, HOTTEST)
@@ -174,7 +182,11 @@ class Grading:
         from halluscope.judging.graders.resolve import resolve_chat
 
         return resolve_chat(
-            self.judge, device=self.device, max_tokens=self.max_tokens, temperature=self.temperature
+            self.judge,
+            device=self.device,
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+            at_once=self.at_once,
         )
 
     @cached_property

@@ -17,9 +17,10 @@ from tqdm import tqdm
 from halluscope import foreign
 from halluscope.errors import JudgingFailed
 from halluscope.files.opening import once_each
+from halluscope.judging.failed import MAX_FAILED, SHOWN, check_max_failed, reasons
 from halluscope.judging.graders.chat import ChatJudge, Schema
 from halluscope.judging.store import AnswerStore, AskAnew
-from halluscope.numbers import finite
+from halluscope.terminal import tell
 
 V = TypeVar("V", covariant=True)
 
@@ -43,19 +44,6 @@ Place = tuple[str, int, int]
 """A prompt, which repeat of it, and the seed of the reply."""
 
 
-def check_max_failed(value: Any) -> None:
-    """Check the share of failures that is allowed.
-
-    Raises:
-        ValueError: if it is no number in [0, 1].
-    """
-    finite("max_failed", value, 0, 1, "a share of prompts, such as 0.02,")
-
-
-SHOWN = 3
-"""How many unreadable replies an error shows."""
-
-
 def collect(
     asked: Sequence[Asked[V]],
     judge: ChatJudge,
@@ -63,7 +51,7 @@ def collect(
     repeats: int = 1,
     seed: int = 0,
     store: AnswerStore | AskAnew | None = None,
-    max_failed: float = 0.02,
+    max_failed: float = MAX_FAILED,
     progress: bool = False,
 ) -> list[list[V | None]]:
     """Ask each distinct prompt `repeats` times, and read the replies.
@@ -129,6 +117,8 @@ def _replies(
             replies[missing[place]] = reply
             if store:
                 store.keep_reply(key, missing[place], reply)
+    if progress and (spent := getattr(judge, "spent", "")):
+        tell(f"{title}: {foreign.one_line(spent)}")
     return replies
 
 
@@ -145,16 +135,15 @@ def _ask(
 
 
 def _report(
-    n: int, unread: Sequence[str], reasons: Counter[str], silent: int, key: str, max_failed: float
+    n: int, unread: Sequence[str], failures: Counter[str], silent: int, key: str, max_failed: float
 ) -> None:
     failed = silent + len(unread)
     if not failed:
         return
-    why = ", ".join(f"{reason}: {count}" for reason, count in reasons.most_common(SHOWN))
     shown = ", ".join(foreign.quoted(reply, 120) for reply in unread[:SHOWN])
     facts = (
         f"{failed} of {n} prompts have no readable verdict of {key}: {silent} without a reply"
-        f"{f' ({why})' if why else ''}, {len(unread)} with one that says something else"
+        f"{reasons(failures)}, {len(unread)} with one that says something else"
         f"{f' ({shown})' if shown else ''}."
     )
     if failed <= max_failed * n:

@@ -16,6 +16,9 @@ from halluscope.numbers import finite, whole
 
 ENGINES = ("torch", "torch-float32", "torch-bfloat16", "ctranslate2", "ctranslate2-int8")
 
+RECHECKED = "ctranslate2-int8"
+"""The engine whose answers can be asked again."""
+
 LARGEST_LEAD = 1000
 """In logits; no lead is larger."""
 
@@ -49,8 +52,10 @@ class Engine:
         kind("device", self.device, str | None, "a device such as 'cuda:1' or 'cpu', or None")
         finite("recheck", self.recheck, 0, LARGEST_LEAD, "a number of logits")
         whole("workers", self.workers, most=MOST_WORKERS, what="a number of processes (0 for none)")
-        if self.recheck and self.name != "ctranslate2-int8":
-            raise ValueError(f"recheck goes with engine='ctranslate2-int8'; engine is {self.name!r}.")
+        if self.recheck and self.name != RECHECKED:
+            raise ValueError(
+                f"recheck goes with engine={RECHECKED!r} or a judge 'scoring:MODEL@URL'; engine is {self.name!r}."
+            )
         if self.workers and ":" in (self.device or ""):
             raise ValueError(
                 f"device is {self.device!r} and workers is {self.workers}; each worker takes a GPU of its own. Leave "

@@ -181,7 +181,7 @@ class _Worker:
         """Rows, answers, and what the judge remarked on the way."""
         with warnings.catch_warnings(record=True) as remarks:
             warnings.simplefilter("always", UserWarning)
-            for rows, codes in self._judge.answer(texts, questions, pairs):
+            for rows, codes, *_ in self._judge.answer(texts, questions, pairs):
                 said = [str(one.message) for one in remarks if issubclass(one.category, UserWarning)]
                 remarks.clear()
                 yield rows, codes, said

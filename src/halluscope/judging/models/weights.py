@@ -70,6 +70,31 @@ def find(model: str) -> Weights:
     return _folder(path)
 
 
+def described(model: str) -> Weights:
+    """Find what describes a model, its tokenizer among it, by folder, GGUF file, or Hub id; without its weights.
+
+    Raises:
+        JudgeUnavailable: if there is no such thing, or the Hub cannot be asked.
+    """
+    check_name(model)
+    path = Path(model).expanduser()
+    if is_there(model):
+        source, file = (path.parent, path.name) if path.is_file() else (path, None)
+        return Weights(str(source), path.resolve().name, "", gguf_file=file)
+    from huggingface_hub import snapshot_download
+
+    name, _, revision = model.partition("@")
+    try:
+        with hub_or_cache():
+            folder = snapshot_download(name, revision=revision or "main", allow_patterns=[*DESCRIBING])
+    except Exception as error:
+        raise JudgeUnavailable(
+            f"The tokenizer {brief(model)} is neither on this machine nor can it be downloaded "
+            f"({type(error).__name__}). Bring the model's folder here, without its weights if you like, and name it."
+        ) from error
+    return Weights(folder, name, Path(folder).name)
+
+
 def check_name(model: str) -> None:
     """Check that a model's name can be one, before anything is fetched.
 

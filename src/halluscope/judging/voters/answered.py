@@ -8,30 +8,30 @@ import numpy as np
 from halluscope.errors import HalluscopeError, JudgingFailed
 from halluscope.foreign import brief, one_line
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Answered, Judge, Pairs
-from halluscope.judging.votes import NO, OTHER
+from halluscope.judging.voter import AnsweredBy, Judge, Pairs
+from halluscope.judging.votes import FAILED, NO, OTHER, YES
 
 EXPECTED = (
-    "batches of row numbers of the pairs and as many codes, 0 (no), 1 (yes) or 2 (neither), and each pair once; see "
-    "`halluscope.judging.voter.Judge`"
+    "batches of row numbers of the pairs and as many codes, 0 (no), 1 (yes) or 2 (neither), with or without as many "
+    "margins, and each pair once; see `halluscope.judging.voter.Judge`"
 )
 
 
 def answers(
     judge: Judge, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
-) -> Iterator[Answered]:
-    """Ask a judge, and give on its answers as they come.
+) -> Iterator[AnsweredBy]:
+    """Ask a judge, and give on its answers as they come, with margins of NaN where it gives none.
 
     Raises:
         JudgingFailed: if it fails, or answers otherwise than `halluscope.judging.voter.Judge` says.
     """
     unasked = np.ones(len(pairs), dtype=bool)
     for batch in _batches(judge, texts, questions, pairs):
-        rows, codes = _read(judge, batch, len(pairs))
+        rows, codes, margins = _read(judge, batch, len(pairs))
         if len(np.unique(rows)) < len(rows) or not unasked[rows].all():
             raise _failed(judge, "answered a question twice")
         unasked[rows] = False
-        yield rows, codes
+        yield rows, codes, margins
     if unasked.any():
         raise _failed(judge, f"left {unasked.sum():,} of {len(pairs):,} questions without an answer")
 
@@ -47,20 +47,26 @@ def _batches(judge: Judge, *asked: Any) -> Iterator[Any]:
         ) from error
 
 
-def _read(judge: Judge, batch: Any, pairs: int) -> Answered:
-    """The row numbers and the codes of a batch."""
+def _read(judge: Judge, batch: Any, pairs: int) -> AnsweredBy:
+    """The row numbers, the codes and the margins of a batch."""
     try:
-        rows, codes = (np.asarray(part) for part in batch)
-    except Exception as error:  # no pair, or of things that make no array
+        rows, codes, *more = (np.asarray(part) for part in batch)
+    except Exception as error:  # no tuple, or of things that make no array
         raise _failed(judge, f"answered {brief(batch)}") from error
-    if rows.ndim != 1 or rows.shape != codes.shape or (len(rows) and not _are_answers(rows, codes, pairs)):
+    shapes = {part.shape for part in (rows, codes, *more)}
+    if rows.ndim != 1 or len(shapes) > 1 or len(more) > 1 or not _are_answers(rows, codes, more, pairs):
         raise _failed(judge, f"answered {brief(batch)}")
-    return rows.astype(np.int64), codes.astype(np.int8)
+    margins = more[0] if more else np.full(len(rows), np.nan)
+    return rows.astype(np.int64), codes.astype(np.int8), margins.astype(np.float64)
 
 
-def _are_answers(rows: Any, codes: Any, pairs: int) -> bool:
+def _are_answers(rows: Any, codes: Any, more: Sequence[Any], pairs: int) -> bool:
+    if not len(rows):
+        return True
     whole = rows.dtype.kind in "iu" and codes.dtype.kind in "iub"
-    return whole and 0 <= rows.min() <= rows.max() < pairs and NO <= codes.min() <= codes.max() <= OTHER
+    numbers = all(margins.dtype.kind == "f" and not np.isinf(margins).any() for margins in more)
+    in_range = whole and 0 <= rows.min() <= rows.max() < pairs
+    return in_range and bool(np.isin(codes, (NO, YES, OTHER, FAILED)).all()) and numbers
 
 
 def _failed(judge: Judge, what: str) -> JudgingFailed:

@@ -1,19 +1,24 @@
 """Put the questions to the judges: each text once, kept answers first, and only what can still move a number."""
 
-from collections.abc import Sequence
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from halluscope.errors import JudgingFailed
 from halluscope.foreign import one_line
+from halluscope.judging.failed import MAX_FAILED, reasons
 from halluscope.judging.questions import Question
 from halluscope.judging.store import AnswerStore, KeptAnswers
-from halluscope.judging.voter import Judge
+from halluscope.judging.voter import Answered, Judge, Pairs
 from halluscope.judging.voters import voting
 from halluscope.judging.voters.answered import answers
-from halluscope.judging.votes import NO, UNASKED
+from halluscope.judging.votes import FAILED, NO, OTHER, UNASKED
+from halluscope.terminal import tell
 
 ASK = ("needed", "all")
 
@@ -27,6 +32,7 @@ def ask(
     which: str = "needed",
     store: AnswerStore | None = None,
     progress: bool = False,
+    max_failed: float = MAX_FAILED,
 ) -> NDArray[np.int8]:
     """Collect the answers of N judges to M questions about each class of each text.
 
@@ -36,54 +42,133 @@ def ask(
         texts: one an image. An empty text mentions nothing: it gets "no" without being asked about.
         present: [images, classes], the ground truth.
         k: how many votes must agree.
-        which: "all" asks every question about every cell; "needed" stops a cell as soon as its answers can no
-            longer move precision or recall, which gives the same numbers (see `voting.undecided`).
+        which: "all" asks every question about every cell, all those about a text in a row; "needed" asks the M
+            questions one after the other, and stops a cell as soon as its answers can no longer move precision or
+            recall, which gives the same numbers (see `voting.undecided`).
         store: where kept answers are found and new ones are kept; None keeps nothing.
-        progress: show a bar for each question of each judge.
+        progress: show a bar for what each judge is asked, and say what its votes cost.
+        max_failed: the share of what a judge is asked, 0 to 1, that may get no reply; its votes are then `OTHER`.
 
     Returns:
         Answer codes [images, classes, N x M], `UNASKED` where the question was not put.
+
+    Raises:
+        JudgingFailed: if a judge fails, or leaves more than `max_failed` without a reply. What came is kept.
     """
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     unique, row = list(number), np.array([number[text] for text in texts], dtype=np.int64)
-    votes = np.full((*present.shape, len(judges) * len(questions)), UNASKED, dtype=np.int8)
+    templates = len(questions)
+    votes = np.full((*present.shape, len(judges) * templates), UNASKED, dtype=np.int8)
+    rounds = [range(templates)] if which == "all" else [range(j, j + 1) for j in range(templates)]
     for i, judge in enumerate(judges):
-        kept = store.of(judge.key, unique) if store and judge.stored else None
         with closing(judge):
-            for j, about in enumerate(questions):
+            asked = _Asked(judge, unique, store, max_failed, progress)
+            for turn in rounds:
                 wanted = _wanted(votes, present, k, which)
-                of_text = np.zeros((len(unique), len(about)), dtype=bool)
+                of_text = np.zeros((len(unique), present.shape[1]), dtype=bool)
                 np.logical_or.at(of_text, row, wanted)
-                title = f"{one_line(judge.key.split('@')[0])}, question {j + 1} of {len(questions)}"
-                given = _put(judge, about, unique, of_text, kept, title if progress else None)
-                votes[:, :, i * len(questions) + j] = np.where(wanted, given[row], UNASKED)
+                about = [question for j in turn for question in questions[j]]
+                title = f", question {turn[0] + 1} of {templates}" if len(turn) < templates else ""
+                given = asked.put(about, np.tile(of_text, len(turn)), title)[row]
+                for j, part in zip(turn, np.split(given, len(turn), axis=1), strict=True):
+                    votes[:, :, i * templates + j] = np.where(wanted, part, UNASKED)
+            asked.report()
     return votes
+
+
+class _Asked:
+    """What one judge is asked about texts: kept answers are found, and new ones kept."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        texts: Sequence[str],
+        store: AnswerStore | None,
+        max_failed: float,
+        progress: bool,
+    ) -> None:
+        self._judge, self._texts, self._max_failed, self._progress = judge, texts, max_failed, progress
+        self._store = store if judge.stored else None
+        self._kept = self._of_judge()
+        self._before = self._failures()
+        self._wanted = self._failed = 0
+
+    def put(self, questions: Sequence[Question], wanted: NDArray[np.bool_], title: str) -> NDArray[np.int8]:
+        """The answers about each text: codes [texts, questions], `UNASKED` if not wanted.
+
+        Raises:
+            JudgingFailed: if too much of what was wanted so far got no reply.
+        """
+        given = self._recalled(questions)
+        if (wanted & (given == UNASKED)).any() and self._has_another_key():
+            given = self._recalled(questions)
+        pairs = np.argwhere(wanted & (given == UNASKED))
+        for rows, codes in self._answers(questions, pairs, title) if len(pairs) else ():
+            given[pairs[rows, 0], pairs[rows, 1]] = codes
+        self._wanted += int(wanted.sum())
+        self._check()
+        return given
+
+    def report(self) -> None:
+        """Warn of what got no reply."""
+        if self._failed:
+            warnings.warn(f"{self._facts()} They count as unreadable votes.", stacklevel=3)
+
+    def _answers(self, questions: Sequence[Question], pairs: Pairs, title: str) -> Iterator[Answered]:
+        """Ask, and keep what comes; what got no reply is counted instead, and `OTHER`."""
+        name = one_line(self._judge.key.split("@")[0])
+        hidden = not self._progress
+        try:
+            with tqdm(
+                total=len(pairs), desc=f"{name}{title}", unit="question", disable=hidden, delay=1
+            ) as bar:
+                for rows, codes, margins in answers(self._judge, self._texts, questions, pairs):
+                    came = codes != FAILED
+                    if self._kept:
+                        self._kept.keep(pairs[rows[came]], codes[came], margins[came])
+                    self._failed += int((~came).sum())
+                    yield rows, np.where(came, codes, OTHER)
+                    bar.update(len(rows))
+        finally:
+            if self._progress and (spent := getattr(self._judge, "spent", "")):
+                tell(f"{name}{title}: {one_line(spent)}")
+
+    def _check(self) -> None:
+        if self._failed > self._max_failed * self._wanted:
+            raise JudgingFailed(
+                f"{self._facts()} At most {self._max_failed:.1%} may fail. Votes that came are kept where there is a "
+                "store: mend what failed, and run again to ask for the rest; or allow more failures (max_failed)."
+            )
+
+    def _facts(self) -> str:
+        why = reasons(self._failures() - self._before)
+        return f"{self._failed:,} of {self._wanted:,} questions got no reply of {one_line(self._judge.key, 80)}{why}."
+
+    def _recalled(self, questions: Sequence[Question]) -> NDArray[np.int8]:
+        """What is known without asking: codes [texts, questions]."""
+        given = np.full((len(self._texts), len(questions)), UNASKED, dtype=np.int8)
+        given[[not text.strip() for text in self._texts]] = NO
+        if self._kept:
+            self._kept.recall(questions, given)
+        return given
+
+    def _has_another_key(self) -> bool:
+        """Let the judge learn what its server takes, if it has one; whether its votes are now kept elsewhere."""
+        before = self._judge.key
+        getattr(self._judge, "settle", lambda: None)()
+        if self._judge.key == before:
+            return False
+        self._kept = self._of_judge()
+        return True
+
+    def _of_judge(self) -> KeptAnswers | None:
+        return self._store.of(self._judge.key, self._texts) if self._store else None
+
+    def _failures(self) -> Counter[str]:
+        return Counter(getattr(self._judge, "failures", {}))
 
 
 def _wanted(votes: NDArray[np.int8], present: NDArray[np.bool_], k: int, which: str) -> NDArray[np.bool_]:
     if which == "all":
         return np.ones(present.shape, dtype=bool)
     return voting.undecided(*voting.count(votes), n=votes.shape[-1], k=k, present=present)
-
-
-def _put(
-    judge: Judge,
-    questions: Sequence[Question],
-    texts: Sequence[str],
-    wanted: NDArray[np.bool_],
-    kept: KeptAnswers | None,
-    title: str | None,
-) -> NDArray[np.int8]:
-    """One judge's answers to one question about each class: codes [texts, classes], `UNASKED` if not wanted."""
-    given = np.full(wanted.shape, UNASKED, dtype=np.int8)
-    given[[not text.strip() for text in texts]] = NO
-    if kept:
-        kept.recall(questions, given)
-    pairs = np.argwhere(wanted & (given == UNASKED))
-    with tqdm(total=len(pairs), desc=title, unit="question", disable=title is None, delay=1) as bar:
-        for rows, codes in answers(judge, texts, questions, pairs) if len(pairs) else ():
-            given[pairs[rows, 0], pairs[rows, 1]] = codes
-            if kept:
-                kept.keep(pairs[rows], codes)
-            bar.update(len(rows))
-    return given

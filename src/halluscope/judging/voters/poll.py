@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.inputs import flags, kind, word
-from halluscope.judging.models.engine import ENGINES, Engine
+from halluscope.judging.client import AT_ONCE, check_at_once
+from halluscope.judging.failed import MAX_FAILED, check_max_failed
+from halluscope.judging.models.engine import ENGINES, LARGEST_LEAD, RECHECKED, Engine
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.store import AnswerStore
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters import asking, voting
-from halluscope.judging.voters.resolve import check_asked, named, resolve
+from halluscope.judging.voters.resolve import check_asked, named, resolve, score_labels
+from halluscope.numbers import finite
 from halluscope.options import Option
 from halluscope.vocabularies import Vocabulary
 
@@ -25,8 +28,9 @@ def _number_or_name(word: str) -> str | int:
 OPTIONS = (
     Option(
         "judges",
-        "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files), checker:MODEL "
-        "(MiniCheck's kind, with --questions claims); a language model needs the extra judge",
+        "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files; extra judge), "
+        "checker:MODEL (MiniCheck's kind, with --questions claims), openai:MODEL[@URL] (extra api), scoring:MODEL@URL "
+        "(vLLM, SGLang; extras api and judge)",
         many=True,
     ),
     Option("questions", "what they are asked: a set's name, or templates with {a/an} {x}", many=True),
@@ -35,8 +39,19 @@ OPTIONS = (
     ),
     Option("ask", "ask only what can move a score (needed, default), or everything", choices=asking.ASK),
     Option("engine", "what runs language models (default: torch); int8 changes votes", choices=ENGINES),
-    Option("recheck", "ask int8 votes by a smaller lead than this, in logits, again in float32", float),
+    Option(
+        "recheck",
+        "ask votes by a smaller lead than this, in logits, again: int8 ones in float32, those of scoring: by openai:",
+        float,
+    ),
+    Option("tokenizer", "of the model of scoring: a folder or a Hub id (default: the model's name)"),
     Option("workers", "how many processes share the work, each on its own GPU", int, metavar="N"),
+    Option("at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"),
+    Option(
+        "max_failed",
+        f"the share of questions without a reply that is an error (default: {MAX_FAILED})",
+        float,
+    ),
 )
 """What the command line offers of `Voting`; `device`, `store` and `progress` are those of every judge."""
 
@@ -48,7 +63,9 @@ class Voting:
     Attributes:
         judges: who votes: "flan-t5" (the paper's three), "lexical" (no model), "replay:FILE" (votes given elsewhere),
             a model's Hub id, folder or GGUF file, "checker:MODEL" (a T5 that says 0 or 1 of a claim, as MiniCheck's; it
-            goes with questions="claims"), a voter of yours, or a list of these, the cheapest first.
+            goes with questions="claims"), "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint),
+            "scoring:MODEL@URL" (another judge: it compares the probabilities of yes and no, one request per text; see
+            `halluscope.judging.voters.scoring`), a voter of yours, or a list of these, the cheapest first.
         questions: what they are asked: the name of a set, or a list of templates. Checkers are asked claims, other
             language models questions; the lexical judge and given votes go with both.
         agreement: how many votes must agree: "unanimous", "majority", or a number (THRONE, section 3.2).
@@ -57,8 +74,12 @@ class Voting:
         engine: what runs them: "torch" (bfloat16 on CUDA, else float32), "torch-float32", "torch-bfloat16", or for
             encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8". A precision changes votes; the judges'
             keys in the signature say which.
-        recheck: with "ctranslate2-int8", votes by a smaller lead than this many logits are asked again in float32.
+        recheck: votes by a smaller lead than this are asked again: with "ctranslate2-int8" in float32 (in logits); of
+            "scoring:" judges as "openai:" asks (in nats, and a difference of two logits is one in nats).
+        tokenizer: of the model of "scoring:" judges: a folder or an id of the Hub; by default the model's name.
         workers: how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray.
+        at_once: the most requests that may be under way to an endpoint; there are fewer while the server is overloaded.
+        max_failed: the share of its questions, 0 to 1, that a judge may leave without a reply before that is an error.
         store: where language models' votes are kept: a path, or by default the user's cache.
         progress: show what the judges are doing.
 
@@ -73,21 +94,30 @@ class Voting:
     device: str | None = None
     engine: str = "torch"
     recheck: float = 0.0
+    tokenizer: str | None = None
     workers: int = 0
+    at_once: int = AT_ONCE
+    max_failed: float = MAX_FAILED
     store: AnswerStore | str | Path | None = None
     progress: bool = True
 
     def __post_init__(self) -> None:
         """Check the options."""
+        word("engine", self.engine, ENGINES)
+        finite("recheck", self.recheck, 0, LARGEST_LEAD, "a number of logits")
+        kind("tokenizer", self.tokenizer, str | None, "a folder or an id of the Hub, or None")
         _ = self.run_by
         word("ask", self.ask, asking.ASK)
         flags(progress=self.progress)
+        check_max_failed(self.max_failed)
+        check_at_once(self.at_once)
         kind("store", self.store, AnswerStore | str | Path | None, "a path, or None for the user's cache")
 
     @property
     def run_by(self) -> Engine:
-        """How language models are run."""
-        return Engine(self.engine, self.recheck, self.device, self.workers)
+        """How language models of this machine are run."""
+        again = 0.0 if self.engine != RECHECKED and score_labels(self.judges) else self.recheck
+        return Engine(self.engine, again, self.device, self.workers)
 
     def required(self, templates: int) -> int:
         """How many votes must agree, of so many templates.
@@ -118,13 +148,13 @@ class Voting:
         about = question_set.about(vocabulary)
         k = self.required(len(about))
         check_asked(named(self.judges), question_set)
-        found = resolve(self.judges, vocabulary, self.run_by)
+        found = resolve(self.judges, vocabulary, self.run_by, self.at_once, self.tokenizer, self.recheck)
         store = self.store
         if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
             store = AnswerStore(store)
         kept_in = store if isinstance(store, AnswerStore) else None
         shown = [question_set.cut(text) for text in texts]
-        votes = asking.ask(found, about, shown, present, k, self.ask, kept_in, self.progress)
+        votes = asking.ask(found, about, shown, present, k, self.ask, kept_in, self.progress, self.max_failed)
         return Poll(votes, k, [judge.key for judge in found], question_set.name)
 
 

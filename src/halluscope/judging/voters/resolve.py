@@ -1,17 +1,21 @@
 """From what a user writes for `judges` to the judges, checked before any of them is loaded."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.foreign import brief
+from halluscope.judging.client import AT_ONCE
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import CHECKER, FLAN_T5, is_checker, model_of
 from halluscope.judging.questions import QuestionSet
+from halluscope.judging.server import ENDPOINT, SCORING, Server
 from halluscope.judging.voter import Judge
+from halluscope.judging.voters.endpoint import EndpointVoter
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.voters.replay import ReplayJudge
+from halluscope.judging.voters.scoring import ScoringVoter
 from halluscope.vocabularies import Vocabulary
 
 LEXICAL = "lexical"
@@ -23,15 +27,23 @@ ENSEMBLES = {"flan-t5": FLAN_T5}
 
 
 def resolve(
-    judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary, engine: Engine
+    judges: str | Judge | Sequence[str | Judge],
+    vocabulary: Vocabulary,
+    engine: Engine,
+    at_once: int = AT_ONCE,
+    tokenizer: str | None = None,
+    recheck: float = 0.0,
 ) -> list[Judge]:
     """The judges that are meant, in the order given.
 
     Args:
-        judges: "flan-t5", "lexical", "replay:FILE", a model (Hub id, folder or GGUF file), "checker:MODEL", a judge, or
-            a list of these.
+        judges: "flan-t5", "lexical", "replay:FILE", a model (Hub id, folder or GGUF file), "checker:MODEL",
+            "openai:MODEL[@URL]", "scoring:MODEL@URL", a judge, or a list of these.
         vocabulary: the classes that will be asked about.
-        engine: how language models are run.
+        engine: how language models of this machine are run.
+        at_once: the most requests under way to an endpoint.
+        tokenizer: that of the models of "scoring:" judges, if it is not found by the model's name.
+        recheck: votes of "scoring:" judges by a smaller margin, in nats, are asked again.
 
     Raises:
         JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
@@ -40,10 +52,22 @@ def resolve(
     meant = named(judges)
     if engine != Engine(device=engine.device) and all(_is_given(judge) for judge in meant):
         raise ValueError(
-            "engine, recheck and workers are for language models named in judges, and there is none: "
+            "engine, recheck and workers are for language models of this machine named in judges, and there is none: "
             f"{', '.join(map(repr, meant)):.200}."
         )
-    found = [_judge(judge, vocabulary, engine) for judge in meant]
+    if at_once != AT_ONCE and not any(is_endpoint(judge) for judge in meant):
+        raise ValueError(
+            f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), and there is none: "
+            f"{', '.join(map(repr, meant)):.200}."
+        )
+    if tokenizer and not any(_scores(judge) for judge in meant):
+        raise ValueError(
+            f"tokenizer is for judges that compare labels ('{SCORING}MODEL@URL'), and there is none: "
+            f"{', '.join(map(repr, meant)):.200}."
+        )
+    found = [
+        _judge(judge, vocabulary, engine, at_once, tokenizer=tokenizer, recheck=recheck) for judge in meant
+    ]
     keys = [judge.key for judge in found]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     if twice:
@@ -68,7 +92,10 @@ def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
     if not meant:
         raise ValueError("judges is empty; expected 'flan-t5', 'lexical', or a list of models.")
     for judge in meant:
-        if isinstance(judge, str) and judge != LEXICAL:
+        if isinstance(judge, str) and is_endpoint(judge):
+            kind = SCORING if _scores(judge) else ENDPOINT
+            Server.named(judge.removeprefix(kind), kind=kind)
+        elif isinstance(judge, str) and judge != LEXICAL:
             weights.check_name(model_of(judge))
         elif not isinstance(judge, str):
             _check_given(judge)
@@ -82,7 +109,7 @@ def find(judges: str | Judge | Sequence[str | Judge]) -> None:
         JudgeUnavailable: for a model that is not to be had.
     """
     for judge in named(judges):
-        if isinstance(judge, str) and judge != LEXICAL:
+        if not is_endpoint(judge) and isinstance(judge, str) and judge != LEXICAL:
             weights.find(model_of(judge))
 
 
@@ -124,12 +151,31 @@ def _check_given(judge: object) -> None:
         )
 
 
+def is_endpoint(judge: str | Judge) -> bool:
+    """Whether a name is that of a model behind an endpoint."""
+    return isinstance(judge, str) and judge.startswith((ENDPOINT, SCORING))
+
+
+def score_labels(judges: str | Judge | Sequence[str | Judge]) -> bool:
+    """Whether a model that compares labels is among them, by its name."""
+    listed = judges if isinstance(judges, list | tuple) else [judges]
+    return any(map(_scores, listed))
+
+
+def _scores(judge: object) -> bool:
+    return isinstance(judge, str) and judge.startswith(SCORING)
+
+
 def _is_given(judge: str | Judge) -> bool:
-    """Whether a judge is there already, or needs no language model."""
-    return judge == LEXICAL or not isinstance(judge, str)
+    """Whether a judge is there already, or needs no language model of this machine."""
+    return judge == LEXICAL or not isinstance(judge, str) or is_endpoint(judge)
 
 
-def _judge(judge: str | Judge, vocabulary: Vocabulary, engine: Engine) -> Judge:
+def _judge(judge: str | Judge, vocabulary: Vocabulary, engine: Engine, at_once: int, **scoring: Any) -> Judge:
     if not isinstance(judge, str):
         return judge
+    if _scores(judge):
+        return ScoringVoter(judge.removeprefix(SCORING), at_once=at_once, **scoring)
+    if is_endpoint(judge):
+        return EndpointVoter(judge.removeprefix(ENDPOINT), at_once=at_once)
     return LexicalJudge(vocabulary) if judge == LEXICAL else engine.judge(judge)

@@ -1,7 +1,7 @@
 """Divides an English text into words and marks, as the Penn Treebank does.
 
-CHAIR's script calls nltk's `word_tokenize`; these are its rules, written anew. A hyphen or a slash divides no word,
-a full stop divides one only where a sentence ends, and a clitic stands by itself ("the dog 's").
+nltk's `word_tokenize`, which published scripts call, does so; these are its rules, written anew. A hyphen or a slash
+divides no word, a full stop divides one only where a sentence ends, and a clitic stands by itself ("the dog 's").
 """
 
 import re

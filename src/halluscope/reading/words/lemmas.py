@@ -1,8 +1,8 @@
-"""Gives English words their dictionary form, as CHAIR's script does with nltk's tagger and WordNet.
+"""Gives English words their dictionary form, much as published scripts do with nltk's tagger and WordNet.
 
 The dictionary is lemminflect's, which comes with the package. It holds a noun's and a verb's reading of a word; which
 of them a text means, nltk's tagger says, and here a few rules about the words around do. Where WordNet gives another
-form than lemminflect, and CHAIR's objects depend on it, `lemmas.toml` beside this module has WordNet's.
+form than lemminflect, and mentions of objects depend on it, `lemmas.toml` beside this module has WordNet's.
 """
 
 import tomllib
@@ -12,6 +12,7 @@ from importlib import metadata, resources
 from typing import NamedTuple
 
 from halluscope.errors import MissingExtra
+from halluscope.reading.words.tokens import tokenise
 
 LONGEST = 40
 """Characters; what is longer is no word and keeps its form."""
@@ -32,7 +33,28 @@ class _Tables(NamedTuple):
     nouns: Mapping[str, str]
     verbs: Mapping[str, str]
     determiners: frozenset[str]
+    pronouns: frozenset[str]
     forms_of_be: frozenset[str]
+    no_adjectives: frozenset[str]
+    nouns_after_to_the: frozenset[str]
+
+
+def words(text: str) -> list[str]:
+    """The dictionary forms of a text's tokens, in lower case.
+
+    Raises:
+        MissingExtra: without lemminflect.
+    """
+    return lemmatise(tokenise(text))
+
+
+def nouns(text: str) -> list[str]:
+    """The same: nothing here tells a noun from a word that may be one.
+
+    Raises:
+        MissingExtra: without lemminflect.
+    """
+    return words(text)
 
 
 def lemmatise(tokens: Sequence[str]) -> list[str]:
@@ -69,17 +91,31 @@ def _lemma(tokens: Sequence[str], place: int) -> str:
 
 def _is_verb(tokens: Sequence[str], place: int) -> bool:
     """Whether a word that has a verb's ending is a verb here: "a person skiing", but not "the skiing trip"."""
-    word, before, after = tokens[place], *_beside(tokens, place)
+    word, before, after = tokens[place], _beside(tokens, place - 1), _beside(tokens, place + 1)
     readings, tables = _readings(word), _tables()
     if not word.endswith("ing"):
         return not readings.is_noun
-    if before in tables.determiners or before.endswith("ing") or _readings(before).is_adjective:
+    if _wants_noun(_beside(tokens, place - 2), before, word):
         return False
     return not readings.is_noun or before in tables.forms_of_be or after in tables.determiners
 
 
-def _beside(tokens: Sequence[str], place: int) -> tuple[str, str]:
-    return tokens[place - 1] if place else "", tokens[place + 1] if place + 1 < len(tokens) else ""
+def _wants_noun(second: str, before: str, word: str) -> bool:
+    """Whether the two words before make a noun of "-ing": "a boy 's skiing", "ample seating", "enjoy the skiing".
+
+    After "to the" the tagger sees a verb: "in addition to the seating area".
+    """
+    tables = _tables()
+    if (second, before) == ("to", "the"):
+        return word in tables.nouns_after_to_the
+    if before == "'s":
+        return second not in tables.pronouns
+    is_adjective = _readings(before).is_adjective and before not in tables.no_adjectives
+    return is_adjective or before in tables.determiners
+
+
+def _beside(tokens: Sequence[str], place: int) -> str:
+    return tokens[place] if 0 <= place < len(tokens) else ""
 
 
 @lru_cache(maxsize=2**16)
@@ -90,8 +126,8 @@ def _readings(word: str) -> _Readings:
     nouns, verbs = get(word, upos="NOUN"), get(word, upos="VERB")
     if not nouns and word.endswith("s"):
         nouns = get(word, upos="NOUN", lemmatize_oov=True)
-    noun = tables.nouns.get(word) or (nouns[0] if nouns else word)
-    verb = tables.verbs.get(word) or (verbs[0] if verbs else word)
+    noun = tables.nouns.get(word) or (nouns and nouns[0]) or word
+    verb = tables.verbs.get(word) or (verbs and verbs[0]) or word
     is_adjective = word in get(word, upos="ADJ") and word not in get(word, upos="ADV")
     return _Readings(noun, verb, word in nouns, is_adjective)
 
@@ -102,7 +138,7 @@ def _dictionary() -> Callable[..., tuple[str, ...]]:
         from lemminflect import getLemma  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingExtra(
-            "CHAIR needs a dictionary of English word forms: pip install 'halluscope[chair]'."
+            "Words are looked up in a dictionary of English word forms: pip install 'halluscope[words]'."
         ) from error
 
     def get(word: str, upos: str, lemmatize_oov: bool = False) -> tuple[str, ...]:
@@ -117,9 +153,5 @@ def _tables() -> _Tables:
     file = resources.files(__package__).joinpath("lemmas.toml")
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     unknown = {word: word for word in tables["unknown_to_wordnet"]}
-    return _Tables(
-        nouns=tables["nouns"] | unknown,
-        verbs=tables["verbs"],
-        determiners=frozenset(tables["determiners"]),
-        forms_of_be=frozenset(tables["forms_of_be"]),
-    )
+    beside = {name: frozenset(tables["beside"][name]) for name in tables["beside"]}
+    return _Tables(nouns=tables["nouns"] | unknown, verbs=tables["verbs"] | unknown, **beside)

@@ -1,0 +1,11 @@
+"""Builds amber: images to describe, and yes/no questions about them.
+
+The same as `halluscope build amber`; --help tells the options.
+"""
+
+import sys
+
+from halluscope.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(["build", "amber", *sys.argv[1:]]))

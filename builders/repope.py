@@ -1,0 +1,11 @@
+"""Builds repope: POPE's questions about COCO with corrected answers.
+
+The same as `halluscope build repope`; --help tells the options.
+"""
+
+import sys
+
+from halluscope.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(["build", "repope", *sys.argv[1:]]))

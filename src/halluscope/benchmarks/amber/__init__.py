@@ -1,0 +1,74 @@
+"""AMBER: hallucination in descriptions and answers, without a judge (Wang et al., 2023)."""
+
+from halluscope.options import Option
+from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset
+
+_PARTS = ("existence", "attribute", "state", "number", "action", "relation")
+_RATIOS = ("accuracy", "precision", "recall", "f1")
+
+BENCHMARK = Benchmark(
+    name="amber",
+    title="AMBER",
+    about="descriptions and yes/no questions about existence, attributes, relations",
+    description="""
+AMBER measures hallucination in two tasks over 1,004 images. In descriptions, nouns are compared with annotated words:
+which are hallucinated, what is covered, and what of it people are apt to imagine too. In answers to yes/no questions
+about existence, attributes (state, number, action) and relations, "no" is the positive class.
+""",
+    principal="amber",
+    scores={
+        "amber": HIGHER,
+        "chair": LOWER,
+        "cover": HIGHER,
+        "hal": LOWER,
+        "cog": LOWER,
+        **dict.fromkeys(_RATIOS, HIGHER),
+        **{f"f1/{part}": HIGHER for part in _PARTS},
+        "unreadable": LOWER,
+    },
+    others={"accuracy_mean": HIGHER, "rows": None, "descriptions": None, "questions": None, "images": None},
+    citation="""
+@article{wang2023llm,
+  title={An LLM-free Multi-dimensional Benchmark for MLLMs Hallucination Evaluation},
+  author={Wang, Junyang and Wang, Yuhang and Xu, Guohai and Zhang, Jing and Gu, Yukai and Jia, Haitao and Yan, Ming
+          and Zhang, Ji and Sang, Jitao},
+  journal={arXiv preprint arXiv:2311.07397},
+  year={2023}
+}
+""",
+    links=("https://arxiv.org/abs/2311.07397", "https://github.com/junyangwang0410/AMBER"),
+    licence="AMBER's annotations and queries: Apache-2.0. The origin of its images is not stated: they are never "
+    "published from here.",
+    datasets=(
+        Dataset(
+            "amber",
+            id=("id",),
+            columns=("file_name", "prompt", "task", "dimension", "answer", "truth", "hallu"),
+            own=("task", "dimension", "truth", "hallu"),
+            image_key="file_name",
+        ),
+    ),
+    prompt="Describe this image.",
+    max_new_tokens=512,
+    options=(
+        Option(
+            "convention",
+            "figures as they are (exact, default), or as the authors' script rounds them (official)",
+            choices=("exact", "official"),
+        ),
+        Option(
+            "parser",
+            "how a reply is read (default: strict; with --convention official, official); all shows a row for each",
+            choices=("strict", "official", "lmms-eval", "vlmevalkit", "first-word"),
+            every=True,
+        ),
+        Option(
+            "reader",
+            "who finds nouns: lemminflect (default), or nltk as the authors' script does (extra nltk)",
+        ),
+        Option("similar", "pairs of words that count as synonyms, JSON (default: none)", metavar="FILE"),
+    ),
+    given=("nouns",),
+    items="per_row",
+    extras=("words",),
+)

@@ -1,0 +1,98 @@
+"""Builds amber: 1,004 images to describe and 14,216 yes/no questions about them."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from datasets import Features, Image, List, Value
+from tqdm import tqdm
+
+from halluscope.benchmarks.amber.rows import DIMENSIONS, DISCRIMINATIVE, GENERATIVE, AmberRow, read_upstream
+from halluscope.building import images, output
+from halluscope.building.command import Builder, Order
+from halluscope.building.parquet import Table
+from halluscope.files.opening import Readable
+
+
+def counts(rows: Sequence[AmberRow]) -> dict[str, Any]:
+    """What stats.json says of the rows."""
+    of_task = Counter(row.task for row in rows)
+    of_dimension = Counter(row.dimension for row in rows)
+    of_answer = Counter(row.answer for row in rows)
+    asked = Counter((row.file_name, row.question) for row in rows if row.question)
+    return {
+        "rows": len(rows),
+        **{name: of_task[name] for name in (GENERATIVE, DISCRIMINATIVE)},
+        **{name: of_dimension[name] for name in DIMENSIONS[1:]},
+        **{name: of_answer[name] for name in ("yes", "no")},
+        "images": len({row.file_name for row in rows}),
+        "asked_twice": sum(count - 1 for count in asked.values()),
+        "both_true_and_imagined": sum(bool({*row.truth} & {*row.hallu}) for row in rows),
+    }
+
+
+def table(rows: Sequence[AmberRow], split: str, folder: Readable | None) -> Table:
+    """The rows to write, with images when there is a folder to read them from."""
+    columns: dict[str, Any] = {
+        "id": Value("int64"),
+        "file_name": Value("string"),
+        "image": Image(),
+        "prompt": Value("string"),
+        "task": Value("string"),
+        "dimension": Value("string"),
+        "answer": Value("string"),
+        "truth": List(Value("string")),
+        "hallu": List(Value("string")),
+    }
+    if folder is None:
+        del columns["image"]
+    return Table(Features(columns), _rows(rows, folder), split)
+
+
+def _rows(rows: Sequence[AmberRow], folder: Readable | None) -> Iterator[dict[str, Any]]:
+    for one in tqdm(rows, desc="writing", unit="row", disable=None):
+        row = dict(one.row)
+        if folder is not None:
+            row["image"] = images.stored(one.file_name, folder) if one.task == GENERATIVE else None
+        yield row
+
+
+def make(order: Order) -> Path:
+    """Build amber.
+
+    Args:
+        order: what is wanted.
+
+    Raises:
+        BuildError: for files that are not those of AMBER's authors.
+    """
+    out = order.target()
+    sources = {
+        "annotations": order.fetch("annotations"),
+        "queries": order.fetch("queries", order.inside("query")),
+    }
+    rows = read_upstream(*(source.path for source in sources.values()))
+    numbers = counts(rows)
+    complete = order.spec.matches(numbers, order.subset)
+    folder = None
+    if got := order.fetch_images():
+        sources["images"], folder = got, got.path
+        images.check(sorted({row.file_name for row in rows}), folder)
+    return output.write(order.spec, [table(rows, order.spec.split, folder)], numbers, sources, complete, out)
+
+
+BUILDER = Builder(
+    name="amber",
+    about="""Builds amber: 1,004 images to describe and 14,216 yes/no questions about them.
+
+    halluscope build amber                                          # downloads 3 MB; no images
+    halluscope build amber --source AMBER/data --images AMBER/image
+
+The authors' repository links to the images, AMBER_1.jpg to AMBER_1004.jpg. Without --images the column `image` is left
+out.
+""",
+    source="the folder of the authors' files, AMBER's data/ (default: download)",
+    images="the folder of the images, AMBER_1.jpg to AMBER_1004.jpg, or a zip of it (default: no column `image`)",
+    make=make,
+)

@@ -1,0 +1,77 @@
+"""What a description mentions: its nouns, compared word by word with what is annotated in the image.
+
+Source: AMBER (Wang et al., 2023), section 3.3, and the authors' script, which this follows in its order.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from halluscope.benchmarks.amber.words import Words
+
+Synonyms = Mapping[str, frozenset[str]]
+"""A word -> the words that count as its synonyms, in both directions."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a description mentions.
+
+    Attributes:
+        mentions: its nouns that are among AMBER's words, as often as they come.
+        hallucinated: those that stand for nothing in the image, as often as they come.
+        covered: the places of the words in `truth` that are mentioned.
+        imagined: the places of the words in `hallu` that are mentioned: what people are apt to imagine there.
+    """
+
+    mentions: tuple[str, ...]
+    hallucinated: tuple[str, ...]
+    covered: frozenset[int]
+    imagined: frozenset[int]
+
+
+def read(
+    nouns: Sequence[str], truth: Sequence[str], hallu: Sequence[str], words: Words, similar: Synonyms
+) -> Description:
+    """Compare a description's nouns with what is annotated.
+
+    A noun that stands for a word of `truth` is right. Any other may stand for a word of `hallu`, and is hallucinated
+    unless a word of `truth` is similar to it. Safe words count as mentions and nothing else.
+
+    Args:
+        nouns: in their dictionary form, as often as they come.
+        truth: words of what is in the image.
+        hallu: words of what is not in it, and is easily imagined there.
+        words: AMBER's.
+        similar: which words count as synonyms; a word is always similar to itself.
+    """
+    there, imaginable = words.standing_for(truth), words.standing_for(hallu)
+    mentions = [noun for noun in nouns if noun in words.known]
+    hallucinated: list[str] = []
+    covered: set[int] = set()
+    imagined: set[int] = set()
+    for noun in mentions:
+        if noun in words.safe:
+            continue
+        alike = {noun, *similar.get(noun, ())}
+        if right := _first({noun}, there):
+            covered |= right
+            continue
+        imagined |= _first({noun}, imaginable) | _first(alike, imaginable)
+        covered |= (right := _first(alike, there))
+        if not right:
+            hallucinated.append(noun)
+    return Description(tuple(mentions), tuple(hallucinated), frozenset(covered), frozenset(imagined))
+
+
+def _first(nouns: Collection[str], standing: Sequence[tuple[str, int]]) -> set[int]:
+    """The place of the first annotated word for which one of the nouns stands; nothing if there is none."""
+    return {place for word, place in [pair for pair in standing if pair[0] in nouns][:1]}
+
+
+def synonyms(pairs: Iterable[tuple[str, str]]) -> Synonyms:
+    """Pairs of synonyms by their words."""
+    found: dict[str, frozenset[str]] = {}
+    for one, other in pairs:
+        found[one] = found.get(one, frozenset()) | {other}
+        found[other] = found.get(other, frozenset()) | {one}
+    return found

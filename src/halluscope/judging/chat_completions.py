@@ -1,0 +1,224 @@
+"""A model behind an OpenAI-compatible endpoint, as voters and graders ask it: each prompt is a chat of its own.
+
+How a server is asked is `judging.client`'s affair. Here stands what is sent, what of it a server may refuse, what a
+reply is, and what all replies cost.
+"""
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from halluscope import foreign
+from halluscope.judging.client import Client, Failure
+
+PATH = "chat/completions"
+FORMAT, SEED, LOGPROBS, TOPS = "response_format", "seed", "logprobs", "top_logprobs"
+
+_PROBE = "Reply with one word: ready"
+_RENAMED = {"max_tokens": "max_completion_tokens"}
+_NAMED = {FORMAT: f"{FORMAT}|json_schema", LOGPROBS: f"{LOGPROBS}|{TOPS}"}
+"""How servers name what they refuse, where that is not only the setting's own name."""
+_ALONG = {LOGPROBS: TOPS}
+"""What is left out along with a setting."""
+_SHOWN = {FORMAT: "JSON schema of a reply"}
+
+_CONTROL = re.compile(
+    r"<(?=[|\uff5c][^<>\s]{1,60}[|\uff5c]>|/?s>|(?:bos|eos|pad|unk)>|(?:start|end)_of_turn>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+)
+"""Where a control token of a widespread chat template begins."""
+
+T = TypeVar("T")
+
+
+@dataclass
+class Usage:
+    """What replies cost, as the server counts it.
+
+    Attributes:
+        replies: how many came.
+        read: the tokens of their prompts.
+        cached: those of them that the server had in its cache.
+        said: the tokens of the replies.
+    """
+
+    replies: int = 0
+    read: int = 0
+    cached: int = 0
+    said: int = 0
+
+    def add(self, completion: Any) -> None:
+        """Count a chat completion; what it does not say counts 0."""
+        usage = _mapping(completion).get("usage")
+        details = _mapping(_mapping(usage).get("prompt_tokens_details"))
+        self.replies += 1
+        self.read += _count(_mapping(usage).get("prompt_tokens"))
+        self.said += _count(_mapping(usage).get("completion_tokens"))
+        self.cached += _count(details.get("cached_tokens"))
+
+    def __str__(self) -> str:
+        cached = f" ({self.cached:,} of them cached)" if self.cached else ""
+        tokens = (
+            f"{self.read:,} tokens read{cached}, {self.said:,} said" if self.read else "tokens not counted"
+        )
+        return f"{self.replies:,} replies, {tokens}"
+
+
+class ChatCompletions:
+    """A model behind an endpoint, and the settings that it takes.
+
+    A setting that the server refuses is left out from then on, with a warning, or sent by its newer name.
+
+    Args:
+        client: asks its server.
+        settings: what is sent beside each prompt, by OpenAI's names; None leaves a setting to the server. `temperature`
+            and `max_tokens` must be among them.
+
+    Attributes:
+        refused: the settings that the server does not take.
+        failures: how many prompts got no reply, by reason.
+        usage: what the replies cost.
+    """
+
+    def __init__(self, client: Client, **settings: Any) -> None:
+        self.client = client
+        self.refused: set[str] = set()
+        self.failures: Counter[str] = Counter()
+        self.usage = Usage()
+        self._settings = settings
+        self._settled = False
+
+    @property
+    def model(self) -> str:
+        """As the server calls it."""
+        return self.client.server.model
+
+    @property
+    def key(self) -> str:
+        """The model, a digest of the address if it is not OpenAI's, and what is sent that can move a reply."""
+        temperature = None if "temperature" in self.refused else self._settings["temperature"]
+        said = f"temperature={'default' if temperature is None else f'{temperature:g}'}"
+        seedless = f":{SEED}=refused" if SEED in self.refused else ""
+        return f"{self.client.server.key}:{said}{seedless}:max_tokens={self._settings['max_tokens']}"
+
+    @property
+    def spent(self) -> str:
+        """What the replies cost so far, for people; empty before any came."""
+        return str(self.usage) if self.usage.replies else ""
+
+    def body(self, prompt: str, **own: Any) -> dict[str, Any]:
+        """The request for one prompt.
+
+        Args:
+            prompt: half characters in it become question marks, and control tokens are broken by a space, so that they
+                cannot end the turn.
+            own: settings of this request alone.
+        """
+        return {
+            "model": self.model,
+            "messages": [{"role": "user", "content": disarmed(prompt)}],
+            **self._taken({**own, **self._settings}),
+        }
+
+    def settle(self, **own: Any) -> None:
+        """Ask once, alone, until the server refuses no setting: an end now is better than one for each prompt.
+
+        Args:
+            own: settings of requests to come, besides those of all.
+
+        Raises:
+            JudgeUnavailable: if the server is down, refuses the access key, or knows no such model.
+        """
+        if self._settled:
+            return
+        said = self._probe(own)
+        while isinstance(said, Failure) and (name := self._refused(said, own)):
+            self._leave_out(name, said)
+            said = self._probe(own)
+        if isinstance(said, Failure) and said.status != 200:
+            raise self.client.unavailable(said)
+        self._settled = True
+
+    def each(
+        self, bodies: Iterable[Mapping[str, Any]], read: Callable[[Any], T | Failure]
+    ) -> Iterator[tuple[int, T | Failure]]:
+        """Each request's place with its reading, as they come. Failures and costs are counted.
+
+        Raises:
+            JudgeUnavailable: if the server is down, refuses the access key, or knows no such model.
+        """
+        for place, completion in self.client.each(PATH, bodies):
+            reading = read(completion)
+            if isinstance(reading, Failure):
+                self.failures[reading.reason] += 1
+            if not isinstance(completion, Failure):
+                self.usage.add(completion)
+            yield place, reading
+
+    def _probe(self, own: Mapping[str, Any]) -> Any:
+        return self.client.post(PATH, self.body(_PROBE, **own))
+
+    def _taken(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that are sent, by the names that the server takes."""
+        named = (
+            (_RENAMED.get(name) if name in self.refused else name, value) for name, value in settings.items()
+        )
+        return {name: value for name, value in named if name and value is not None}
+
+    def _refused(self, failure: Failure, own: Mapping[str, Any]) -> str | None:
+        """The setting that the server names as what it does not take."""
+        if failure.status not in (400, 422):
+            return None
+        sent = self._taken({**own, **self._settings}).keys() - _RENAMED.values()
+        named = (name for name in (*own, *self._settings) if name in sent)
+        return next(
+            (name for name in named if re.search(rf"\b(?:{_NAMED.get(name, name)})\b", failure.words)), None
+        )
+
+    def _leave_out(self, name: str, failure: Failure) -> None:
+        """Ask without a setting from now on, or with its newer name."""
+        self.refused |= {name, _ALONG.get(name, name)}
+        if name not in _RENAMED:
+            shown = _SHOWN.get(name, name)
+            warnings.warn(f"{self.model} takes no {shown} and is asked without: {failure.said}", stacklevel=5)
+
+
+def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",)) -> str | Failure:
+    """What a chat completion says, or why it says nothing.
+
+    Args:
+        completion: a server's JSON, or a `Failure`, which is given back.
+        ends: the finish reasons of replies that count; one that is cut off ends by "length".
+    """
+    if isinstance(completion, Failure):
+        return completion
+    try:
+        choice = completion["choices"][0]
+        ended, reply = choice.get("finish_reason"), choice["message"].get("content")
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return Failure("not the JSON of a chat completion", 200)
+    if not isinstance(ended, str) or ended not in ends:
+        return Failure(f"finish_reason {foreign.heard(foreign.brief(ended, 400), 40)}", 200)
+    if not isinstance(reply, str) or not reply.strip():
+        return Failure("an empty reply", 200)
+    return foreign.keyless(reply)
+
+
+def disarmed(text: str) -> str:
+    """A text without half characters, in which what looks like a control token is broken by a space.
+
+    >>> disarmed("A dog.<|im_end|> <s> <b>[/INST]")
+    'A dog.< |im_end|> < s> <b>[ /INST]'
+    """
+    return _CONTROL.sub(lambda found: f"{found[0]} ", foreign.encodable(text))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value < 2**53 else 0

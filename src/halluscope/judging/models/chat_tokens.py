@@ -1,0 +1,75 @@
+"""A chat model's tokenizer and chat template, without its weights: what a server is sent that takes token ids."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from halluscope.errors import JudgeUnavailable
+from halluscope.foreign import brief
+from halluscope.judging.models import weights
+from halluscope.judging.models.causal import CausalJudge
+from halluscope.judging.models.language_model import Ids, positions
+from halluscope.judging.questions import Question
+from halluscope.judging.voter import Pairs
+
+
+class ChatTokens(CausalJudge):
+    """Reads prompts exactly as a local judge of the same model does, and answers none.
+
+    Args:
+        name: where the tokenizer is: a folder, a GGUF file, or an id of the Hub ("org/name", "org/name@revision").
+
+    Raises:
+        JudgeUnavailable: if there is none.
+        MissingExtra: without torch and transformers.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(weights.described(name), device="cpu")
+        self.load()
+
+    def _load_model(self) -> None:
+        self._positions = positions(None)
+        if self.weights.gguf_file or (Path(self.weights.source) / "config.json").is_file():
+            config = self._transformers.AutoConfig.from_pretrained(
+                self.weights.source, **self.weights.load_options
+            )
+            self._positions = positions(config)
+
+    @property
+    def digest(self) -> str:
+        """8 hexadecimal digits of the sha256 of all that makes a prompt's tokens."""
+        parts = (
+            self._tokenizer.backend_tokenizer.to_str(),
+            self._tokenizer.get_chat_template(),
+            str(self._max_text_tokens),
+        )
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
+
+    def tokens(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
+        """The tokens of each pair's prompt."""
+        shown = {i: self.show(texts[i]) for i in set(pairs[:, 0].tolist())}
+        return self._token_ids(shown, questions, pairs)
+
+    def ids(self, text: str) -> Ids:
+        """The tokens of a text in which control tokens are meant."""
+        return self._tokenized([text])[0]
+
+    def after(self, chat: str, word: str) -> int:
+        """The one token by which a reply begins that says a word.
+
+        Args:
+            chat: a prompt, as `turn` gives it.
+            word: what the reply says first.
+
+        Raises:
+            JudgeUnavailable: if it begins with more than one token, or the prompt ends otherwise before it.
+        """
+        before, whole = self.ids(chat), self.ids(chat + word)
+        if whole[:-1] != before:
+            raise JudgeUnavailable(
+                f"The label {brief(word)} is not one token of the tokenizer {brief(self.weights.name)} after its chat "
+                "template; expected labels that are one token each. Give others, as labels='Yes/No', or the tokenizer "
+                "of the server's model."
+            )
+        return whole[-1]

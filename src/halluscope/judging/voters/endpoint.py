@@ -1,0 +1,224 @@
+"""A model behind an OpenAI-compatible endpoint that votes: OpenAI's, a gateway's, or one's own vLLM or SGLang."""
+
+import math
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from halluscope import foreign
+from halluscope.errors import HalluscopeError
+from halluscope.judging.chat_completions import ChatCompletions, reply_of
+from halluscope.judging.client import AT_ONCE, Client, Failure
+from halluscope.judging.questions import Question
+from halluscope.judging.server import KEY_VARIABLE, Server
+from halluscope.judging.voter import AnsweredBy, Pairs
+from halluscope.judging.votes import FAILED, NO, OTHER, RULES, YES, first_word
+
+MAX_TOKENS = 4
+"""Room for white space or a mark before the word, and for a word of two tokens; the rest of a reply says no more."""
+
+TOP_LOGPROBS = 5
+"""How many of the likeliest tokens are asked for; some servers allow no more."""
+
+LEAST_LEFT = 1e-4
+"""The least that the likeliest tokens leave to all others; servers round, and what is less may be nothing."""
+
+BATCH, BATCH_S = 64, 0.2
+"""Votes are handed on in batches of so many, or after so many seconds; a killed run loses no more."""
+
+MANY = 0.1
+"""From this share of unreadable votes on, a warning says what to do."""
+
+Vote = tuple[int, float]
+"""A code of `halluscope.judging.votes`, and its margin."""
+
+
+class EndpointVoter:
+    """A model that is asked over HTTP, each question about a text as the only message of a chat.
+
+    The prompt is the frame of the question's set, in which the text comes first; the questions about a text are asked
+    one after the other, so that a server finds its prompt's beginning in its cache. The vote is what the rule
+    "first-word" reads in the reply, a reply that is cut off included. Where the server gives the likeliest first tokens
+    they make the vote's margin, and never change the vote.
+
+    Args:
+        model: as the server calls it; "MODEL@http://host/v1" gives the address with it.
+        base_url: the address; by default the environment's OPENAI_BASE_URL, else OpenAI's.
+        key_variable: the environment variable that holds the access key, as for
+            `halluscope.judging.graders.endpoint.EndpointJudge`.
+        max_tokens: how long a reply may be.
+        at_once: the most requests that may be under way; fewer are, while the server is overloaded.
+        attempts: how often a question is tried.
+        timeout: seconds that the server may be silent in an attempt; all attempts of a question with their waits may
+            take `attempts` times as long.
+
+    A temperature, a seed or logprobs that the server refuses are left out, with a warning; `key` says so of the first
+    two, which can move a vote.
+
+    Raises:
+        MissingExtra: without httpx2.
+        JudgeUnavailable: for no model, an address that is none, or an access key that is not there.
+        ValueError: for a number out of range.
+    """
+
+    stored = True
+    rule = "first-word"
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        key_variable: str = KEY_VARIABLE,
+        max_tokens: int = MAX_TOKENS,
+        at_once: int = AT_ONCE,
+        attempts: int = 6,
+        timeout: float = 60.0,
+    ) -> None:
+        client = Client(Server.named(model, base_url, key_variable), at_once, attempts, timeout)
+        self._chat = ChatCompletions(
+            client, temperature=0.0, max_tokens=max_tokens, seed=0, logprobs=True, top_logprobs=TOP_LOGPROBS
+        )
+        self.max_tokens = max_tokens
+        self._unread = ""
+
+    @property
+    def name(self) -> str:
+        """The model, and a digest of the address if it is not OpenAI's."""
+        return self._chat.client.server.key
+
+    @property
+    def key(self) -> str:
+        """The name, what is sent, and the reading rule.
+
+        `settle` may change it, for a server that refuses a setting.
+        """
+        return f"{self._chat.key}:{self.rule}"
+
+    @property
+    def failures(self) -> Counter[str]:
+        """How many questions got no reply, by reason."""
+        return self._chat.failures
+
+    @property
+    def spent(self) -> str:
+        """What its votes cost so far, for people; empty before any came."""
+        return self._chat.spent
+
+    def settle(self) -> None:
+        """Learn what the server takes, unless that is known; this may change the key.
+
+        Raises:
+            JudgeUnavailable: if the server is down, refuses the access key, or knows no such model.
+        """
+        self._chat.settle()
+
+    def answer(
+        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
+    ) -> Iterator[AnsweredBy]:
+        """Answer each pair, text by text, with margins; `FAILED` where no reply came.
+
+        Raises:
+            JudgeUnavailable: if the server is down, refuses the access key, or knows no such model; what came before is
+                given first.
+        """
+        self.settle()
+        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+        asked = (pairs[row].tolist() for row in order)
+        bodies = (self.body(texts[text], questions[question]) for text, question in asked)
+        unread = 0
+        for batch in _batches(self._chat.each(bodies, self.read)):
+            votes = [(FAILED, math.nan) if isinstance(said, Failure) else said for _, said in batch]
+            codes, margins = zip(*votes, strict=True)
+            unread += codes.count(OTHER)
+            yield order[[place for place, _ in batch]], np.array(codes, dtype=np.int8), np.array(margins)
+        if unread > MANY * len(pairs):
+            self._warn_of(unread, len(pairs))
+
+    def body(self, text: str, question: Question) -> dict[str, Any]:
+        """The request for one question about a text, as JSON."""
+        return self._chat.body(question.prompt(text))
+
+    def read(self, completion: Any) -> Vote | Failure:
+        """The vote in a chat completion with its margin, or why there is none.
+
+        The margin is log P(yes) - log P(no) in nats, of the reply's first token; see `margin`.
+        """
+        reply = reply_of(completion, ends=("stop", "length"))
+        if isinstance(reply, Failure):
+            return reply
+        code = RULES[self.rule](reply, True)
+        if code not in (YES, NO):
+            self._unread = reply
+            return OTHER, math.nan
+        return code, margin(completion, code)
+
+    def close(self) -> None:
+        """Nothing is held between calls."""
+
+    def _warn_of(self, unread: int, asked: int) -> None:
+        warnings.warn(
+            f"{unread:,} of {asked:,} replies of {self._chat.model} begin with neither yes nor no, such as "
+            f"{foreign.quoted(self._unread, 80)}; they count as unreadable votes. If the model thinks before it "
+            "replies, turn that off where the server is started; else take a model that does as it is told.",
+            stacklevel=2,
+        )
+
+
+def margin(completion: Any, code: int) -> float:
+    """By how much a chat completion's first token votes: log P(yes) - log P(no), in nats.
+
+    P is the sum over those of the likeliest tokens that the reading rule reads as the word. Where none of them is the
+    other word, its P is taken to be all that they leave, and at least `LEAST_LEFT`: so the margin is a bound, and the
+    vote is given by at least so much.
+
+    Args:
+        completion: a chat completion with a reply.
+        code: the vote in it, `YES` or `NO`.
+
+    Returns:
+        NaN where the server gives no logprobs, where the vote is not the first token's, and where the bound says
+        nothing about the vote.
+    """
+    try:
+        first = completion["choices"][0]["logprobs"]["content"][0]
+        if _word(first["token"]) != code:
+            return math.nan
+        tops = [(_word(top["token"]), math.exp(top["logprob"])) for top in first["top_logprobs"]]
+    except (IndexError, KeyError, OverflowError, TypeError):
+        return math.nan
+    shares = {of: math.fsum(share for word, share in tops if word == of) for of in (YES, NO)}
+    said, other = shares[code], shares[NO if code == YES else YES]
+    left = max(1.0 - math.fsum(share for _, share in tops), LEAST_LEFT)
+    if not said > 0:  # not a number, too
+        return math.nan
+    lead = math.log(said) - math.log(other or left)
+    if not other and lead <= 0:
+        return math.nan
+    return lead if code == YES else -lead
+
+
+def _word(token: str) -> int | None:
+    """What the reading rule reads in a token alone."""
+    return first_word(token, True)
+
+
+def _batches(arriving: Iterator[Any]) -> Iterator[list[Any]]:
+    """What arrives, together with what comes right after it; what came before an error is given before it."""
+    batch: list[Any] = []
+    end = time.monotonic() + BATCH_S
+    try:
+        for one in arriving:
+            batch.append(one)
+            if len(batch) == BATCH or time.monotonic() >= end:
+                yield batch
+                batch, end = [], time.monotonic() + BATCH_S
+    except HalluscopeError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch

@@ -1,0 +1,280 @@
+"""A model behind vLLM or SGLang that votes by the probabilities of two labels, one request per text.
+
+It is another judge than the same model as "openai:MODEL@URL", whose replies are read: here nothing is generated, and
+the vote is the likelier label, whatever else the model would rather say. A model that thinks before it replies is
+judged where its thoughts would begin; ask such a model by "openai:". Neither server was run: the tests ask one of our
+own, which follows what is documented (`halluscope.judging.voters.scoring_endpoints`).
+"""
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.errors import JudgeUnavailable
+from halluscope.foreign import brief
+from halluscope.judging.chat_completions import Usage
+from halluscope.judging.client import AT_ONCE, Client, Failure
+from halluscope.judging.models.causal import common_prefix
+from halluscope.judging.models.chat_tokens import ChatTokens
+from halluscope.judging.models.engine import LARGEST_LEAD
+from halluscope.judging.questions import Question
+from halluscope.judging.server import KEY_VARIABLE, SCORING, Server
+from halluscope.judging.voter import AnsweredBy, Margins, Pairs
+from halluscope.judging.voters.endpoint import EndpointVoter
+from halluscope.judging.voters.scoring_endpoints import Asked, Endpoint, Labels, detected, read
+from halluscope.judging.votes import FAILED, NO, YES
+from halluscope.numbers import finite
+
+LABELS = "Yes/No"
+"""Instruct models begin a reply with a capital, also where they are told to answer yes or no."""
+
+MOST_ITEMS = 1_000
+"""Of more questions about a text, each so many make a request."""
+
+TIMEOUT_S = 300.0
+"""A request holds hundreds of prompts, and may wait for those of others."""
+
+TOKENIZED = "Is it there? \u00c4pfel, 3 x \u3042."
+"""A prompt of several kinds of letters, by which two tokenizers are compared."""
+
+_WORDS = r" ?[^\W\d_]+(?:, ?[^\W\d_]+)*"
+_LABELS = re.compile(f"{_WORDS}/{_WORDS}")
+
+Rows = NDArray[np.int64]
+
+
+class ScoringVoter:
+    """A model whose server compares two labels, all questions about a text in one request.
+
+    The vote is yes if P(yes) > P(no), and its margin is log P(yes) - log P(no) in nats, P being the probability that
+    the reply begins with the label. Prompts are sent as token ids, in the model's chat template: the tokens that all
+    questions about a text begin with are the query, the rest of each is an item. As text they would be cut between two
+    words, and a tokenizer may join what is cut.
+
+    Args:
+        model: as the server calls it, with the address: "MODEL@http://host:8000/v1".
+        key_variable: the environment variable that holds the access key, as for
+            `halluscope.judging.graders.endpoint.EndpointJudge`.
+        tokenizer: that of the model, with its chat template: a folder, a GGUF file or an id of the Hub; by default the
+            model's name. Where the server says how it tokenizes (/tokenize), both must make the same tokens.
+        labels: the words for yes and for no, such as "Yes/No" or "Yes,yes/No,no"; each is one token, and the
+            probabilities of several add up. A word may begin with a space, where a reply does. vLLM tells the share of
+            one token alone, so there yes has one word.
+        recheck: votes by a smaller margin than this many nats are put to
+            `halluscope.judging.voters.endpoint.EndpointVoter`, and its votes and margins stand; 0 for none.
+        at_once: the most requests that may be under way.
+        attempts: how often a request is tried.
+        timeout: seconds that the server may be silent in an attempt; all attempts of a request with their waits may
+            take `attempts` times as long.
+
+    Attributes:
+        client: asks the server.
+        label_ids: the tokens of the labels.
+
+    Raises:
+        MissingExtra: without httpx2, torch or transformers.
+        JudgeUnavailable: for no model, no tokenizer, labels that are not one token each, or an address that is none.
+        ValueError: for labels of another form, or a number out of range.
+    """
+
+    stored = True
+
+    def __init__(
+        self,
+        model: str,
+        key_variable: str = KEY_VARIABLE,
+        tokenizer: str | None = None,
+        labels: str = LABELS,
+        recheck: float = 0.0,
+        at_once: int = AT_ONCE,
+        attempts: int = 6,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
+        self.labels, self._words = labels, _words(labels)
+        self.recheck = finite("recheck", recheck, 0, LARGEST_LEAD, "a number of nats")
+        server = Server.named(model, None, key_variable, SCORING)
+        root = server.url.removesuffix("/v1")
+        self.client = Client(replace(server, url=root), at_once, attempts, timeout)
+        plain = f"{server.model}@{root}/v1"
+        self._chat = EndpointVoter(plain, None, key_variable, at_once=at_once) if recheck else None
+        self._tokens = _tokens(server.model, tokenizer)
+        self.label_ids = self._ids_of_labels()
+        self._endpoint: Endpoint | None = None
+        self._failures: Counter[str] = Counter()
+        self._usage = Usage()
+
+    @property
+    def name(self) -> str:
+        """The model, and a digest of the address."""
+        return self.client.server.key
+
+    @property
+    def key(self) -> str:
+        """The name, the labels, a digest of the tokenizer, and who votes again.
+
+        Which endpoint replies is not in it: both give the same probabilities. So kept votes are found without a server.
+        `settle` may change what is said of the judge that votes again.
+        """
+        again = f":below-{self.recheck:g}-by({self._chat.key})" if self._chat else ""
+        return f"{self.name}:{self.labels}:tokenizer={self._tokens.digest}{again}"
+
+    @property
+    def failures(self) -> Counter[str]:
+        """How many questions got no vote, by reason."""
+        return self._failures + (self._chat.failures if self._chat else Counter())
+
+    @property
+    def spent(self) -> str:
+        """What its votes cost so far, for people; empty before any came."""
+        again = self._chat.spent if self._chat else ""
+        first = str(self._usage) if self._usage.replies else ""
+        return f"{first}; asked again: {again}" if again else first
+
+    def settle(self) -> None:
+        """Learn which endpoint the server has, and whether its tokenizer is ours, unless that is known.
+
+        Raises:
+            JudgeUnavailable: if it has none, has one that cannot add up the labels, or has another tokenizer; if it is
+                down, refuses the access key, or knows no such model.
+        """
+        if self._endpoint:
+            return
+        endpoint = detected(self.client, self.label_ids)
+        if len(self.label_ids.yes) > 1 and not endpoint.adds_up:
+            raise JudgeUnavailable(
+                f"labels is {brief(self.labels)}, but {self.client.server.origin} has vLLM's endpoint, which tells "
+                "the share of one token; expected one word for yes, as in 'Yes/No,no'."
+            )
+        self._compare_tokenizers()
+        if self._chat:
+            self._chat.settle()
+        self._endpoint = endpoint
+
+    def answer(
+        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
+    ) -> Iterator[AnsweredBy]:
+        """Answer each pair, text by text, with margins; `FAILED` where no scores came.
+
+        Raises:
+            JudgeUnavailable: as `settle`; what came before is given first.
+        """
+        near = [np.zeros(0, dtype=np.int64)]
+        for rows, margins in self._margins(texts, questions, pairs):
+            close = np.abs(margins) < self.recheck
+            near.append(rows[close])
+            yield rows[~close], _codes(margins[~close]), margins[~close]
+        again = np.concatenate(near)
+        if self._chat and len(again):
+            for places, codes, margins in self._chat.answer(texts, questions, pairs[again]):
+                yield again[places], codes, margins
+
+    def asked(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Asked:
+        """The request for these pairs: what their prompts begin with, and how each goes on."""
+        prompts = self._tokens.tokens(texts, questions, pairs)
+        query = common_prefix(prompts)
+        return Asked(query, [prompt[len(query) :] for prompt in prompts])
+
+    def close(self) -> None:
+        """Nothing is held between calls."""
+
+    def _margins(
+        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
+    ) -> Iterator[tuple[Rows, Margins]]:
+        """Rows of `pairs` and their margins, request by request; NaN where no scores came."""
+        self.settle()
+        endpoint = self._endpoint
+        assert endpoint, "settled"
+        under_way: dict[int, tuple[Rows, Asked]] = {}
+
+        def bodies() -> Iterator[Mapping[str, Any]]:
+            for place, rows in enumerate(requests(pairs)):
+                asked = self.asked(texts, questions, pairs[rows])
+                under_way[place] = rows, asked
+                yield endpoint.body(self.client.server.model, asked, self.label_ids)
+
+        for place, said in self.client.each(endpoint.path, bodies()):
+            rows, asked = under_way.pop(place)
+            yield rows, self._read(endpoint, said, asked)
+
+    def _read(self, endpoint: Endpoint, said: Any, asked: Asked) -> Margins:
+        margins = read(endpoint, said, asked, self.label_ids)
+        if isinstance(margins, Failure):
+            self._failures[margins.reason] += len(asked.items)
+            return np.full(len(asked.items), np.nan)
+        self._usage.add(said)
+        return margins
+
+    def _ids_of_labels(self) -> Labels:
+        """The tokens by which a reply begins that says the labels."""
+        chat = self._tokens.turn(TOKENIZED)
+        yes, no = (tuple(self._tokens.after(chat, word) for word in words) for words in self._words)
+        if len({*yes, *no}) < len(yes) + len(no):
+            raise JudgeUnavailable(
+                f"labels is {brief(self.labels)}, of which two are the same token of the tokenizer; expected another "
+                f"token for each, such as {LABELS!r}."
+            )
+        return Labels(yes, no)
+
+    def _compare_tokenizers(self) -> None:
+        """Compare the tokens of a prompt with each label to those that the server makes of it."""
+        server, chat = self.client.server, self._tokens.turn(TOKENIZED)
+        for word in (*self._words[0], *self._words[1]):
+            body = {"model": server.model, "prompt": chat + word, "add_special_tokens": False}
+            said = self.client.post("tokenize", body)
+            if isinstance(said, Failure):
+                warnings.warn(
+                    f"{server.origin} does not say how it tokenizes ({said.reason} at /tokenize): the tokenizer "
+                    f"{brief(self._tokens.weights.name)} is taken for its own, unchecked.",
+                    stacklevel=2,
+                )
+                return
+            if not isinstance(said, dict) or said.get("tokens") != self._tokens.ids(chat + word):
+                raise JudgeUnavailable(
+                    f"The tokenizer {brief(self._tokens.weights.name)} makes other tokens than {server.origin} does; "
+                    "expected that of the server's model. Name its folder or id of the Hub: tokenizer='ORG/NAME'."
+                )
+
+
+def requests(pairs: Pairs) -> Iterator[Rows]:
+    """The rows of `pairs` that go in one request: those about a text, at most `MOST_ITEMS`."""
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    for rows in np.split(order, np.flatnonzero(np.diff(pairs[order, 0])) + 1):
+        yield from np.split(rows, range(MOST_ITEMS, len(rows), MOST_ITEMS))
+
+
+def _codes(margins: Margins) -> NDArray[np.int8]:
+    """The votes that margins are; one of 0 is a no."""
+    return np.where(np.isnan(margins), FAILED, np.where(margins > 0, YES, NO)).astype(np.int8)
+
+
+def _words(labels: object) -> list[list[str]]:
+    """The words for yes and those for no.
+
+    >>> _words("Yes,yes/No")
+    [['Yes', 'yes'], ['No']]
+
+    Raises:
+        ValueError: for labels of another form.
+    """
+    if not isinstance(labels, str) or not _LABELS.fullmatch(labels):
+        raise ValueError(
+            f"labels is {brief(labels)}; expected words for yes and words for no, such as 'Yes/No' or 'Yes,yes/No,no'."
+        )
+    return [words.split(",") for words in labels.split("/")]
+
+
+def _tokens(model: str, tokenizer: str | None) -> ChatTokens:
+    try:
+        return ChatTokens(tokenizer or model)
+    except JudgeUnavailable as error:
+        raise JudgeUnavailable(
+            f"The judge {brief(SCORING + model)} needs its model's tokenizer, for the chat template and the tokens of "
+            f"the labels; {brief(tokenizer or model)} gives none. Name its folder or id of the Hub: "
+            f"tokenizer='ORG/NAME'. {error}"
+        ) from error

@@ -1,0 +1,224 @@
+"""The endpoints at which a server says how probable the next tokens are: what is sent, and what of a reply is believed.
+
+Both take a query and items as token ids and read query + item for each item; no reply is drawn. What is written here
+is what stored copies of these files say, read in November 2026; neither server was run:
+
+- vLLM, `POST /generative_scoring`: vllm/entrypoints/generate/generative_scoring/serving.py at 0487d5c, the same at
+  055e47c under vllm/frontend/, and docs.vllm.ai/en/v0.22.1/serving/online_serving/generative_scoring. A reply holds one
+  number per item, the share of the first label among the labels. A prompt that is too long loses its end in silence.
+- SGLang, `POST /v1/score`: python/sglang/srt/managers/tokenizer_manager_score_mixin.py at 016f96e,
+  srt/entrypoints/openai/protocol.py, docs.sglang.io/docs/basic_usage/native_api, and pull request 18381 for `usage`. A
+  reply holds one probability per item and label. With --enable-mis (before: --multi-item-scoring-delimiter) all items
+  are read as one prompt, with delimiters in it: other prompts, and so another judge.
+
+Therefore a reply counts only if the server says that it read as many tokens as were sent. An SGLang from before that
+pull request (February 2026) does not say it, and is refused.
+
+Both have `POST /tokenize`, which gives the `tokens` of a `prompt`: vllm/entrypoints/serve/tokenize/protocol.py at
+030ea52, sglang/srt/entrypoints/openai/serving_tokenize.py at 0351c1f.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope import foreign
+from halluscope.errors import JudgeUnavailable
+from halluscope.judging.client import Client, Failure
+from halluscope.judging.models.language_model import Ids
+from halluscope.judging.server import ENDPOINT
+from halluscope.numbers import is_number
+
+SUREST = math.log(2.0**53)
+"""The largest margin, in nats, that a share in double precision can say; beyond it the share is 1."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The tokens that are compared.
+
+    Attributes:
+        yes: token ids whose probabilities add up to that of yes.
+        no: likewise.
+    """
+
+    yes: tuple[int, ...]
+    no: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request: prompts that begin alike.
+
+    Attributes:
+        query: the tokens that all prompts begin with.
+        items: how each goes on.
+    """
+
+    query: Ids
+    items: list[Ids]
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the server reads, those of the query once per item."""
+        return len(self.query) * len(self.items) + sum(map(len, self.items))
+
+
+class Endpoint(Protocol):
+    """A way to ask for the probabilities of labels.
+
+    Attributes:
+        path: below the server's address.
+        adds_up: whether several tokens may stand for yes.
+    """
+
+    path: str
+    adds_up: bool
+
+    def body(self, model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
+        """What is sent."""
+        ...
+
+    def margins(self, said: Any, labels: Labels, items: int) -> NDArray[np.float64]:
+        """By how many nats yes is likelier than no, per item.
+
+        Raises:
+            ValueError: for a reply of another form.
+        """
+        ...
+
+
+class VLLM:
+    """vLLM's generative scoring."""
+
+    path, adds_up = "generative_scoring", False
+
+    def body(self, model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
+        """What is sent: the label of yes first, as the reply is about it alone."""
+        return _body(model, asked, labels) | {"apply_softmax": True, "add_special_tokens": False}
+
+    def margins(self, said: Any, labels: Labels, items: int) -> NDArray[np.float64]:
+        """Log-odds of the share of yes."""
+        shares = np.full(items, np.nan)
+        for one in said["data"]:
+            place, share = one["index"], one["score"]
+            if type(place) is not int or not 0 <= place < items or not np.isnan(shares[place]):
+                raise ValueError("an item that was not asked about, or twice the same")
+            shares[place] = _probability(share)
+        if np.isnan(shares).any():
+            raise ValueError(f"{items - np.isnan(shares).sum():,} scores for {items:,} items")
+        with np.errstate(divide="ignore"):
+            margins: NDArray[np.float64] = np.minimum(np.log(shares) - np.log1p(-shares), SUREST)
+        return _known(margins)
+
+
+class SGLang:
+    """SGLang's scores."""
+
+    path, adds_up = "v1/score", True
+
+    def body(self, model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
+        """What is sent; probabilities among all tokens come back, as shares would be rounded to float32."""
+        return _body(model, asked, labels) | {"apply_softmax": False}
+
+    def margins(self, said: Any, labels: Labels, items: int) -> NDArray[np.float64]:
+        """Log-odds of the sums over the tokens of yes and of no."""
+        scores = said["scores"]
+        tokens = len(labels.yes) + len(labels.no)
+        if len(scores) != items or any(len(row) != tokens for row in scores):
+            raise ValueError(f"{len(scores):,} scores for {items:,} items of {tokens} labels")
+        table = np.array([[_probability(one) for one in row] for row in scores]).reshape(items, tokens)
+        yes, no = table[:, : len(labels.yes)].sum(axis=1), table[:, len(labels.yes) :].sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            margins: NDArray[np.float64] = np.log(yes) - np.log(no)
+        return _known(margins)
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (VLLM(), SGLang())
+"""In the order in which a server is asked for them. vLLM has a /v1/score too, for models of another kind."""
+
+ABSENT = (400, 404, 405, 422, 501)
+"""The statuses by which a server says that it has no such endpoint, or another one there."""
+
+
+def detected(client: Client, labels: Labels) -> Endpoint:
+    """The endpoint that the server has, found by asking for the scores of one token.
+
+    Raises:
+        JudgeUnavailable: if it has none, or one that replies otherwise; if it is down, refuses the access key, or knows
+            no such model.
+    """
+    server = client.server
+    plain = f"take the judge '{ENDPOINT}MODEL@URL'. That is another judge: its replies are read."
+    probe = Asked([labels.yes[0]], [[labels.no[0]]])
+    absent = []
+    for endpoint in ENDPOINTS:
+        said = client.post(endpoint.path, endpoint.body(server.model, probe, labels))
+        margins = read(endpoint, said, probe, labels)
+        if not isinstance(margins, Failure):
+            return endpoint
+        if margins.status == 200:
+            raise JudgeUnavailable(
+                f"{server.origin}/{endpoint.path} does not reply as documented: {margins.reason}. If it is SGLang, "
+                f"start it without --enable-mis; or {plain}"
+            )
+        if margins.status not in ABSENT:
+            raise client.unavailable(margins)
+        absent.append(f"/{endpoint.path}: {margins.reason}{f', {margins.said}' if margins.words else ''}")
+    raise JudgeUnavailable(
+        f"{server.origin} scores no labels for {foreign.brief(server.model)} ({'; '.join(absent)}). Check the model's "
+        f"name; if it is right, the server has neither vLLM's /generative_scoring nor SGLang's /v1/score: {plain}"
+    )
+
+
+def read(endpoint: Endpoint, said: Any, asked: Asked, labels: Labels) -> NDArray[np.float64] | Failure:
+    """By how many nats yes is likelier than no, per item; or why that is not known."""
+    if isinstance(said, Failure):
+        return said
+    try:
+        margins = endpoint.margins(said, labels, len(asked.items))
+        read_tokens = said["usage"]["prompt_tokens"]
+    except (AttributeError, KeyError, TypeError):
+        return Failure("not the JSON of scores", 200)
+    except ValueError as error:
+        return Failure(f"not the scores that were asked for: {error}", 200)
+    if read_tokens != asked.tokens:
+        return Failure(
+            "another number of tokens read than sent: prompts were cut, or joined by delimiters", 200
+        )
+    return margins
+
+
+def _body(model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
+    return {
+        "model": model,
+        "query": asked.query,
+        "items": asked.items,
+        "label_token_ids": [*labels.yes, *labels.no],
+        "item_first": False,
+    }
+
+
+def _probability(value: Any) -> float:
+    """A probability, as a server may round it.
+
+    Raises:
+        ValueError: for what is none.
+    """
+    if not is_number(value) or not 0 <= value <= 1 + 1e-6:  # NaN is neither
+        raise ValueError("a score that is no probability")
+    return min(float(value), 1.0)
+
+
+def _known(margins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The margins, if each is a number.
+
+    Raises:
+        ValueError: where a label has no probability at all.
+    """
+    if not np.isfinite(margins).all():
+        raise ValueError("a label with the probability 0")
+    return margins

@@ -1,0 +1,41 @@
+"""Who reads a text's words: the dictionary that comes with the package, or nltk as in published scripts."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from halluscope.inputs import word
+from halluscope.reading.words import lemmas, nltk_words
+
+LEMMINFLECT = "lemminflect"
+NLTK = "nltk"
+
+_MODULES = {LEMMINFLECT: lemmas, NLTK: nltk_words}
+
+
+class Reader(NamedTuple):
+    """A reader.
+
+    Attributes:
+        words: gives the dictionary forms of a text's tokens, in lower case.
+        nouns: gives those of its nouns; without a tagger, of all that may be one.
+        version: the reader and what it reads with, for a signature.
+    """
+
+    words: Callable[[str], list[str]]
+    nouns: Callable[[str], list[str]]
+    version: str
+
+
+def load(name: str) -> Reader:
+    """A reader that is ready.
+
+    Args:
+        name: "lemminflect" or "nltk".
+
+    Raises:
+        ValueError: for another name.
+        MissingExtra: without the package that it needs.
+        FileNotFoundError: without the data that nltk needs.
+    """
+    module = _MODULES[word("reader", name, tuple(_MODULES))]
+    return Reader(module.words, module.nouns, module.version())

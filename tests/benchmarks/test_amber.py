@@ -1,0 +1,315 @@
+"""AMBER: dataset, metric and command, on small rows that are made here, and on the real ones if there."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import halluscope
+from halluscope import cli
+from halluscope.benchmarks.amber import mentions, rows, words
+from halluscope.benchmarks.amber.metric import compute
+from halluscope.errors import BuildError
+from halluscope.signature import keys_of
+from tests import small_datasets
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = json.loads((ROOT / "tests/golden/amber_official.json").read_text())
+WORDS = words.load()
+
+
+def described(id=1, truth=("dog", "grass", "ball"), hallu=("person", "bench")):
+    return {
+        "id": id,
+        "file_name": f"AMBER_{id}.jpg",
+        "prompt": "Describe this image.",
+        "task": "generative",
+        "dimension": "generation",
+        "answer": None,
+        "truth": list(truth),
+        "hallu": list(hallu),
+    }
+
+
+def asked(id, dimension, answer, image=1):
+    return {
+        "id": id,
+        "file_name": f"AMBER_{image}.jpg",
+        "prompt": f"Is it {id}?",
+        "task": "discriminative",
+        "dimension": dimension,
+        "answer": answer,
+        "truth": [],
+        "hallu": [],
+    }
+
+
+QUESTIONS = [
+    asked(1005, "existence", "no"),
+    asked(1006, "existence", "no"),
+    asked(1007, "state", "no"),
+    asked(1008, "state", "yes"),
+    asked(1009, "number", "yes"),
+    asked(1010, "relation", "no"),
+    asked(1011, "relation", "yes"),
+]
+
+
+# Descriptions
+
+
+def test_a_description_by_hand():
+    """Truth: sky, man, ship, ship. Imagined: bird, sun.
+
+    The nouns: man (right), man (right again), ship (the first of the two), bird (imagined: hallucinated), light (safe),
+    dog (no word of the truth: hallucinated), unicorn (no mention).
+    """
+    truth, hallu = ("sky", "man", "ship", "ship"), ("bird", "sun")
+    nouns = ["man", "man", "ship", "bird", "light", "dog", "unicorn"]
+    assert "unicorn" not in WORDS.known and "light" in WORDS.safe
+    found = mentions.read(nouns, truth, hallu, WORDS, {})
+    assert found.mentions == ("man", "man", "ship", "bird", "light", "dog")
+    assert found.hallucinated == ("bird", "dog")
+    assert (found.covered, found.imagined) == ({1, 2}, {0})
+    got = compute(["-"], [described(truth=truth, hallu=hallu)], nouns=[nouns])
+    assert (got["chair"], got["cover"], got["hal"], got["cog"]) == (2 / 6, 2 / 4, 1.0, 1 / 2)
+    assert math.isnan(got["accuracy"]) and math.isnan(got["amber"]) and math.isnan(got["unreadable"])
+
+
+def test_another_word_stands_for_an_annotated_one():
+    assert "ground" in WORDS.also["grass"]
+    got = compute(["-"], [described()], nouns=[["ground"]])
+    assert (got["chair"], got["cover"]) == (0.0, 1 / 3)
+
+
+def test_a_synonym_saves_a_word_that_people_imagine():
+    """It is right, for a word of the truth is similar, and counts as imagined all the same, as in the script."""
+    row, nouns = described(truth=("dog",), hallu=("bench",)), [["bench"]]
+    assert compute(["-"], [row], nouns=nouns)["chair"] == 1.0
+    got = compute(["-"], [row], nouns=nouns, similar=[["dog", "bench"]])
+    assert (got["chair"], got["cover"], got["hal"], got["cog"]) == (0.0, 1.0, 0.0, 1.0)
+    assert keys_of(got["signature"])["similar"].startswith("similar-1-")
+
+
+def test_nouns_are_looked_up_in_a_dictionary():
+    pytest.importorskip("lemminflect")
+    got = compute(["Two dogs on the grass, and benches."], [described()], per_row=True)
+    assert got["per_row"][0]["mentions"] == ["dog", "grass", "bench"]
+    assert got["per_row"][0]["hallucinated"] == got["per_row"][0]["imagined"] == ["bench"]
+    assert got["per_row"][0]["missed"] == ["ball"]
+
+
+@given(
+    st.lists(st.sampled_from(sorted(WORDS.known)), max_size=12),
+    st.lists(st.sampled_from(sorted(WORDS.also)), min_size=1, max_size=6),
+    st.lists(st.sampled_from(sorted(WORDS.also)), min_size=1, max_size=6),
+)
+def test_a_mention_is_right_safe_or_hallucinated(nouns, truth, hallu):
+    found = mentions.read(nouns, truth, hallu, WORDS, {})
+    standing = {word for name in truth for word in (name, *WORDS.also[name])}
+    wrong = [noun for noun in nouns if noun not in standing and noun not in WORDS.safe]
+    assert list(found.mentions) == nouns and list(found.hallucinated) == wrong
+    assert mentions.read(nouns[::-1], truth, hallu, WORDS, {}).covered == found.covered
+
+
+# Answers
+
+
+def test_answers_by_hand():
+    """Right answers: no no | no yes | yes | no yes. Said: no, yes | no, no | (unreadable) | no, yes.
+
+    Said no: 1005, 1007, 1008, 1010, of which three are right; four are to be said.
+    """
+    replies = ["No", "Yes", "No.", "no", "I am unsure.", "No", "Yes"]
+    got = compute(replies, QUESTIONS)
+    assert (got["accuracy"], got["precision"], got["recall"]) == (4 / 7, 3 / 4, 3 / 4)
+    assert got["f1"] == pytest.approx(3 / 4) and got["unreadable"] == 1 / 7
+    assert (got["accuracy/existence"], got["precision/existence"], got["recall/existence"]) == (0.5, 1, 0.5)
+    assert (got["accuracy/attribute"], got["accuracy/state"], got["accuracy/number"]) == (1 / 3, 1 / 2, 0)
+    assert math.isnan(got["precision/number"]) and math.isnan(got["accuracy/action"])
+    assert got["accuracy_mean"] == pytest.approx((1 / 2 + 1 / 3 + 1) / 3)
+    assert math.isnan(got["chair"]) and math.isnan(got["amber"])
+
+
+def test_the_official_rule_takes_two_words_alone():
+    """Of the same replies only "No", "Yes", "No" and "Yes" count: "No." and "no" are wrong, and no no.
+
+    Precision 2 of 2, recall 2 of 4, each with 0.001 in its whole: 100.0 and 50.0 %. F1 of these, with 0.0001 beneath:
+    2 x 1 x 0.5 / 1.5001 = 66.7 %. Existence has 0.001 beneath: 2 x 1 x 0.5 / 1.501 = 66.6 %.
+    """
+    replies = ["No", "Yes", "No.", "no", "I am unsure.", "No", "Yes"]
+    got = compute(replies, QUESTIONS, convention="official")
+    shown = {
+        name: round(100 * got[name], 1) for name in ("accuracy", "precision", "recall", "f1", "f1/existence")
+    }
+    assert shown == {"accuracy": 42.9, "precision": 100.0, "recall": 50.0, "f1": 66.7, "f1/existence": 66.6}
+    assert got["precision/number"] == 0.0  # the script's nothing of nothing
+    assert keys_of(got["signature"])["parser"] == "official"
+    named = compute(replies, QUESTIONS, convention="official", parser="strict")
+    assert keys_of(named["signature"])["parser"] == "strict" and named["accuracy"] == pytest.approx(0.571)
+
+
+@pytest.mark.parametrize(
+    ("parser", "said"),
+    [
+        ("official", "y??n?????"),
+        ("lmms-eval", "yyynnnnn?"),
+        ("vlmevalkit", "yyynnn???"),
+        ("first-word", "yyynnn???"),
+    ],
+)
+def test_how_replies_are_read(parser, said):
+    replies = ["Yes", "yes.", "Yes!", "No", "no.", "No, it is", "I cannot", "unknown", "Perhaps"]
+    got = compute(replies, [asked(n, "state", "no") for n in range(9)], parser=parser, per_row=True)
+    assert "".join((row["said"] or "?")[0] for row in got["per_row"]) == said
+
+
+def test_one_number_is_the_mean_of_two():
+    replies = ["-", *(["No"] * 7)]
+    got = compute(replies, [described(), *QUESTIONS], nouns=[["dog", "bench"]])
+    assert got["f1"] == pytest.approx(2 * (4 / 7) / (1 + 4 / 7))
+    assert got["amber"] == pytest.approx((1 - 0.5 + got["f1"]) / 2)
+
+
+def test_images_are_resampled():
+    """All rows of an image come and go together: with one image, no score has any width."""
+    replies = ["-", "No", "Yes", "No", "No", "Yes", "No", "Yes"]
+    one = compute(replies, [described(), *QUESTIONS], nouns=[["dog", "bench"]], bootstrap=50)
+    assert one["interval"]["amber"] == pytest.approx((one["amber"], one["amber"]))
+    others = [dict(row, file_name=f"AMBER_{n % 3}.jpg") for n, row in enumerate([described(), *QUESTIONS])]
+    low, high = compute(replies, others, nouns=[["dog", "bench"]], bootstrap=50)["interval"]["accuracy"]
+    assert low < high
+
+
+# The authors' script
+
+
+@pytest.fixture
+def real(upstream):
+    folder = upstream / "amber"
+    return rows.load([str(folder / "annotations.json"), str(folder / "query/query_all.json")])
+
+
+@pytest.mark.parametrize(("key", "similar"), [("result", None), ("result_similar", GOLDEN["similar"])])
+def test_the_authors_script_gives_the_same(real, key, similar):
+    texts = [*(["-"] * 1004), *(GOLDEN["code"][letter] for letter in GOLDEN["answers"])]
+    nouns = [GOLDEN["nouns"][str(row.id)] for row in real if row.task == "generative"]
+    got = compute(texts, real, convention="official", nouns=nouns, similar=similar)
+    printed = {name: round(100 * value, 1) for name, value in got.items() if isinstance(value, float)}
+    assert {name: printed[_ours(name)] for name in GOLDEN[key]} == GOLDEN[key]
+
+
+def _ours(name):
+    """What the script calls a score, as we do."""
+    part, _, score = name.lower().partition("/")
+    return score if part.endswith("task") else f"{score}/{part.replace('exsitence', 'existence')}"
+
+
+def test_who_always_says_no(real):
+    got = compute(["No"] * len(real), real)
+    assert round(got["accuracy"], 3) == 0.663 and got["recall"] == 1.0 and got["f1/existence"] == 1.0
+
+
+def test_the_real_dataset(upstream, real, tmp_path):
+    out = small_datasets.builder("amber").build(upstream / "amber", None, tmp_path / "amber")
+    stats = json.loads((out / "stats.json").read_text())
+    assert not stats["subset"]
+    assert stats["counts"]["asked_twice"] == 10 and stats["counts"]["both_true_and_imagined"] == 61
+    assert (stats["counts"]["yes"], stats["counts"]["no"]) == (4789, 9427)
+    assert rows.load([str(out)]) == real
+
+
+# The dataset and the door
+
+
+@pytest.fixture
+def built(tmp_path):
+    return small_datasets.build("amber", tmp_path)
+
+
+def test_parts_may_be_missing_as_a_whole(built):
+    """One description and three questions of three dimensions: each may be there or not, a set with half may not."""
+    one = halluscope.score("amber", {"1005": "No"}, built)
+    assert one["questions"] == 1 and one["descriptions"] == 0 and one["part"] == [1, 4]
+    assert keys_of(one["signature"])["tasks"] == "discriminative"
+    whole = halluscope.score("amber", {"1": "A dog.", "1005": "No", "1006": "No", "1007": "No"}, built)
+    assert whole["accuracy"] == 1.0 and "part" not in whole
+
+
+def test_half_a_set_is_refused(tmp_path):
+    inputs = tmp_path / "in"
+    inputs.mkdir()
+    annotations = [{"id": n, "type": "relation", "truth": "no"} for n in (1005, 1006)]
+    queries = [{"id": n, "image": "AMBER_1.jpg", "query": f"Is it {n}?"} for n in (1005, 1006)]
+    (inputs / "annotations.json").write_text(json.dumps(annotations))
+    (inputs / "query_all.json").write_text(json.dumps(queries))
+    files = [str(inputs / name) for name in ("query_all.json", "annotations.json")]
+    with pytest.raises(ValueError, match=r"no response to 1 of the 2 rows .* such as id 1006"):
+        halluscope.score("amber", {"1005": "No"}, files)
+    assert halluscope.score("amber", {"1005": "No"}, files, partial=True)["part"] == [1, 2]
+    with pytest.raises(ValueError, match=r"has the query 'Is it 9\?', but in the dataset 'Is it 1005\?'"):
+        both = [{"id": n, "query": "Is it 9?", "response": "No"} for n in (1005, 1006)]
+        halluscope.score("amber", both, files)
+
+
+def test_the_command(built, tmp_path, capsys):
+    responses = tmp_path / "model.json"
+    responses.write_text(json.dumps([{"id": 1, "response": "A dog."}, {"id": 1005, "response": "no"}]))
+    score = ["score", "amber", "--responses", str(responses), "--dataset", str(built)]
+    assert cli.main([*score, "--parser", "all", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["accuracy/existence"] for one in found] == [1.0, 0.0, 1.0, 1.0, 1.0]
+    assert cli.main(score) == 0
+    shown = capsys.readouterr().out
+    assert "not all three dimensions are answered" in shown and "1 descriptions and 1 questions" in shown
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"task": "answering"}, "task is 'answering'"),
+        ({"dimension": "state"}, "expected 'generation' where an image is described"),
+        ({"truth": ["unicorn"]}, "truth holds 'unicorn'"),
+        ({"truth": "dog"}, "truth is 'dog'; expected a list of words"),
+        ({"id": 1.5}, "id is 1.5"),
+        ({"prompt": " "}, "prompt is ' '"),
+    ],
+)
+def test_rows_that_are_none(change, said):
+    with pytest.raises(ValueError, match=said):
+        compute(["-"], [described() | change], nouns=[[]])
+
+
+def test_what_else_is_refused(tmp_path):
+    row = described()
+    with pytest.raises(ValueError, match="There are 2 lists of nouns and 1 generative rows"):
+        compute(["-"], [row], nouns=[[], []])
+    with pytest.raises(ValueError, match=r"nouns\[0\] is 'dog'; expected a list of words"):
+        compute(["-"], [row], nouns=["dog"])
+    with pytest.raises(ValueError, match=r"similar\[0\] is \['dog'\]; expected two words"):
+        compute(["-"], [row], nouns=[[]], similar=[["dog"]])
+    with pytest.raises(ValueError, match="has the id 1, as a row before it has"):
+        compute(["-", "-"], [row, row], nouns=[[], []])
+    with pytest.raises(ValueError, match="answer is None; expected one of 'yes', 'no'"):
+        compute(["No"], [asked(1005, "state", None)])
+    file = tmp_path / "rows.json"
+    file.write_text("[]")
+    with pytest.raises(BuildError, match="expected one of each"):
+        rows.read_upstream(file, file)
+
+
+def test_similar_words_from_a_file(tmp_path):
+    file = tmp_path / "similar.json"
+    file.write_text(json.dumps([["dog", "bench"], ["bench", "dog"]]))
+    given = [["dog", "bench"]]
+    both = [compute(["-"], [described()], nouns=[["bench"]], similar=of) for of in (str(file), given)]
+    assert both[0]["signature"] == both[1]["signature"] and both[0]["chair"] == 0.0
+
+
+def test_a_description_without_mentions_has_no_chair():
+    got = compute(["-"], [described()], nouns=[[]])
+    assert math.isnan(got["chair"]) and got["hal"] == got["cover"] == 0.0
+    assert compute(["-"], [described()], nouns=[[]], convention="official")["chair"] == 0.0

@@ -1,0 +1,327 @@
+"""CHAIR's reader "nltk": the real nltk on data of our own making, and on WordNet 3.0 where Debian's files are.
+
+The tagger's own file is not to be had without a network. What it said of the published captions is found from the
+output: a token's part of speech is one under which WordNet gives the word that stands there.
+"""
+
+import gzip
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import lemminflect
+import nltk
+import pytest
+from nltk.corpus.reader import WordNetCorpusReader
+from nltk.corpus.util import LazyCorpusLoader
+
+from halluscope import cli
+from halluscope.benchmarks.chair import mentions, rows, synonyms
+from halluscope.benchmarks.chair import metric as chair
+from halluscope.errors import MissingExtra
+from halluscope.reading.words import lemmas, nltk_words, readers
+from halluscope.signature import keys_of
+from halluscope.vocabularies import load
+
+pytestmark = pytest.mark.filterwarnings("ignore:The multilingual functions")
+
+WORDNET = Path(os.environ.get("WNSEARCHDIR", "/usr/share/wordnet"))
+"""Where WordNet's own tools look, and Debian's wordnet-base puts WordNet 3.0."""
+
+NOUNS = ["man", "men", "dog", "goose", "ski", "skiing", "seat", "seating", "train", "bench", "area", "trip"]
+VERBS = ["ski", "seat", "be", "train"]
+ADJECTIVES = ["ample"]
+
+
+def make_tagger(data: Path, tags: Mapping[str, str], classes: list[str]) -> None:
+    """A tagger that gives known words their tag, and others the last of the classes."""
+    folder = data / "taggers/averaged_perceptron_tagger_eng"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in (("weights", {}), ("tagdict", dict(tags)), ("classes", classes)):
+        (folder / f"averaged_perceptron_tagger_eng.{name}.json").write_text(json.dumps(table))
+
+
+def make_punkt(data: Path, abbreviations: str = "st\nu.s") -> None:
+    """A sentence splitter that knows a few abbreviations."""
+    folder = data / "tokenizers/punkt_tab/english"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("collocations.tab", "ortho_context.tab", "sent_starters.txt"):
+        (folder / name).write_text("")
+    (folder / "abbrev_types.txt").write_text(abbreviations)
+
+
+def make_wordnet(data: Path) -> None:
+    """A WordNet in its own format: a synset per word, each at the offset of its number."""
+    folder = data / "corpora/wordnet"
+    folder.mkdir(parents=True)
+    (folder / "lexnames").write_text("00\tall\t1\n")
+    for name in ("cntlist.rev", "index.sense", "adj.exc", "adv.exc", "index.adv", "data.adv"):
+        (folder / name).write_text("")
+    (folder / "noun.exc").write_text("geese goose\nmen man\n")
+    (folder / "verb.exc").write_text("is be\n")
+    for part, words in (("noun", NOUNS), ("verb", VERBS), ("adj", ADJECTIVES)):
+        lines = [f"{word} {part[0]} 1 0 1 0 {place:08}  \n" for place, word in enumerate(words)]
+        (folder / f"index.{part}").write_text("".join(lines))
+        (folder / f"data.{part}").write_text("  1 WordNet 3.0 Copyright 2006 by nobody\n")
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder of data, the only one where nltk looks; what nltk has read before is forgotten, and after too."""
+    folder = tmp_path / "nltk_data"
+    folder.mkdir()
+    monkeypatch.setattr(nltk.data, "path", [str(folder)])
+    monkeypatch.setattr(nltk.corpus, "wordnet", LazyCorpusLoader("wordnet", WordNetCorpusReader, None))
+    forget()
+    yield folder
+    forget()
+
+
+def forget() -> None:
+    nltk.tag._get_tagger.cache_clear()
+    nltk.tokenize._get_punkt_tokenizer.cache_clear()
+    for cached in (nltk_words._nltk, nltk_words._lemma, nltk_words.version):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def made(data: Path) -> Path:
+    """Data of our own making."""
+    make_punkt(data)
+    make_tagger(data, {"skiing": "VBG", "is": "VBZ", "seated": "VBN", "the": "DT", "ample": "JJ"}, ["NN"])
+    make_wordnet(data)
+    return data
+
+
+@pytest.fixture
+def wordnet(data: Path) -> Path:
+    """WordNet 3.0's files, with a splitter and a tagger of our own, for which every word is a noun."""
+    if not (WORDNET / "data.noun").exists():
+        pytest.skip(
+            f"install Debian's wordnet-base to run this: there is no WordNet 3.0 in {WORDNET} ($WNSEARCHDIR)"
+        )
+    make_punkt(data)
+    make_tagger(data, {}, ["NN"])
+    shutil.copytree(WORDNET, data / "corpora/wordnet")
+    # Debian leaves out a table of the lexicographers' files and an index by sense, which no dictionary form needs.
+    (data / "corpora/wordnet/lexnames").write_text("".join(f"{n:02}\tfile{n}\t1\n" for n in range(45)))
+    (data / "corpora/wordnet/index.sense").touch()
+    return data
+
+
+# Tokens with tags as the tagger gives them, and their dictionary forms by WordNet 3.0.
+TAGGED = [
+    ("two/CD men/NNS skiing/VBG", "two men ski"),
+    ("their/PRP$ skiing/NN trip/NN", "their skiing trip"),
+    ("to/TO the/DT seating/VBG area/NN", "to the seat area"),
+    ("ample/JJ seating/NN", "ample seating"),
+    ("geese/NNS geese/JJ geese/VBP", "goose geese geese"),
+    ("he/PRP is/VBZ seated/VBN", "he be seat"),
+    ("train/VB trains/VBZ trains/NNS training/NN training/VBG", "train train train training train"),
+    ("skis/NNS benches/NNS", "ski bench"),
+    (",/, ``/`` ''/''", ", `` ''"),
+]
+
+
+def tagged(text: str) -> list[tuple[str, str]]:
+    return [(token, tag) for token, _, tag in (pair.rpartition("/") for pair in text.split())]
+
+
+@pytest.mark.parametrize("folder", ["made", "wordnet"])
+def test_recorded_tags(folder: str, request: pytest.FixtureRequest) -> None:
+    request.getfixturevalue(folder)
+    for given, expected in TAGGED:
+        if folder == "made" and "training" in given:
+            continue  # the small WordNet has no such noun
+        assert nltk_words.lemmatise(tagged(given)) == expected.split(), given
+
+
+def test_a_text_through_nltk(made: Path) -> None:
+    text = 'The men on St. Mary\'s bench: "a man is skiing." Geese!'
+    expected = "the men on st. mary 's bench : `` a man be ski . '' goose !"
+    assert nltk_words.words(text) == expected.split()
+    assert nltk_words.words("") == []
+
+
+def test_nouns_alone_as_they_stand(made: Path) -> None:
+    """Tagged as in a text, not in lower case: "Geese" is a noun that WordNet has only as "geese"."""
+    assert nltk_words.nouns("Geese near the geese is the man seated.") == [
+        "Geese",
+        "near",
+        "goose",
+        "man",
+        ".",
+    ]
+
+
+def test_data_as_the_downloader_leaves_them(made: Path) -> None:
+    """It unpacks what it brings, but not WordNet."""
+    shutil.make_archive(str(made / "corpora/wordnet"), "zip", made / "corpora", "wordnet")
+    shutil.rmtree(made / "corpora/wordnet")
+    assert nltk_words.words("The men skiing.") == ["the", "men", "ski", "."]
+    assert "wordnet-3.0" in nltk_words.version()
+
+
+def test_the_readers_differ_where_the_tags_do(made: Path) -> None:
+    class_of = {"ski": "skis", "seat": "chair", "man": "person", "goose": "bird", "toilet": "toilet"}
+    text = "A skiing trip; the seat of the toilet, geese."
+    both = [
+        mentions.read(text, class_of, readers.load(name).words).objects for name in ("lemminflect", "nltk")
+    ]
+    assert both == [("toilet",), ("skis", "toilet", "bird")]
+
+
+def test_the_signature_names_what_reads(made: Path) -> None:
+    version = readers.load("nltk").version
+    parts = dict(part.split("-", 1) for part in version.split(","))
+    assert parts["nltk"] == nltk.__version__ and parts["wordnet"] == "3.0"
+    assert len(parts["punkt"]) == len(parts["tagger"]) == 8
+    nltk_words.version.cache_clear()
+    make_tagger(made, {"dog": "JJ"}, ["NN"])
+    other = dict(part.split("-", 1) for part in readers.load("nltk").version.split(","))
+    assert {name for name in parts if parts[name] != other[name]} == {"tagger"}
+
+
+def own(tmp_path: Path) -> dict[str, Any]:
+    file = tmp_path / "words.txt"
+    spoken = {"skis": "skis, ski", "person": "person, man", "bird": "bird, goose"}
+    file.write_text("\n".join(spoken.get(name, name) for name in load("coco").classes))
+    return {"synonyms": file, "allow_other_synonyms": True}
+
+
+def test_the_metric_and_its_ground_truth(made: Path, tmp_path: Path) -> None:
+    options = own(tmp_path)
+    got = chair.compute(["A skiing trip, geese."], [["bird"]], reader="nltk", per_image=True, **options)
+    assert got["per_image"][0]["mentions"] == [["ski", "skis"], ["goose", "bird"]]
+    assert got["chair_i"] == 0.5
+    assert keys_of(got["signature"])["lemmas"] == nltk_words.version()
+    instances, captions = tmp_path / "instances.json", tmp_path / "captions.json"
+    categories = [{"id": place, "name": name} for place, name in enumerate(load("coco").classes)]
+    images = [{"id": 1, "file_name": "1.jpg"}]
+    instances.write_text(json.dumps({"images": images, "categories": categories, "annotations": []}))
+    captions.write_text(json.dumps({"annotations": [{"image_id": 1, "caption": "their skiing trip"}]}))
+    files: dict[str, Any] = {"captions": str(captions), **options}
+    found = [rows.load([str(instances)], reader=name, **files)[0].objects for name in ("lemminflect", "nltk")]
+    assert found == [[], ["skis"]]
+
+
+def test_hostile_texts(made: Path) -> None:
+    for text in (
+        "dog " * 5_000,
+        "d" * 100_000,
+        "a. " * 5_000,
+        "'" * 5_000 + "." * 5_000,
+        "half a \ud83d dog",
+        "\x00 dog",
+    ):
+        assert nltk_words.words(text)
+
+
+@pytest.mark.parametrize("lacking", [["punkt_tab"], ["averaged_perceptron_tagger_eng", "wordnet"]])
+def test_data_that_are_not_there(made: Path, lacking: list[str]) -> None:
+    for name in lacking:
+        (folder,) = made.glob(f"*/{name}")
+        shutil.rmtree(folder)
+    with pytest.raises(FileNotFoundError) as error:
+        chair.compute(["A dog."], [["dog"]], reader="nltk", synonyms="not even looked at")
+    assert f"python -m nltk.downloader {' '.join(lacking)}`" in str(error.value)
+    assert str(made) in str(error.value) and "NLTK_DATA" in str(error.value)
+
+
+def test_the_command_says_what_is_missing(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.jsonl").write_text(json.dumps({"image_id": 1, "caption": "A dog."}))
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"]}))
+    files = ["--responses", str(tmp_path / "mine.jsonl"), "--dataset", str(tmp_path / "labels.json")]
+    assert cli.main(["score", "chair", *files, "--reader", "nltk"]) == 2
+    assert (
+        "python -m nltk.downloader punkt_tab averaged_perceptron_tagger_eng wordnet`"
+        in capsys.readouterr().err
+    )
+
+
+def test_without_nltk(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nltk", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[nltk\]'"):
+        readers.load("nltk")
+
+
+def tags_of(tokens: list[str], words: list[str]) -> list[tuple[str, str]]:
+    """The tokens with a tag each, under which the words come out of them."""
+    found: list[tuple[str, str]] = []
+    place = 0
+    forms = [
+        {tag: nltk_words.lemmatise([(token, tag)])[0] for tag in ("NN", "VB", "JJ", "RB")} for token in tokens
+    ]
+    while len(found) < len(tokens):
+        here = forms[len(found)]
+        word = words[place] if place < len(words) else None
+        tag = next((tag for tag, form in here.items() if form == word), None)
+        if tag is None and "seat" in here.values() and "toilet" in words:
+            found.append((tokens[len(found)], next(tag for tag, form in here.items() if form == "seat")))
+            continue
+        pair = None if tag else joining(here, forms[len(found) + 1], str(word))
+        assert tag or pair, (tokens[: len(found) + 1], word)
+        found += zip(tokens[len(found) :], pair or [tag or ""], strict=False)
+        place += 1
+    return found
+
+
+def joining(first: dict[str, str], second: dict[str, str], word: str) -> tuple[str, str] | None:
+    """Two tags under which two tokens become one double word."""
+    pairs = ((one, two) for one in first for two in second)
+    return next((pair for pair in pairs if mentions._join([first[pair[0]], second[pair[1]]]) == [word]), None)
+
+
+@pytest.mark.long
+def test_the_published_output_given_its_tags(wordnet: Path, upstream: Path) -> None:
+    """nltk's tokens, WordNet's forms and the double words: all words of all 500 captions, and all mentions."""
+    class_of = synonyms.load(upstream / "chair/synonyms.txt").class_of
+    output = json.loads((upstream / "chair/llava-1.5_sampled_chair_output.json").read_text())
+    tokens = 0
+    for row in output["sentences"]:
+        given = tags_of(nltk.word_tokenize(row["caption"].lower()), row["words"])
+        caption = mentions.read(row["caption"], class_of, lambda _, given=given: nltk_words.lemmatise(given))
+        assert list(caption.words) == row["words"], row["image_id"]
+        assert list(caption.objects) == row["mscoco_generated_words"], row["image_id"]
+        tokens += len(given)
+    assert tokens == 46_612
+
+
+@pytest.mark.long
+def test_the_official_ground_truth_if_every_word_is_a_noun(wordnet: Path, upstream: Path) -> None:
+    """That file was made before the script had a tagger: words were brought into the singular, verbs never read."""
+    listed = {
+        "captions": str(upstream / "coco/mini/captions_val2017.json"),
+        "synonyms": upstream / "chair/synonyms.txt",
+    }
+    got = rows.load([str(upstream / "coco/mini/instances_val2017.json")], reader="nltk", **listed)
+    with gzip.open(upstream / "chair/coco2014_chair_objects.json.gz") as file:
+        official = json.load(file)
+    assert {image.image_id: set(image.objects) for image in got} == {
+        image.image_id: set(official[str(image.image_id)]) for image in got
+    }
+
+
+@pytest.mark.long
+def test_the_default_reader_has_the_forms_of_wordnet(wordnet: Path, upstream: Path) -> None:
+    """The class of each word that lemminflect knows, as a noun, and as a verb where it is no plural.
+
+    "geese" is left as it is; "bore" and "crew" are nouns first; a "sunken" ship is no sink.
+    """
+    class_of = synonyms.load(upstream / "chair/synonyms.txt").class_of
+    table = Path(str(lemminflect.__file__)).parent / "resources/lemma_lu.csv.gz"
+    with gzip.open(table, "rt", encoding="utf-8") as lines:
+        known = {line.split(",")[0].lower() for line in lines}
+    different = set()
+    for token in (token for token in known if token.isascii() and token.isalpha()):
+        readings = lemmas._readings(token)
+        pairs = [(readings.noun, "NN"), (readings.verb, "VB")][: 1 if readings.noun != token else 2]
+        forms = [(form, nltk_words.lemmatise([(token, tag)])[0]) for form, tag in pairs]
+        different |= {token for mine, theirs in forms if class_of.get(mine) != class_of.get(theirs)}
+    assert different == {"bore", "crew", "geese", "sunken"}

@@ -1,0 +1,162 @@
+"""RePOPE: corrected answers to POPE's questions, of small rows that are made here, and the real ones if there."""
+
+import json
+
+import pytest
+
+import halluscope
+from halluscope import cli
+from halluscope.benchmarks.pope import rows
+from halluscope.benchmarks.pope.metric import compute
+from halluscope.benchmarks.pope.rows import SAMPLINGS, LeftOut
+from tests import small_datasets
+
+ANSWERS = ["no", "no", "yes", "no", "yes"]
+"""RePOPE's, of ids 0 to 4 of each sampling in the small copy; POPE's begin with yes, and end with a sixth, no."""
+
+FOREIGN = {"question_id": 3001, "category": "random", "response": "no"}
+
+POPE = ["yes", "no", "yes", "no", "yes", "no"]
+
+
+@pytest.fixture
+def built(tmp_path):
+    return small_datasets.build("repope", tmp_path)
+
+
+def replies(texts, samplings=SAMPLINGS):
+    return [
+        {"question_id": n, "category": sampling, "response": text}
+        for sampling in samplings
+        for n, text in enumerate(texts)
+    ]
+
+
+def test_responses_to_all_of_pope_serve(built):
+    """Right by POPE, six of six; by RePOPE four of five, for the first answer is corrected and the last left out."""
+    got = halluscope.score(
+        "repope", [one for one in replies(POPE) if one["question_id"]], built, partial=True
+    )
+    assert (got["rows"], got["accuracy"], got["left_out"]) == (12, 1.0, 3)
+    assert {one.question_id for one in rows.left_out(rows.read_all([_row(1), _row(3)]))} == {
+        2,
+        *range(4, 3001),
+    }
+
+
+def _row(number, labels="repope"):
+    return {
+        "question_id": number,
+        "image_id": 10,
+        "question": "Is there a dog in the image?",
+        "object": "dog",
+        "answer": "no",
+        "sampling": "random",
+        "labels": labels,
+    }
+
+
+def test_an_id_that_pope_does_not_have_is_an_error(built):
+    with pytest.raises(ValueError, match="question_id 3001, sampling random is not among"):
+        halluscope.score(
+            "repope",
+            [*replies(ANSWERS), {"question_id": 3001, "category": "random", "response": "no"}],
+            built,
+        )
+    with pytest.raises(ValueError, match="no response to 3 of the 15 rows"):
+        halluscope.score("repope", replies(ANSWERS[:4]), built)
+
+
+def test_other_answers_to_the_same_questions():
+    """Replies yes yes no no; POPE says yes no yes no: 2 of 4. RePOPE says no, leaves out, yes, yes: 0 of 3."""
+    got = compute(
+        ["Yes", "Yes", "No", "No"],
+        ["yes", "no", "yes", "no"],
+        objects=["dog", "cat", "cup", "bus"],
+        sampling=["random"] * 2 + ["popular"] * 2,
+        corrected=["no", None, "yes", "yes"],
+    )
+    assert (got["accuracy"], got["corrected"]["accuracy"], got["difference"]["accuracy"]) == (0.5, 0.0, -0.5)
+    assert (got["corrected"]["rows"], got["corrected"]["samplings"]["random"]["rows"]) == (3, 1)
+    alone = compute(
+        ["Yes", "No", "No"],
+        ["no", "yes", "yes"],
+        objects=["dog", "cup", "bus"],
+        sampling=["random", "popular", "popular"],
+    )
+    assert json.dumps(got["corrected"]) == json.dumps(alone)
+
+
+@pytest.mark.parametrize(
+    ("corrected", "said"),
+    [
+        (["yes"], "There are 1 values of corrected and 2 predictions"),
+        (["yes", "maybe"], r"corrected\[1\] is 'maybe'"),
+        ([None, None], "no answer to any of the questions"),
+    ],
+)
+def test_what_is_no_other_answer(corrected, said):
+    with pytest.raises(ValueError, match=said):
+        compute(["Yes", "No"], ["yes", "no"], corrected=corrected)
+
+
+def test_both_in_one_command(built, tmp_path, capsys):
+    """The second model says no to the first question, as RePOPE does.
+
+    Its F1 by POPE: precision 1 and recall 2 of 3, so 0.8. By RePOPE, where two of five are yes, it is 1.
+    """
+    small_datasets.build("pope", tmp_path)
+    file = tmp_path / "second.jsonl"
+    file.write_text("\n".join(map(json.dumps, replies(["no", *POPE[1:]]))))
+    score = ["score", "pope", "--responses", str(file), "--dataset", f"{tmp_path / 'pope'}:coco"]
+    assert cli.main([*score, "--corrected", str(built), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["f1"], found["corrected"]["f1"], found["corrected"]["rows"]) == (0.8, 1.0, 15)
+    assert found["signature"] != found["corrected"]["signature"]
+
+
+def test_the_ranks_by_both(capsys):
+    from halluscope.benchmarks.pope.report import report
+
+    results = []
+    for name, texts in {"first": POPE[:5], "second": ["no", *POPE[1:5]]}.items():
+        got = compute(texts, POPE[:5], sampling=["random"] * 5, corrected=ANSWERS)
+        results.append((name, {**got, "parser": "pope"}))
+    lines = [line.split() for line in report(results, results, "plain").splitlines()]
+    moved = {line[0]: line[3:] for line in lines if line[2:3] == ["pooled"] and len(line) == 9}
+    assert moved == {
+        "first": ["5", "100.0", "80.0", "-20.0", "1", "2"],
+        "second": ["5", "80.0", "100.0", "+20.0", "2", "1"],
+    }
+
+
+# The real files
+
+
+def test_the_real_dataset(upstream, tmp_path):
+    out = small_datasets.builder("repope").build(upstream / "repope", None, tmp_path / "repope")
+    counts = json.loads((out / "stats.json").read_text())["counts"]
+    assert [counts[name] for name in SAMPLINGS] == [2774, 2727, 2684]
+    files = [str(upstream / f"repope/coco_repope_{name}.json") for name in SAMPLINGS]
+    read = rows.load(files)
+    assert rows.load([str(out)]) == read
+    assert sum(isinstance(row, LeftOut) for row in read) == 9000 - 8185
+
+
+def test_an_answer_right_by_pope_is_right_by_repope_where_both_agree(upstream):
+    """Of the 8,185 questions 494 have another answer in RePOPE."""
+    official = rows.load([str(upstream / f"pope/coco/coco_pope_{name}.json") for name in SAMPLINGS])
+    files = [str(upstream / f"repope/coco_repope_{name}.json") for name in SAMPLINGS]
+    other = rows.inputs(official, corrected=files)["corrected"]
+    right = [row.answer for row in official]
+    got = compute(right, right, sampling=[row.sampling for row in official], corrected=other)
+    assert got["accuracy"] == 1.0 and got["corrected"]["rows"] == 8185
+    assert got["corrected"]["accuracy"] == pytest.approx(1 - 494 / 8185)
+    in_order = [{"response": answer} for answer in right]
+    assert halluscope.score("repope", in_order, files)["accuracy"] == got["corrected"]["accuracy"]
+
+
+def test_answers_to_other_questions_are_no_corrections(upstream):
+    official = rows.load([str(upstream / "pope/aokvqa/aokvqa_pope_seem_random.json")])
+    with pytest.raises(ValueError, match="corrected has no answer to question_id 1, random"):
+        rows.inputs(official, corrected=[str(upstream / "repope/coco_repope_random.json")])

@@ -1,0 +1,94 @@
+"""Servers on loopback: scripted ones for what goes wrong, and a real one.
+
+The real one is `transformers serve`: torch and transformers are here anyway, so it costs three small packages, where
+llama-cpp-python[server] comes without a wheel and compiles for minutes. The model is SmolLM2.
+"""
+
+import copy
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from halluscope.judging import client
+from tests.scripted_server import SECRET, ScriptedServer
+
+
+@pytest.fixture
+def access_key(monkeypatch) -> str:
+    """The access key that the environment holds."""
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return SECRET
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Start scripted servers, with the client's waiting between attempts made short."""
+    monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
+    started = []
+
+    def start(script) -> ScriptedServer:
+        started.append(ScriptedServer(script))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.close()
+
+
+@pytest.fixture(scope="session")
+def smollm2_folder(smollm2, tmp_path_factory) -> Path:
+    """SmolLM2 as a folder: `transformers serve` loads no GGUF file whose configuration names no architecture."""
+    folder = tmp_path_factory.mktemp("smollm2") / "smollm2"
+    config = copy.deepcopy(smollm2._model.config)
+    del config.quantization_config  # what was read from the file is float32 by now
+    model = type(smollm2._model)(config)
+    model.load_state_dict(smollm2._model.state_dict())
+    model.generation_config = smollm2._model.generation_config
+    model.save_pretrained(folder)
+    smollm2._tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def real_server(smollm2_folder, tmp_path_factory):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("server") / "log"
+    program = "from transformers.cli.transformers import main; main()"
+    options = [
+        "serve",
+        str(smollm2_folder),
+        "--device=cpu",
+        "--dtype=float32",
+        "--host=127.0.0.1",
+        f"--port={port}",
+    ]
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, *options],
+            stdout=file,
+            stderr=file,
+            env=os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+        )
+    try:
+        for _ in range(1800):
+            if process.poll() is not None:
+                pytest.fail(f"transformers serve ended: {log.read_text()[-2000:]}")
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.kill()
+        process.wait()
