@@ -88,8 +88,8 @@ def test_what_follows_padding_is_placed_after_what_was_read(smollm2):
     steps, prompts = smollm2._voting, [[5, 6, 7, 8, 9], [11, 12, 13], [21]]
     prefix, said = [1, 2, 3], torch.tensor([[30, 31], [40, 41], [50, 51]])
     with torch.inference_mode():
-        _, (cache, _) = steps.begin(torch.tensor([prefix]))
-        first, state = steps.begin(torch.tensor([[-1] * (5 - len(one)) + one for one in prompts]), cache)
+        _, read = steps.begin(torch.tensor([prefix]))
+        first, state = steps.begin(torch.tensor([[-1] * (5 - len(one)) + one for one in prompts]), read)
         state = steps.go_on(said[:, 0], state)[1]
         last, _ = steps.go_on(said[[2, 0], 1], steps.keep(state, [2, 0]))
         for row, one in enumerate(prompts):

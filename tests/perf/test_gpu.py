@@ -133,7 +133,12 @@ def test_graphs(gpu, asked, monkeypatch):
 @pytest.mark.long
 def test_several_workers(gpu, tmp_path, one_thread):
     """On a GPU each takes one; here two processes."""
-    found = gpu.fleet(bench_in(gpu, tmp_path), 2)
+    import ray
+
+    try:
+        found = gpu.fleet(bench_in(gpu, tmp_path), 2)
+    finally:
+        ray.shutdown()
     assert found["answered"] == 2 * gpu.ON_A_CPU.pool * gpu.ON_A_CPU.questions and found["prompts_per_s"] > 0
 
 

@@ -112,8 +112,8 @@ class CausalJudge(LanguageModelJudge):
         if not self._shares:
             return None
         with self._torch.inference_mode():
-            _, (cache, _) = self._voting.begin(self._torch.tensor([prefix], device=self.device))
-        kinds = {type(layer).__name__ for layer in getattr(cache, "layers", [None])}
+            _, state = self._voting.begin(self._torch.tensor([prefix], device=self.device))
+        kinds = {type(layer).__name__ for layer in getattr(state[0], "layers", [None])}
         self._shares = kinds == {"DynamicLayer"}
         if not self._shares:
             warnings.warn(
@@ -122,7 +122,7 @@ class CausalJudge(LanguageModelJudge):
                 stacklevel=2,
             )
             return None
-        return cache
+        return state
 
 
 def common_prefix(prompts: Sequence[Ids]) -> Ids:

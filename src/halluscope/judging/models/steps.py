@@ -48,15 +48,14 @@ class CausalSteps:
         self._model = model
 
     def begin(self, ids: torch.Tensor, prefix: Any = None) -> tuple[torch.Tensor, Any]:
-        """Read prompts [batch, length], which go on from the cache of a prefix [1, ...] if there is one.
+        """Read prompts [batch, length], which go on from the state of a prefix [1, ...] if there is one.
 
         A prompt that is shorter than the others begins with negative numbers, which are not read.
         """
-        cache, seen = copy.deepcopy(prefix), 0
+        cache, before = copy.deepcopy(prefix) if prefix is not None else (None, ids[:1, :0])
         if cache is not None:
             cache.batch_repeat_interleave(len(ids))
-            seen = cache.get_seq_length()
-        mask = torch.cat([ids.new_ones((len(ids), seen)), (ids >= 0).to(ids.dtype)], 1)
+        mask = torch.cat([before.expand(len(ids), -1), (ids >= 0).to(ids.dtype)], 1)
         return self._read(ids.clamp(min=0), (cache, mask))
 
     def go_on(self, tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
