@@ -14,7 +14,7 @@ from halluscope.paths import PACKAGE
 FLOORS = (
     *("version", "errors", "signature", "paths", "network", "foreign", "terminal", "limits", "numbers"),
     *("inputs", "options", "arguments", "files", "vocabularies", "stats"),
-    *("judging", "judging.models", "judging.voters", "judging.graders", "judging.cost"),
+    *("judging", "judging.models", "judging.voters", "judging.graders", "judging.batch", "judging.cost"),
     *("reading", "responses", "registry", "reporting", "building", "reliability", "scoring"),
     *("benchmarks", "answering", "harness", "hub", "cli"),
 )

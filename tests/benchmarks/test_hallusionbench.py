@@ -436,6 +436,7 @@ def test_no_option_is_missing_from_the_signature():
         "max_failed",
         "max_tokens",
         "temperature",
+        "leave_out",
         "fresh",
         "per_question",
         "device",
@@ -443,7 +444,7 @@ def test_no_option_is_missing_from_the_signature():
         "progress",
         "prompts",
     }
-    # max_tokens, temperature and prompts stand in the judge's key: see the tests below; fresh asks the same again
+    # max_tokens, temperature, leave_out and prompts stand in the judge's key: see the tests below; fresh asks again
     assert registry.benchmark("hallusionbench").keywords == moves.keys() | nothing
 
     def signed(**given):
@@ -474,7 +475,7 @@ def test_other_questions_have_another_signature(others):
 
 
 def test_a_named_judge_is_told_how_long_a_reply_may_be(monkeypatch):
-    def resolve(judge, *, device, max_tokens, temperature, at_once):
+    def resolve(judge, *, device, max_tokens, temperature, **_):
         fake = FakeJudge(about_colors)
         fake.key = f"{judge}:temperature={temperature}:max_tokens={max_tokens}"
         return fake

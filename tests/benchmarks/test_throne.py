@@ -185,7 +185,7 @@ MOVES_NOTHING = {
 }
 IN_THE_JUDGES_KEYS = {
     *("device", "engine", "recheck"),  # see tests/judging/test_engines.py
-    "tokenizer",  # see tests/judging/test_scoring_endpoint.py
+    *("tokenizer", "leave_out"),  # see tests/judging/test_scoring_endpoint.py and test_batch.py
 }
 
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "answer": "ask a vision-language model a benchmark's questions",
     "score": "score an LVLM's responses: halluscope score NAME --help",
     "ablate": "what the number of votes that must agree does to the scores",
+    "ask": "ask judges by batch files: halluscope ask export NAME, and ask import FILE...",
     "plan": "what scoring will take: questions, tokens, FLOP, time",
     "agree": "do two methods read the same classes out of the same responses? and a sheet to mark their errors on",
     "correlate": "do two benchmarks rank the same models alike?",
@@ -37,7 +38,7 @@ COMMANDS = {
     "demo": "score eight embedded descriptions with the lexical judge",
 }
 
-GO_ON = ("answer", "score", "plan")
+GO_ON = ("answer", "score", "plan", "ask")
 """The commands that keep what they were told, and go on from there."""
 
 

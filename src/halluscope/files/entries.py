@@ -1,4 +1,4 @@
-"""Reads a large file of JSON entry by entry, so that no more than a piece of it is in memory."""
+"""Reads a large file of JSON entry by entry, or line by line, so that no more than a piece of it is in memory."""
 
 import codecs
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 from halluscope import limits
 from halluscope.errors import BuildError
-from halluscope.files.opening import BIT, Readable, after_gap, bits, once_each
+from halluscope.files.opening import BIT, Readable, after_gap, bits, no_text, once_each, parse
 from halluscope.foreign import brief
 
 
@@ -55,6 +55,42 @@ def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
     text.end()
     if missing := [name for name in names if name not in seen]:
         raise BuildError(f"{file} has no {' and no '.join(missing)}; {expected}.")
+
+
+def lines(file: Readable, limit: str = "entry") -> Iterator[tuple[str, Any]]:
+    """The values of a file of JSON lines (.gz too), each with where it stands; empty lines are passed over.
+
+    Args:
+        file: on disk, or a member of a zip.
+        limit: the name of the limit for one line, in bytes.
+
+    Raises:
+        BuildError: for what is not JSON, or is cut off.
+        LimitExceeded: for a file or a line that is too large, or too many lines.
+        FileNotFoundError: if there is no such file.
+    """
+    for number, line in enumerate(_lines(file, limit), 1):
+        where = f"{file}, line {number}"
+        limits.check("rows", number, str(file))
+        if line.strip():
+            yield where, parse(_text(line.removeprefix(codecs.BOM_UTF8), where), where)
+
+
+def _lines(file: Readable, limit: str) -> Iterator[bytes]:
+    held = b""
+    for bit in bits(file):
+        *whole, held = (held + bit).split(b"\n")
+        for line in (*whole, held):
+            limits.check(limit, len(line), f"A line of {file}")
+        yield from whole
+    yield held
+
+
+def _text(line: bytes, where: str) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise no_text(where, error) from error
 
 
 _AFTER = tuple(" \t\n\r,:]}")
@@ -171,6 +207,4 @@ def _pieces(file: Readable) -> Iterator[str]:
             if piece := decoder.decode(bit, final=not bit):
                 yield piece
     except UnicodeDecodeError as error:
-        raise BuildError(
-            f"{file} is not in UTF-8, or is cut off: {error}. Save it as UTF-8, or get the file again."
-        ) from error
+        raise no_text(str(file), error) from error

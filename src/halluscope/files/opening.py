@@ -136,9 +136,14 @@ def read_text(file: Readable) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BuildError(
-            f"{file} is not in UTF-8, or is cut off: {error}. Save it as UTF-8, or get the file again."
-        ) from error
+        raise no_text(str(file), error) from error
+
+
+def no_text(where: str, error: UnicodeDecodeError) -> BuildError:
+    """The error for what is no text in UTF-8."""
+    return BuildError(
+        f"{where} is not in UTF-8, or is cut off: {error}. Save it as UTF-8, or get the file again."
+    )
 
 
 def read_bytes(file: Readable, limit: str | None = None) -> bytes:

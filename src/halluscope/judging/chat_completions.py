@@ -12,10 +12,23 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from halluscope import foreign
+from halluscope.inputs import listed, word
 from halluscope.judging.client import Client, Failure
+from halluscope.options import Option
 
 PATH = "chat/completions"
 FORMAT, SEED, LOGPROBS, TOPS = "response_format", "seed", "logprobs", "top_logprobs"
+
+SETTINGS = ("temperature", "max_tokens", SEED, FORMAT, LOGPROBS)
+"""What a server may refuse: the temperature, the limit (by its old name), the seed, the JSON schema, probabilities."""
+
+LEAVE_OUT = Option(
+    "leave_out",
+    "settings that an endpoint does not take (default: it is asked): temperature, max_tokens, seed, ...",
+    choices=SETTINGS,
+    many=True,
+)
+"""What the command line offers of them, for voters and graders alike."""
 
 _PROBE = "Reply with one word: ready"
 _RENAMED = {"max_tokens": "max_completion_tokens"}
@@ -74,6 +87,7 @@ class ChatCompletions:
 
     Args:
         client: asks its server.
+        leave_out: those of `SETTINGS` that the server is known to refuse.
         settings: what is sent beside each prompt, by OpenAI's names; None leaves a setting to the server. `temperature`
             and `max_tokens` must be among them.
 
@@ -83,9 +97,11 @@ class ChatCompletions:
         usage: what the replies cost.
     """
 
-    def __init__(self, client: Client, **settings: Any) -> None:
+    def __init__(self, client: Client, leave_out: Iterable[str] = (), **settings: Any) -> None:
         self.client = client
         self.refused: set[str] = set()
+        for name in check_leave_out(leave_out):
+            self._refuses(name)
         self.failures: Counter[str] = Counter()
         self.usage = Usage()
         self._settings = settings
@@ -179,11 +195,24 @@ class ChatCompletions:
         )
 
     def _leave_out(self, name: str, failure: Failure) -> None:
-        """Ask without a setting from now on, or with its newer name."""
-        self.refused |= {name, _ALONG.get(name, name)}
+        """Ask without a setting from now on, or with its newer name, and say so."""
+        self._refuses(name)
         if name not in _RENAMED:
             shown = _SHOWN.get(name, name)
             warnings.warn(f"{self.model} takes no {shown} and is asked without: {failure.said}", stacklevel=5)
+
+    def _refuses(self, name: str) -> None:
+        self.refused |= {name, _ALONG.get(name, name)}
+
+
+def check_leave_out(names: Any) -> list[str]:
+    """The settings that a server is known to refuse, of one name or a list of names.
+
+    Raises:
+        ValueError: for what is none of `SETTINGS`.
+    """
+    known = [names] if isinstance(names, str) else listed("leave_out", names, "a list of settings' names")
+    return [word("leave_out", name, SETTINGS) for name in known]
 
 
 def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",)) -> str | Failure:

@@ -8,11 +8,11 @@ not work over a network file system).
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,22 @@ Asked = tuple[str, int] | tuple[str, int, int]
 A = TypeVar("A", bound=Asked)
 
 
+class Outbox(Protocol):
+    """Where requests for what is not kept are put down instead of being sent."""
+
+    def put_reply(self, judge: str, prompt: str, repeat: int, seed: int, body: Mapping[str, Any]) -> None:
+        """Put down the request for the reply to a prompt, of the judge with this key."""
+        ...
+
+    def put_vote(self, judge: str, text: str, question: Question, body: Mapping[str, Any]) -> None:
+        """Put down the request for the vote on a question about a text, of the judge with this key."""
+        ...
+
+    def put_off(self, judge: str, questions: int) -> None:
+        """Count questions that depend on votes that are still to come."""
+        ...
+
+
 def default_path() -> Path:
     """The file that HALLUSCOPE_STORE names, else `answers.sqlite` in the user's cache folder."""
     named = os.environ.get("HALLUSCOPE_STORE")
@@ -41,13 +57,18 @@ def default_path() -> Path:
 class AnswerStore:
     """The answers given so far, in one file that is made when it is missing.
 
+    Args:
+        path: of the file; by default `default_path`.
+        outbox: where requests for what is not kept are put down instead of being sent; None lets them be sent.
+
     Raises:
         StoreError: if the file is not a store, is damaged, comes from another version, or cannot be written.
     """
 
     _open = staticmethod(store_file.to_write)
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    def __init__(self, path: str | Path | None = None, outbox: Outbox | None = None) -> None:
+        self.outbox = outbox
         self.path = _checked(path) if path is not None else default_path()
         self._db = self._open(self.path)
 
@@ -85,6 +106,35 @@ class AnswerStore:
                 records.KEEP_VOTE, records.vote_rows(judge, questions, texts, codes, margins)
             )
 
+    def keep_votes(
+        self,
+        judge: str,
+        frame: str,
+        question: str,
+        texts: Sequence[bytes],
+        codes: NDArray[np.int8],
+        margins: Margins,
+    ) -> NDArray[np.int8]:
+        """Keep one judge's votes on one question; one that is kept already stays.
+
+        Args:
+            judge: its key.
+            frame: of the question.
+            question: as it is put.
+            texts: the sha256 of each text, no two equal.
+            codes: the votes on them.
+            margins: by how much each was given; NaN for unknown.
+
+        Returns:
+            The codes of what was kept before, `UNASKED` for a new one.
+        """
+        of_judge = self._named("judge", [(utf8(judge),)])
+        about = self._named("question", [(utf8(frame), utf8(question))])
+        those = self._named("text", [(text,) for text in texts])
+        before, _ = self.known(of_judge, about, those)
+        self.add(of_judge, about, those, codes, margins)
+        return before
+
     def replies(self, judge: str, asked: Sequence[A]) -> dict[A, str]:
         """The kept replies of the judge with this key, by what was asked.
 
@@ -92,7 +142,7 @@ class AnswerStore:
             StoreError: if a reply is not the one that was kept.
         """
         with self._explained():
-            found = {one: self._reply(_found_by(judge, *one)) for one in asked}
+            found = {one: self._reply(records.found_by(judge, *one)) for one in asked}
         return {one: reply for one, reply in found.items() if reply is not None}
 
     def keep_reply(self, judge: str, asked: Asked, reply: str, replace: bool = False) -> None:
@@ -104,12 +154,20 @@ class AnswerStore:
             reply: what it said.
             replace: whether it stands in for one that is kept already, which otherwise stays.
         """
-        key, *place = found_by = _found_by(judge, *asked)
-        data = utf8(reply)
+        self.keep_replies([(records.found_by(judge, *asked), reply)], replace)
+
+    def keep_replies(self, replies: Iterable[tuple[FoundBy, str]], replace: bool = False) -> list[str | None]:
+        """Keep replies, all of them or none; on return they are in the file.
+
+        Args:
+            replies: each with what it is found by, no two by the same.
+            replace: as `keep_reply` has it.
+
+        Returns:
+            What was kept of each before; None for a new one.
+        """
         with self._writing():
-            (number,) = self._numbers("judge", [(key,)])
-            row = (int(number), *place, data, records.reply_checksum(*found_by, data))
-            self._db.execute(records.REPLACE_REPLY if replace else records.KEEP_REPLY, row)
+            return [self._keep_reply(found_by, reply, replace) for found_by, reply in replies]
 
     def count(self) -> tuple[int, int]:
         """How many votes and how many replies are kept."""
@@ -134,6 +192,15 @@ class AnswerStore:
         place = np.searchsorted(found["text"], texts).clip(max=len(found) - 1)
         hit = found["text"][place] == texts
         return hit, found[place[hit]]
+
+    def _keep_reply(self, found_by: FoundBy, reply: str, replace: bool) -> str | None:
+        before = self._reply(found_by)
+        key, *place = found_by
+        data = utf8(reply)
+        (number,) = self._numbers("judge", [(key,)])
+        row = (int(number), *place, data, records.reply_checksum(*found_by, data))
+        self._db.execute(records.REPLACE_REPLY if replace else records.KEEP_REPLY, row)
+        return before
 
     def _reply(self, found_by: FoundBy) -> str | None:
         row = self._db.execute(records.FIND_REPLY, found_by).fetchone()
@@ -188,25 +255,33 @@ class AskAnew:
 
     Args:
         store: a store, or where it lies; it is opened when it is needed.
+        came: what replies are found by that came through it before.
     """
 
-    def __init__(self, store: AnswerStore | str | Path | None = None) -> None:
+    def __init__(self, store: AnswerStore | str | Path | None = None, came: Iterable[FoundBy] = ()) -> None:
         self._given = store
-        self._came: set[tuple[str, Asked]] = set()
+        self._came = set(came)
 
     @cached_property
     def store(self) -> AnswerStore:
         """Where the replies go."""
         return self._given if isinstance(self._given, AnswerStore) else AnswerStore(self._given)
 
+    @property
+    def outbox(self) -> Outbox | None:
+        """As `AnswerStore` has it."""
+        return self.store.outbox
+
     def replies(self, judge: str, asked: Sequence[A]) -> dict[A, str]:
         """As `AnswerStore.replies`."""
-        return self.store.replies(judge, [one for one in asked if (judge, one) in self._came])
+        return self.store.replies(
+            judge, [one for one in asked if records.found_by(judge, *one) in self._came]
+        )
 
     def keep_reply(self, judge: str, asked: Asked, reply: str) -> None:
         """As `AnswerStore.keep_reply`."""
         self.store.keep_reply(judge, asked, reply, replace=True)
-        self._came.add((judge, asked))
+        self._came.add(records.found_by(judge, *asked))
 
 
 class KeptAnswers:
@@ -249,11 +324,6 @@ class KeptAnswers:
         """
         known = np.full(len(pairs), np.nan) if margins is None else np.asarray(margins, dtype=np.float64)
         self._store.add(self._judge, self._questions[pairs[:, 1]], self._texts[pairs[:, 0]], answers, known)
-
-
-def _found_by(judge: str, prompt: str, repeat: int, seed: int = 0) -> FoundBy:
-    """What a reply is found by."""
-    return utf8(judge), records.sha256(prompt), repeat, seed
 
 
 def _checked(path: object) -> Path:

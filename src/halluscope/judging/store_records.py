@@ -114,6 +114,11 @@ def sha256(text: str) -> bytes:
     return _sha256(utf8(text))
 
 
+def found_by(judge: str, prompt: str, repeat: int, seed: int = 0) -> FoundBy:
+    """What a reply is found by."""
+    return utf8(judge), sha256(prompt), repeat, seed
+
+
 def vote_rows(
     judges: Named, questions: Named, texts: Named, codes: NDArray[np.integer[Any]], margins: Margins
 ) -> Iterator[tuple[Any, ...]]:

@@ -87,8 +87,8 @@ def compute(
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge ("rules", the default, or "vlmevalkit", that harness'
             way to read yes and no without its judge, need no model), repeats (section 4.1: three; the scores are
-            means), judge_seed, temperature, fresh, at_once, max_failed, max_tokens, device, store, progress; see
-            `halluscope.judging.graders.grading.Grading`.
+            means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens, device, store, progress;
+            see `halluscope.judging.graders.grading.Grading`.
 
     Returns:
         `aAcc` (equation 3), `qAcc` (5), `fAcc` (4), `easy_aAcc` and `hard_aAcc` (the share of pairs all of whose

@@ -77,8 +77,8 @@ def compute(
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge ("reference-only", the default, asks no model: does the
             answer contain the right one? It cannot see extra claims), repeats (the scores are means), judge_seed,
-            temperature, fresh, at_once, max_failed, max_tokens (512: a judge quotes the claims that it counts), device,
-            store, progress; see `halluscope.judging.graders.grading.Grading`.
+            temperature, leave_out, fresh, at_once, max_failed, max_tokens (512: a judge quotes the claims that it
+            counts), device, store, progress; see `halluscope.judging.graders.grading.Grading`.
 
     Returns:
         Equation 5: `main_hal`, the share of wrong main answers, in [0, 1]; `extra_hal`, the mean number of claims

@@ -77,9 +77,8 @@ def compute(
         per_image: also give, for each image, which classes were found, hallucinated and missed.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
         judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", "claims" for
-            checkers, or templates), agreement, ask, device, engine, recheck, tokenizer, workers, at_once, max_failed,
-            store, progress; see
-            `halluscope.judging.voters.poll.Voting`.
+            checkers, or templates), agreement, ask, device, engine, recheck, tokenizer, workers, leave_out, at_once,
+            max_failed, store, progress; see `halluscope.judging.voters.poll.Voting`.
 
     Returns:
         `precision_all recall_all f1_all f0.5_all` over all cells and `precision_cls recall_cls f1_cls f0.5_cls` over

@@ -20,11 +20,9 @@ from halluscope.judging.models.language_model import LanguageModelJudge, positio
 from halluscope.judging.models.seq2seq import Seq2SeqJudge, check_encodes, is_checker, model_of
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
-from halluscope.judging.server import ENDPOINT, SCORING
 from halluscope.judging.voter import Pairs
-from halluscope.judging.voters.endpoint import EndpointVoter
-from halluscope.judging.voters.resolve import is_endpoint
 from halluscope.judging.voters.scoring import ScoringVoter
+from halluscope.judging.voters.served import AS_USUAL, Served, is_served
 
 CHARACTERS_A_TOKEN = 4.0
 """A rule of thumb for English."""
@@ -74,34 +72,33 @@ class Outlook:
         return Work(tokens, _flop(self.shape, tokens))
 
 
-def look(models: Sequence[str], engine: Engine, **scoring: Any) -> list[Outlook]:
-    """What can be said of models: endpoints, and Hub ids, folders, GGUF files that `engine` is to run in this process.
+def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> list[Outlook]:
+    """What can be said of models: behind servers, or Hub ids, folders and GGUF files that `engine` is to run here.
 
     Args:
         models: by their names; checkers among them.
         engine: what runs those of this machine.
-        scoring: the options of those that compare labels.
+        served: how those behind servers are asked.
 
     Raises:
         JudgeUnavailable: if the engine cannot run one, or its files are not those of a judge.
     """
     outlooks, hub_is_there = [], True
     for model in models:
-        if is_endpoint(model):
-            outlooks.append(_behind(model, scoring))
+        if is_served(model):
+            outlooks.append(_behind(model, served))
             continue
         found, missing, hub_is_there = _find(model_of(model), hub_is_there)
         outlooks.append(_outlook(model, found, missing, engine))
     return outlooks
 
 
-def _behind(endpoint: str, scoring: dict[str, Any]) -> Outlook:
-    """What can be said of a model behind an endpoint, which is not asked: it is taken to take every setting."""
-    if endpoint.startswith(SCORING):
-        judge = ScoringVoter(endpoint.removeprefix(SCORING), **scoring)
-        return Outlook(endpoint, judge.name, judge.key, None, None, by_text=True)
-    voter = EndpointVoter(endpoint.removeprefix(ENDPOINT))
-    return Outlook(endpoint, voter.name, voter.key, None, None, reply=voter.max_tokens)
+def _behind(name: str, served: Served) -> Outlook:
+    """What can be said of a model behind a server, which is not asked: it is taken to take every other setting."""
+    judge = served.judge(name)
+    if isinstance(judge, ScoringVoter):
+        return Outlook(name, judge.name, judge.key, None, None, by_text=True)
+    return Outlook(name, judge.name, judge.key, None, None, reply=judge.max_tokens)
 
 
 def _outlook(model: str, found: Weights | None, missing: str, engine: Engine) -> Outlook:

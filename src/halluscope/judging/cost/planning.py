@@ -24,8 +24,9 @@ from halluscope.judging.voters import asking
 from halluscope.judging.voters.answered import answers
 from halluscope.judging.voters.lexical import LexicalJudge, Mention
 from halluscope.judging.voters.poll import Voting
-from halluscope.judging.voters.resolve import LEXICAL, check_asked, is_endpoint, named
+from halluscope.judging.voters.resolve import LEXICAL, check_asked, named
 from halluscope.judging.voters.scoring import requests
+from halluscope.judging.voters.served import is_served
 from halluscope.judging.votes import UNASKED
 from halluscope.numbers import finite
 from halluscope.vocabularies import Vocabulary
@@ -213,8 +214,7 @@ def plan_poll(
     run_by, kept_in = poll.run_by, ReadOnlyStore(_path(poll.store))
     alone = replace(run_by, workers=0)
     models = [one for one in meant if isinstance(one, str) and one != LEXICAL]
-    scoring = {"tokenizer": poll.tokenizer, "recheck": poll.recheck}
-    looked = dict(zip(models, look(models, alone, **scoring), strict=True))
+    looked = dict(zip(models, look(models, alone, poll.served), strict=True))
     outlooks = [looked.get(one) if isinstance(one, str) else None for one in meant]
     lexical = _ReadsOnce(classes)
     stand_ins = [
@@ -232,7 +232,7 @@ def plan_poll(
     loads = []
     for stand_in, outlook in zip(stand_ins, outlooks, strict=True):
         load = _load(stand_in, outlook, prices)
-        if outlook and calibrate and not outlook.missing and not is_endpoint(outlook.model) and stand_in.puts:
+        if outlook and calibrate and not outlook.missing and not is_served(outlook.model) and stand_in.puts:
             load = _measured(
                 load, stand_in.puts, outlook, alone.judge(outlook.model), kept_in.path, calibrate
             )
@@ -266,7 +266,7 @@ def _check_prices(prices: tuple[float, float] | None, meant: Sequence[str | Judg
         )
     for price in prices:
         finite("prices", price, 0, HIGHEST_PRICE, "the price of a million tokens")
-    if not any(is_endpoint(judge) for judge in meant):
+    if not any(is_served(judge) for judge in meant):
         raise ValueError(
             f"prices are for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'); judges names none."
         )
@@ -284,7 +284,7 @@ def _load(stand_in: StandIn, outlook: Outlook | None, prices: tuple[float, float
         else ""
     )  # fmt: skip
     said = left * outlook.reply if outlook.reply else None
-    paid = prices if is_endpoint(outlook.model) else None
+    paid = prices if is_served(outlook.model) else None
     money = (tokens * paid[0] + (said or 0) * paid[1]) / 1e6 if paid else None
     return Load(
         outlook.name,

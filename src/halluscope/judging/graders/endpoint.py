@@ -26,6 +26,7 @@ class EndpointJudge:
         attempts: how often a prompt is tried.
         timeout: seconds that the server may be silent in an attempt; all attempts of a prompt with their waits may
             take `attempts` times as long.
+        leave_out: settings that the server is known to refuse, of `halluscope.judging.chat_completions.SETTINGS`.
 
     A temperature, a seed or a schema that the server refuses is left out, with a warning, and `key` says so.
 
@@ -45,9 +46,10 @@ class EndpointJudge:
         at_once: int = AT_ONCE,
         attempts: int = 6,
         timeout: float = 60.0,
+        leave_out: str | Sequence[str] = (),
     ) -> None:
         client = Client(Server.named(model, base_url, key_variable), at_once, attempts, timeout)
-        self._chat = ChatCompletions(client, temperature=temperature, max_tokens=max_tokens)
+        self._chat = ChatCompletions(client, leave_out, temperature=temperature, max_tokens=max_tokens)
         self._structured = structured
 
     seeded = True

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from halluscope.inputs import flags, kind
+from halluscope.judging.chat_completions import LEAVE_OUT, check_leave_out
 from halluscope.judging.client import AT_ONCE, check_at_once
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
@@ -58,6 +59,7 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
             metavar="N",
         ),
         Option("temperature", "of an endpoint's replies, 0 to 2 (default: 0)", float, metavar="T"),
+        LEAVE_OUT,
         Option("fresh", "ask again, and replace the replies that are kept", flag=True),
         Option(
             "at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"
@@ -85,6 +87,8 @@ class Grading:
             next one. An endpoint is sent it, and replies are kept by it: another one asks anew.
         temperature: how freely an endpoint draws its replies, 0 to 2. A local model takes 0 alone; a chat judge that is
             given has its own.
+        leave_out: settings that the endpoint is known to refuse, of
+            `halluscope.judging.chat_completions.SETTINGS`; otherwise it is asked which.
         fresh: ask again what was asked already; the new replies replace those that are kept.
         at_once: the most requests that may be under way to an endpoint; there are fewer while the server is overloaded.
         max_failed: the share of its replies, 0 to 1, that may be unreadable before that is an error.
@@ -101,6 +105,7 @@ class Grading:
     repeats: int = 1
     judge_seed: int = 0
     temperature: float = 0.0
+    leave_out: str | Sequence[str] = ()
     fresh: bool = False
     at_once: int = AT_ONCE
     max_failed: float = MAX_FAILED
@@ -112,6 +117,7 @@ class Grading:
     def __post_init__(self) -> None:
         """Check the options."""
         check_max_failed(self.max_failed)
+        check_leave_out(self.leave_out)
         check_at_once(self.at_once)
         whole("repeats", self.repeats, 1, MOST_REPEATS, "a number of repeats")
         whole("judge_seed", self.judge_seed)
@@ -186,6 +192,7 @@ class Grading:
             device=self.device,
             max_tokens=self.max_tokens,
             temperature=self.temperature,
+            leave_out=self.leave_out,
             at_once=self.at_once,
         )
 

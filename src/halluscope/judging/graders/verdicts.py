@@ -19,7 +19,7 @@ from halluscope.errors import JudgingFailed
 from halluscope.files.opening import once_each
 from halluscope.judging.failed import MAX_FAILED, SHOWN, check_max_failed, reasons
 from halluscope.judging.graders.chat import ChatJudge, Schema
-from halluscope.judging.store import AnswerStore, AskAnew
+from halluscope.judging.store import AnswerStore, AskAnew, Outbox
 from halluscope.terminal import tell
 
 V = TypeVar("V", covariant=True)
@@ -39,6 +39,9 @@ class Asked(Generic[V]):
     read: Callable[[str], V | None]
     schema: Schema | None = None
 
+
+STILL_TO_BE_ASKED = "still to be asked"
+"""Why there is no reply where requests go to an outbox."""
 
 Place = tuple[str, int, int]
 """A prompt, which repeat of it, and the seed of the reply."""
@@ -62,7 +65,8 @@ def collect(
         repeats: 1 or more.
         seed: of the first repeat's replies; each further repeat has the next one. A greedy judge has none.
         store: where kept replies are found and each new one is kept as it comes, readable or not. No reply at all is
-            not kept, so that the next run asks again. None keeps nothing.
+            not kept, so that the next run asks again. None keeps nothing. If it has an outbox, a judge behind an
+            endpoint is not asked: the requests go there.
         max_failed: the share of prompts, 0 to 1, that may be without a readable verdict.
         progress: show a bar.
 
@@ -104,7 +108,7 @@ def _replies(
         key = judge.key
         replies = store.replies(key, places) if store else {}
         missing = [place for place in places if place not in replies]
-        arriving = _ask(judge, missing, each) if missing else iter(())
+        arriving = _ask(judge, missing, each, store.outbox if store else None) if missing else iter(())
     failed = 0
     title = foreign.one_line(key)
     with tqdm(total=len(missing), desc=title, unit="prompt", disable=not progress, delay=1) as bar:
@@ -123,15 +127,27 @@ def _replies(
 
 
 def _ask(
-    judge: ChatJudge, places: Sequence[Place], each: Mapping[str, Asked[Any]]
+    judge: ChatJudge, places: Sequence[Place], each: Mapping[str, Asked[Any]], outbox: Outbox | None
 ) -> Iterator[tuple[int, str | None]]:
-    """The judge's replies, held to the schemas and drawn by the seeds if they can be."""
+    """The judge's replies, held to the schemas and drawn by the seeds if they can be; none if an outbox takes them."""
+    if outbox:
+        return _put_down(outbox, judge, places, each)
     more: dict[str, Any] = {}
     if getattr(judge, "structured", False):
         more["schemas"] = [each[prompt].schema for prompt, _, _ in places]
     if getattr(judge, "seeded", False):
         more["seeds"] = [seed for _, _, seed in places]
     return judge.replies([prompt for prompt, _, _ in places], **more)
+
+
+def _put_down(
+    outbox: Outbox, judge: Any, places: Sequence[Place], each: Mapping[str, Asked[Any]]
+) -> Iterator[tuple[int, str | None]]:
+    """Let somebody else ask."""
+    for number, (prompt, repeat, seed) in enumerate(places):
+        outbox.put_reply(judge.key, prompt, repeat, seed, judge.body(prompt, each[prompt].schema, seed))
+        judge.failures[STILL_TO_BE_ASKED] += 1
+        yield number, None
 
 
 def _report(

@@ -4,16 +4,17 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from halluscope.errors import JudgingFailed
+from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.foreign import one_line
 from halluscope.judging.failed import MAX_FAILED, reasons
 from halluscope.judging.questions import Question
-from halluscope.judging.store import AnswerStore, KeptAnswers
+from halluscope.judging.store import AnswerStore, KeptAnswers, Outbox
 from halluscope.judging.voter import Answered, Judge, Pairs
 from halluscope.judging.voters import voting
 from halluscope.judging.voters.answered import answers
@@ -45,12 +46,14 @@ def ask(
         which: "all" asks every question about every cell, all those about a text in a row; "needed" asks the M
             questions one after the other, and stops a cell as soon as its answers can no longer move precision or
             recall, which gives the same numbers (see `voting.undecided`).
-        store: where kept answers are found and new ones are kept; None keeps nothing.
+        store: where kept answers are found and new ones are kept; None keeps nothing. If it has an outbox, judges
+            behind an endpoint are not asked: the requests go there. With "needed", a cell then waits for its vote
+            before more is asked about it.
         progress: show a bar for what each judge is asked, and say what its votes cost.
         max_failed: the share of what a judge is asked, 0 to 1, that may get no reply; its votes are then `OTHER`.
 
     Returns:
-        Answer codes [images, classes, N x M], `UNASKED` where the question was not put.
+        Answer codes [images, classes, N x M], `UNASKED` where the question was not put, or the vote is still to come.
 
     Raises:
         JudgingFailed: if a judge fails, or leaves more than `max_failed` without a reply. What came is kept.
@@ -59,19 +62,22 @@ def ask(
     unique, row = list(number), np.array([number[text] for text in texts], dtype=np.int64)
     templates = len(questions)
     votes = np.full((*present.shape, len(judges) * templates), UNASKED, dtype=np.int8)
+    waiting = np.zeros((len(unique), present.shape[1]), dtype=bool)
     rounds = [range(templates)] if which == "all" else [range(j, j + 1) for j in range(templates)]
     for i, judge in enumerate(judges):
         with closing(judge):
             asked = _Asked(judge, unique, store, max_failed, progress)
             for turn in rounds:
                 wanted = _wanted(votes, present, k, which)
-                of_text = np.zeros((len(unique), present.shape[1]), dtype=bool)
+                of_text = np.zeros_like(waiting)
                 np.logical_or.at(of_text, row, wanted)
                 about = [question for j in turn for question in questions[j]]
                 title = f", question {turn[0] + 1} of {templates}" if len(turn) < templates else ""
-                given = asked.put(about, np.tile(of_text, len(turn)), title)[row]
+                open_cells, held_back = (np.tile(cells, len(turn)) for cells in (of_text, waiting))
+                given = asked.put(about, open_cells, held_back, title)
                 for j, part in zip(turn, np.split(given, len(turn), axis=1), strict=True):
-                    votes[:, :, i * templates + j] = np.where(wanted, part, UNASKED)
+                    votes[:, :, i * templates + j] = np.where(wanted, part[row], UNASKED)
+                    waiting |= of_text & (part == UNASKED) & (which == "needed")
             asked.report()
     return votes
 
@@ -89,20 +95,38 @@ class _Asked:
     ) -> None:
         self._judge, self._texts, self._max_failed, self._progress = judge, texts, max_failed, progress
         self._store = store if judge.stored else None
+        self._outbox = store.outbox if store and hasattr(judge, "settle") else None
         self._kept = self._of_judge()
         self._before = self._failures()
         self._wanted = self._failed = 0
 
-    def put(self, questions: Sequence[Question], wanted: NDArray[np.bool_], title: str) -> NDArray[np.int8]:
-        """The answers about each text: codes [texts, questions], `UNASKED` if not wanted.
+    def put(
+        self,
+        questions: Sequence[Question],
+        wanted: NDArray[np.bool_],
+        waiting: NDArray[np.bool_],
+        title: str,
+    ) -> NDArray[np.int8]:
+        """The answers about each text: codes [texts, questions], `UNASKED` if not wanted, or still to come.
+
+        Args:
+            questions: what is asked.
+            wanted: [texts, questions].
+            waiting: [texts, questions], what is not asked before an earlier vote comes.
+            title: for people.
 
         Raises:
             JudgingFailed: if too much of what was wanted so far got no reply.
         """
         given = self._recalled(questions)
-        if (wanted & (given == UNASKED)).any() and self._has_another_key():
+        if self._outbox:
+            unknown = wanted & (given == UNASKED)
+            self._put_down(self._outbox, questions, np.argwhere(unknown & ~waiting))
+            self._outbox.put_off(self._judge.key, int((unknown & waiting).sum()))
+            return given
+        if (wanted & (given == UNASKED) & ~waiting).any() and self._has_another_key():
             given = self._recalled(questions)
-        pairs = np.argwhere(wanted & (given == UNASKED))
+        pairs = np.argwhere(wanted & (given == UNASKED) & ~waiting)
         for rows, codes in self._answers(questions, pairs, title) if len(pairs) else ():
             given[pairs[rows, 0], pairs[rows, 1]] = codes
         self._wanted += int(wanted.sum())
@@ -132,6 +156,21 @@ class _Asked:
         finally:
             if self._progress and (spent := getattr(self._judge, "spent", "")):
                 tell(f"{name}{title}: {one_line(spent)}")
+
+    def _put_down(self, outbox: Outbox, questions: Sequence[Question], pairs: Pairs) -> None:
+        """Let somebody else ask, text by text.
+
+        Raises:
+            JudgeUnavailable: if the judge is asked in another way than by chats.
+        """
+        judge: Any = self._judge
+        if len(pairs) and not hasattr(judge, "body"):
+            raise JudgeUnavailable(
+                f"The judge {one_line(judge.key, 80)} is asked over HTTP, but not by chats, so that it takes no batch "
+                "files. Let it vote first (`halluscope score` with this judge alone), or leave it out."
+            )
+        for text, question in ((self._texts[i], questions[j]) for i, j in pairs.tolist()):
+            outbox.put_vote(judge.key, text, question, judge.body(text, question))
 
     def _check(self) -> None:
         if self._failed > self._max_failed * self._wanted:

@@ -21,6 +21,9 @@ from halluscope.judging.votes import FAILED, NO, OTHER, RULES, YES, first_word
 MAX_TOKENS = 4
 """Room for white space or a mark before the word, and for a word of two tokens; the rest of a reply says no more."""
 
+ENDS = ("stop", "length")
+"""The finish reasons of replies that count."""
+
 TOP_LOGPROBS = 5
 """How many of the likeliest tokens are asked for; some servers allow no more."""
 
@@ -55,6 +58,7 @@ class EndpointVoter:
         attempts: how often a question is tried.
         timeout: seconds that the server may be silent in an attempt; all attempts of a question with their waits may
             take `attempts` times as long.
+        leave_out: settings that the server is known to refuse, of `halluscope.judging.chat_completions.SETTINGS`.
 
     A temperature, a seed or logprobs that the server refuses are left out, with a warning; `key` says so of the first
     two, which can move a vote.
@@ -77,10 +81,17 @@ class EndpointVoter:
         at_once: int = AT_ONCE,
         attempts: int = 6,
         timeout: float = 60.0,
+        leave_out: str | Sequence[str] = (),
     ) -> None:
         client = Client(Server.named(model, base_url, key_variable), at_once, attempts, timeout)
         self._chat = ChatCompletions(
-            client, temperature=0.0, max_tokens=max_tokens, seed=0, logprobs=True, top_logprobs=TOP_LOGPROBS
+            client,
+            leave_out,
+            temperature=0.0,
+            max_tokens=max_tokens,
+            seed=0,
+            logprobs=True,
+            top_logprobs=TOP_LOGPROBS,
         )
         self.max_tokens = max_tokens
         self._unread = ""
@@ -143,18 +154,11 @@ class EndpointVoter:
         return self._chat.body(question.prompt(text))
 
     def read(self, completion: Any) -> Vote | Failure:
-        """The vote in a chat completion with its margin, or why there is none.
-
-        The margin is log P(yes) - log P(no) in nats, of the reply's first token; see `margin`.
-        """
-        reply = reply_of(completion, ends=("stop", "length"))
-        if isinstance(reply, Failure):
-            return reply
-        code = RULES[self.rule](reply, True)
-        if code not in (YES, NO):
-            self._unread = reply
-            return OTHER, math.nan
-        return code, margin(completion, code)
+        """As `vote_of`."""
+        said = vote_of(completion)
+        if not isinstance(said, Failure) and said[0] == OTHER:
+            self._unread = str(reply_of(completion, ENDS))
+        return said
 
     def close(self) -> None:
         """Nothing is held between calls."""
@@ -166,6 +170,18 @@ class EndpointVoter:
             "replies, turn that off where the server is started; else take a model that does as it is told.",
             stacklevel=2,
         )
+
+
+def vote_of(completion: Any) -> Vote | Failure:
+    """The vote in a chat completion with its margin, or why there is none.
+
+    The margin is log P(yes) - log P(no) in nats, of the reply's first token; see `margin`.
+    """
+    reply = reply_of(completion, ENDS)
+    if isinstance(reply, Failure):
+        return reply
+    code = RULES[EndpointVoter.rule](reply, True)
+    return (code, margin(completion, code)) if code in (YES, NO) else (OTHER, math.nan)
 
 
 def margin(completion: Any, code: int) -> float:

@@ -8,14 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.inputs import flags, kind, word
-from halluscope.judging.client import AT_ONCE, check_at_once
+from halluscope.judging.chat_completions import LEAVE_OUT
+from halluscope.judging.client import AT_ONCE
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.models.engine import ENGINES, LARGEST_LEAD, RECHECKED, Engine
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.store import AnswerStore
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters import asking, voting
-from halluscope.judging.voters.resolve import check_asked, named, resolve, score_labels
+from halluscope.judging.voters.resolve import check_asked, named, resolve
+from halluscope.judging.voters.served import Served, compares_labels
 from halluscope.numbers import finite
 from halluscope.options import Option
 from halluscope.vocabularies import Vocabulary
@@ -46,6 +48,7 @@ OPTIONS = (
     ),
     Option("tokenizer", "of the model of scoring: a folder or a Hub id (default: the model's name)"),
     Option("workers", "how many processes share the work, each on its own GPU", int, metavar="N"),
+    LEAVE_OUT,
     Option("at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"),
     Option(
         "max_failed",
@@ -78,6 +81,8 @@ class Voting:
             "scoring:" judges as "openai:" asks (in nats, and a difference of two logits is one in nats).
         tokenizer: of the model of "scoring:" judges: a folder or an id of the Hub; by default the model's name.
         workers: how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray.
+        leave_out: settings that an endpoint is known to refuse, of `halluscope.judging.chat_completions.SETTINGS`;
+            otherwise it is asked which.
         at_once: the most requests that may be under way to an endpoint; there are fewer while the server is overloaded.
         max_failed: the share of its questions, 0 to 1, that a judge may leave without a reply before that is an error.
         store: where language models' votes are kept: a path, or by default the user's cache.
@@ -96,6 +101,7 @@ class Voting:
     recheck: float = 0.0
     tokenizer: str | None = None
     workers: int = 0
+    leave_out: str | Sequence[str] = ()
     at_once: int = AT_ONCE
     max_failed: float = MAX_FAILED
     store: AnswerStore | str | Path | None = None
@@ -110,14 +116,23 @@ class Voting:
         word("ask", self.ask, asking.ASK)
         flags(progress=self.progress)
         check_max_failed(self.max_failed)
-        check_at_once(self.at_once)
+        _ = self.served
         kind("store", self.store, AnswerStore | str | Path | None, "a path, or None for the user's cache")
 
     @property
     def run_by(self) -> Engine:
         """How language models of this machine are run."""
-        again = 0.0 if self.engine != RECHECKED and score_labels(self.judges) else self.recheck
+        again = 0.0 if self.engine != RECHECKED and any(map(compares_labels, self._listed)) else self.recheck
         return Engine(self.engine, again, self.device, self.workers)
+
+    @property
+    def served(self) -> Served:
+        """How judges behind servers are asked."""
+        return Served(self.at_once, self.leave_out, self.tokenizer, self.recheck)
+
+    @property
+    def _listed(self) -> Sequence[object]:
+        return self.judges if isinstance(self.judges, list | tuple) else [self.judges]
 
     def required(self, templates: int) -> int:
         """How many votes must agree, of so many templates.
@@ -148,7 +163,7 @@ class Voting:
         about = question_set.about(vocabulary)
         k = self.required(len(about))
         check_asked(named(self.judges), question_set)
-        found = resolve(self.judges, vocabulary, self.run_by, self.at_once, self.tokenizer, self.recheck)
+        found = resolve(self.judges, vocabulary, self.run_by, self.served)
         store = self.store
         if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
             store = AnswerStore(store)

@@ -1,7 +1,7 @@
 """From what a user writes for `judges` to the judges, checked before any of them is loaded."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.foreign import brief
@@ -10,17 +10,17 @@ from halluscope.judging.models import weights
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import CHECKER, FLAN_T5, is_checker, model_of
 from halluscope.judging.questions import QuestionSet
-from halluscope.judging.server import ENDPOINT, SCORING, Server
+from halluscope.judging.server import ENDPOINT, SCORING
 from halluscope.judging.voter import Judge
-from halluscope.judging.voters.endpoint import EndpointVoter
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.voters.replay import ReplayJudge
-from halluscope.judging.voters.scoring import ScoringVoter
+from halluscope.judging.voters.served import AS_USUAL, Served, check_name, compares_labels, is_served
 from halluscope.vocabularies import Vocabulary
 
 LEXICAL = "lexical"
 REPLAY = "replay:"
 """What a name starts with that means a file of votes given elsewhere."""
+
 
 ENSEMBLES = {"flan-t5": FLAN_T5}
 """Names that stand for several judges."""
@@ -30,9 +30,7 @@ def resolve(
     judges: str | Judge | Sequence[str | Judge],
     vocabulary: Vocabulary,
     engine: Engine,
-    at_once: int = AT_ONCE,
-    tokenizer: str | None = None,
-    recheck: float = 0.0,
+    served: Served = AS_USUAL,
 ) -> list[Judge]:
     """The judges that are meant, in the order given.
 
@@ -41,9 +39,7 @@ def resolve(
             "openai:MODEL[@URL]", "scoring:MODEL@URL", a judge, or a list of these.
         vocabulary: the classes that will be asked about.
         engine: how language models of this machine are run.
-        at_once: the most requests under way to an endpoint.
-        tokenizer: that of the models of "scoring:" judges, if it is not found by the model's name.
-        recheck: votes of "scoring:" judges by a smaller margin, in nats, are asked again.
+        served: how judges behind servers are asked.
 
     Raises:
         JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
@@ -55,19 +51,17 @@ def resolve(
             "engine, recheck and workers are for language models of this machine named in judges, and there is none: "
             f"{', '.join(map(repr, meant)):.200}."
         )
-    if at_once != AT_ONCE and not any(is_endpoint(judge) for judge in meant):
+    if served.at_once != AT_ONCE and not any(map(is_served, meant)):
         raise ValueError(
             f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), and there is none: "
             f"{', '.join(map(repr, meant)):.200}."
         )
-    if tokenizer and not any(_scores(judge) for judge in meant):
+    if served.tokenizer and not any(map(compares_labels, meant)):
         raise ValueError(
             f"tokenizer is for judges that compare labels ('{SCORING}MODEL@URL'), and there is none: "
             f"{', '.join(map(repr, meant)):.200}."
         )
-    found = [
-        _judge(judge, vocabulary, engine, at_once, tokenizer=tokenizer, recheck=recheck) for judge in meant
-    ]
+    found = [_judge(judge, vocabulary, engine, served) for judge in meant]
     keys = [judge.key for judge in found]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     if twice:
@@ -92,9 +86,8 @@ def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
     if not meant:
         raise ValueError("judges is empty; expected 'flan-t5', 'lexical', or a list of models.")
     for judge in meant:
-        if isinstance(judge, str) and is_endpoint(judge):
-            kind = SCORING if _scores(judge) else ENDPOINT
-            Server.named(judge.removeprefix(kind), kind=kind)
+        if isinstance(judge, str) and is_served(judge):
+            check_name(judge)
         elif isinstance(judge, str) and judge != LEXICAL:
             weights.check_name(model_of(judge))
         elif not isinstance(judge, str):
@@ -109,7 +102,7 @@ def find(judges: str | Judge | Sequence[str | Judge]) -> None:
         JudgeUnavailable: for a model that is not to be had.
     """
     for judge in named(judges):
-        if not is_endpoint(judge) and isinstance(judge, str) and judge != LEXICAL:
+        if not is_served(judge) and isinstance(judge, str) and judge != LEXICAL:
             weights.find(model_of(judge))
 
 
@@ -151,31 +144,14 @@ def _check_given(judge: object) -> None:
         )
 
 
-def is_endpoint(judge: str | Judge) -> bool:
-    """Whether a name is that of a model behind an endpoint."""
-    return isinstance(judge, str) and judge.startswith((ENDPOINT, SCORING))
-
-
-def score_labels(judges: str | Judge | Sequence[str | Judge]) -> bool:
-    """Whether a model that compares labels is among them, by its name."""
-    listed = judges if isinstance(judges, list | tuple) else [judges]
-    return any(map(_scores, listed))
-
-
-def _scores(judge: object) -> bool:
-    return isinstance(judge, str) and judge.startswith(SCORING)
-
-
 def _is_given(judge: str | Judge) -> bool:
     """Whether a judge is there already, or needs no language model of this machine."""
-    return judge == LEXICAL or not isinstance(judge, str) or is_endpoint(judge)
+    return judge == LEXICAL or not isinstance(judge, str) or is_served(judge)
 
 
-def _judge(judge: str | Judge, vocabulary: Vocabulary, engine: Engine, at_once: int, **scoring: Any) -> Judge:
+def _judge(judge: str | Judge, vocabulary: Vocabulary, engine: Engine, served: Served) -> Judge:
     if not isinstance(judge, str):
         return judge
-    if _scores(judge):
-        return ScoringVoter(judge.removeprefix(SCORING), at_once=at_once, **scoring)
-    if is_endpoint(judge):
-        return EndpointVoter(judge.removeprefix(ENDPOINT), at_once=at_once)
+    if is_served(judge):
+        return served.judge(judge)
     return LexicalJudge(vocabulary) if judge == LEXICAL else engine.judge(judge)

@@ -69,6 +69,7 @@ class ScoringVoter:
         recheck: votes by a smaller margin than this many nats are put to
             `halluscope.judging.voters.endpoint.EndpointVoter`, and its votes and margins stand; 0 for none.
         at_once: the most requests that may be under way.
+        leave_out: settings that the server is known to refuse where votes are put to `EndpointVoter`.
         attempts: how often a request is tried.
         timeout: seconds that the server may be silent in an attempt; all attempts of a request with their waits may
             take `attempts` times as long.
@@ -93,6 +94,7 @@ class ScoringVoter:
         labels: str = LABELS,
         recheck: float = 0.0,
         at_once: int = AT_ONCE,
+        leave_out: str | Sequence[str] = (),
         attempts: int = 6,
         timeout: float = TIMEOUT_S,
     ) -> None:
@@ -102,7 +104,11 @@ class ScoringVoter:
         root = server.url.removesuffix("/v1")
         self.client = Client(replace(server, url=root), at_once, attempts, timeout)
         plain = f"{server.model}@{root}/v1"
-        self._chat = EndpointVoter(plain, None, key_variable, at_once=at_once) if recheck else None
+        self._chat = (
+            EndpointVoter(plain, None, key_variable, at_once=at_once, leave_out=leave_out)
+            if recheck
+            else None
+        )
         self._tokens = _tokens(server.model, tokenizer)
         self.label_ids = self._ids_of_labels()
         self._endpoint: Endpoint | None = None

@@ -1,0 +1,226 @@
+"""`halluscope ask export NAME` and `halluscope ask import FILE...`: judges that are asked by batch files."""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from halluscope import registry, scoring
+from halluscope.arguments import whole
+from halluscope.cli import common
+from halluscope.errors import JudgingFailed
+from halluscope.foreign import one_line
+from halluscope.judging.batch import inbox, outbox, requests
+from halluscope.judging.batch.inbox import Taken
+from halluscope.judging.batch.outbox import Outbox
+from halluscope.judging.server import ENDPOINT, sending_nothing
+from halluscope.judging.store import AnswerStore, AskAnew
+from halluscope.registry import Benchmark
+from halluscope.reporting.tables import aligned, to_json
+from halluscope.scoring import Ready
+from halluscope.terminal import say
+
+SHOWN = 10
+"""How many reasons for missing answers are shown."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the two commands."""
+    commands = parser.add_subparsers(required=True, metavar="export | import")
+    about = "write what still has to be asked as batch files; nothing is sent"
+    common.add_benchmarks(
+        commands.add_parser("export", help=about, description=f"{about.capitalize()}."),
+        lambda one: bool(one.judges and one.is_scored),
+        _add_export,
+        export,
+    )
+    about = "read what came of batch files into the store"
+    _add_import(commands.add_parser("import", help=about, description=f"{about.capitalize()}."))
+
+
+def _add_export(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    parser.description = (
+        f"Write what `halluscope score {benchmark.name}` with the same options would ask judges behind an endpoint "
+        "(openai:MODEL[@URL]) and has no answer to yet. Nothing is sent to them. Judges of this machine vote as they "
+        "do in `score`. Options that only choose among conventions or shape what is printed do not matter here."
+        + (" With --fresh, all rounds belong into one folder." if _is_graded(benchmark) else "")
+    )
+    common.add_scoring(parser, benchmark)
+    option = parser.add_argument
+    option("--out", required=True, type=Path, metavar="FOLDER", help="where the rounds go, one folder each")
+    option(
+        "--requests",
+        type=whole,
+        default=outbox.MOST_REQUESTS,
+        metavar="N",
+        help=f"how many requests one file may hold (default: {outbox.MOST_REQUESTS:,})",
+    )
+    option(
+        "--bytes",
+        type=whole,
+        default=outbox.MOST_BYTES,
+        metavar="N",
+        help=f"how large one file may be (default: {outbox.MOST_BYTES:,})",
+    )
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=import_)
+    option = parser.add_argument
+    option(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="the output and error files of batches, in any order (.gz too)",
+    )
+    option(
+        "--exported",
+        required=True,
+        type=Path,
+        metavar="FOLDER",
+        help="the folder that `ask export --out` named",
+    )
+    option(
+        "--store",
+        metavar="FILE",
+        help="where the answers are kept (default: $HALLUSCOPE_STORE or the user's cache)",
+    )
+    option("--json", action="store_true", help="print JSON instead of text")
+
+
+def export(given: argparse.Namespace) -> None:
+    """Score as far as the answers go, and write the requests for those that are missing."""
+    benchmark = registry.benchmark(given.name)
+    options = common.options_of(given, benchmark)
+    _check_judge(benchmark, options)
+    to_ask = Outbox(given.out, given.requests, given.bytes, bool(options.get("fresh")))
+    options["store"] = _store(given, to_ask)
+    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
+    with sending_nothing(), to_ask.opened():
+        for one in ready:
+            for chosen in scoring.variants(benchmark, options):
+                _try(benchmark, one, chosen | {"bootstrap": 0}, to_ask)
+    say(to_json(_summary(to_ask)) if given.format == common.JSON else _told(to_ask, given))
+
+
+def import_(given: argparse.Namespace) -> None:
+    """Read and keep."""
+    taken = inbox.take(given.files, given.exported, AnswerStore(given.store))
+    say(to_json(_counts(taken)) if given.json else _told_of(taken))
+
+
+def _check_judge(benchmark: Benchmark, options: Mapping[str, Any]) -> None:
+    """Check that a judge is behind an endpoint, before anything is read.
+
+    Raises:
+        ValueError: if none is.
+    """
+    assert benchmark.judges is not None, "only such benchmarks have the command"
+    name = "judge" if _is_graded(benchmark) else "judges"
+    judges = options.get(name, benchmark.judges.default)
+    named = [judges] if isinstance(judges, str) else judges
+    if not any(judge.startswith(ENDPOINT) for judge in named):
+        raise ValueError(
+            f"--{name} is {one_line(' '.join(named), 200)}, and nobody of that is asked over HTTP; expected "
+            f"{ENDPOINT}MODEL[@URL]. To ask judges of this machine, run `halluscope score`."
+        )
+
+
+def _is_graded(benchmark: Benchmark) -> bool:
+    return benchmark.judges is not None and benchmark.judges.kind == "verdicts"
+
+
+def _store(given: argparse.Namespace, to_ask: Outbox) -> AnswerStore | AskAnew:
+    store = AnswerStore(getattr(given, "store", None), to_ask)
+    return AskAnew(store, requests.came_anew(given.out)) if to_ask.fresh else store
+
+
+def _try(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], to_ask: Outbox) -> None:
+    """Score; that a grader has given too few verdicts is no error where the others are to be asked for."""
+    before = to_ask.put
+    try:
+        scoring.compute(benchmark, ready, options)
+    except JudgingFailed:
+        if to_ask.put == before or not _is_graded(benchmark):
+            raise
+
+
+def _summary(to_ask: Outbox) -> dict[str, Any]:
+    return {
+        "round": str(to_ask.part) if to_ask.files else None,
+        "files": [vars(file) for file in to_ask.files],
+        "requests": to_ask.now.total(),
+        "again": to_ask.again,
+        "judges": {
+            key: {"now": to_ask.now[key], "later_at_most": to_ask.later[key]}
+            for key in to_ask.now | to_ask.later
+        },
+    }
+
+
+def _told(to_ask: Outbox, given: argparse.Namespace) -> str:
+    """What is to be done next."""
+    if not to_ask.files:
+        less = ", but without --fresh, which would ask again" if to_ask.fresh else ""
+        return (
+            f"Nothing is left to be asked: run `halluscope score {given.name}` with the same options{less}."
+        )
+    rows = [
+        [file.name, file.requests, f"{file.bytes / 1e6:.1f}", one_line(file.judge)] for file in to_ask.files
+    ]
+    now, later = to_ask.now, to_ask.later
+    lines = [
+        aligned(rows, ("file", "requests", "MB", "judge"), given.format, left=1),
+        "",
+        f"{one_line(to_ask.part)}: {now.total():,} requests. Send each file as a batch to its judge's server.",
+        *(
+            f"{one_line(key)}: {now[key]:,} questions now, and at most {later[key]:,} in later rounds."
+            for key in now | later
+            if later.total()
+        ),
+    ]
+    if not to_ask.is_new:
+        lines.append(
+            "This round was there already, and no answer to it is kept. Send its files again only if their batches no "
+            "longer run, or you pay twice."
+        )
+    elif to_ask.again:
+        lines.append(
+            f"{to_ask.again:,} of them were in an earlier round and have no answer yet. Send them only if the batches "
+            "of that round no longer run, or you pay twice."
+        )
+    store = f" --store {one_line(given.store)}" if hasattr(given, "store") else ""
+    lines.append(
+        f"Then run `halluscope ask import FILE... --exported {one_line(given.out)}{store}`, and this command again "
+        "until nothing is left."
+    )
+    return "\n".join(lines)
+
+
+def _counts(taken: Taken) -> dict[str, Any]:
+    kept = {name: getattr(taken, name) for name in ("asked", "answers", "new", "kept", "others")}
+    return kept | {"failures": dict(taken.failures)}
+
+
+def _told_of(taken: Taken) -> str:
+    lines = [
+        f"{taken.answers:,} answers to {taken.asked:,} requests: {taken.new:,} are kept now, {taken.kept:,} were kept "
+        "already."
+    ]
+    if taken.others:
+        lines.append(
+            f"{taken.others:,} say something else than an answer to the same request that was kept before; that one "
+            "stays."
+        )
+    if failed := taken.failures.total():
+        lines.append(f"Not answered: {failed:,}. The next export holds these requests again.")
+        for reason, count in taken.failures.most_common(SHOWN):
+            said = f", such as {taken.said[reason]}" if taken.said[reason] else ""
+            lines.append(f"  {reason}: {count:,}{said}")
+        if {"HTTP 400", "HTTP 422"} & taken.failures.keys():
+            lines.append(
+                "What a server refuses can be left out: --leave-out, for the export and for `score` alike."
+            )
+    lines.append("Run the same `halluscope ask export` again: it says what is left.")
+    return "\n".join(lines)

@@ -1,0 +1,196 @@
+"""Reads what came of batch files into the store: in any order, in part, twice, and nothing that was not asked."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from halluscope import foreign
+from halluscope.errors import BuildError
+from halluscope.files.entries import lines
+from halluscope.files.opening import check_once
+from halluscope.files.writing import only_writer
+from halluscope.judging.batch.requests import CAME, ID, Reply, Vote, Wanted, came, read_list, rounds
+from halluscope.judging.chat_completions import reply_of
+from halluscope.judging.client import Failure
+from halluscope.judging.store import AnswerStore
+from halluscope.judging.voters.endpoint import vote_of
+from halluscope.judging.votes import UNASKED
+
+AT_ONCE = 10_000
+"""How many answers are read before they are kept, in one step for each judge and question."""
+
+EXPECTED = (
+    "a line of a batch's output or error file, with a custom_id, and a response with its status_code and body, or an "
+    "error"
+)
+
+Answer = tuple[str, Wanted, Any]
+"""A request's id, what it asked, and the answer as it was read, or a `Failure`."""
+
+
+@dataclass
+class Taken:
+    """What was read.
+
+    Attributes:
+        asked: how many requests were exported, in all rounds.
+        new: how many answers are kept now.
+        kept: how many equal ones were kept before.
+        others: how many say something else than what was kept before, which stays.
+        failures: how many requests got no answer, by reason.
+        said: what the server said to one of each reason, fit to be shown.
+    """
+
+    asked: int
+    new: int = 0
+    kept: int = 0
+    others: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    said: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def answers(self) -> int:
+        """How many lines there were."""
+        return self.new + self.kept + self.others + self.failures.total()
+
+
+def take(files: Sequence[Path], folder: Path, store: AnswerStore) -> Taken:
+    """Keep what came.
+
+    All files are looked through before anything is kept. Whoever is killed in the middle may do it again.
+
+    Args:
+        files: what came of batches, JSON lines (.gz too).
+        folder: where the rounds of the export lie.
+        store: where the answers are kept.
+
+    Raises:
+        BuildError: for a line that is none of a batch's output, or was not asked for; nothing is kept then.
+        LimitExceeded: for a file or a line that is too large.
+        FileNotFoundError: if a file is not there, or the folder holds no round.
+        StoreError: if the store cannot be read or written.
+    """
+    check_once(files)
+    asked = _asked(folder)
+    for _ in _rows(files, asked):
+        pass
+    taken = Taken(len(asked))
+    rows = _rows(files, asked)
+    while batch := list(islice(rows, AT_ONCE)):
+        _keep([_read(id, asked[id], row) for id, row in batch], folder, store, taken)
+    return taken
+
+
+def _asked(folder: Path) -> dict[str, Wanted]:
+    if not (parts := rounds(folder)):
+        raise FileNotFoundError(
+            f"{folder} holds no round of an export; expected the folder that `halluscope ask export --out` wrote."
+        )
+    return {id: wanted for part in parts for id, wanted in read_list(part)}
+
+
+def _rows(files: Iterable[Path], asked: dict[str, Wanted]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The lines of the files, each with the id of a request that was exported."""
+    for file in files:
+        for where, row in lines(file, "reply"):
+            if (
+                not isinstance(row, dict)
+                or not isinstance(row.get(ID), str)
+                or not {"response", "error"} & row.keys()
+            ):
+                raise BuildError(f"{where} is {foreign.brief(row)}; expected {EXPECTED}. Nothing was kept.")
+            if row[ID] not in asked:
+                raise BuildError(
+                    f"{where} answers the request {foreign.brief(row[ID])}, which is in no round of the export; "
+                    "expected answers to what was exported. Name the folder of its own export, or leave the file "
+                    "out. Nothing was kept."
+                )
+            yield row[ID], row
+
+
+def _read(id: str, wanted: Wanted, row: dict[str, Any]) -> Answer:
+    completion = _completion(row)
+    return id, wanted, reply_of(completion) if isinstance(wanted, Reply) else vote_of(completion)
+
+
+def _completion(row: dict[str, Any]) -> Any:
+    """What the server replied, or a `Failure`."""
+    response, error = row.get("response"), row.get("error")
+    if isinstance(error, dict) and error:
+        return _failure(f"error {foreign.heard(foreign.brief(error.get('code'), 400), 40)}", error)
+    if not isinstance(response, dict):
+        return Failure("no response")
+    status, body = response.get("status_code"), response.get("body")
+    if status != 200:
+        return _failure(f"HTTP {foreign.heard(foreign.brief(status, 400), 40)}", body)
+    return body
+
+
+def _failure(reason: str, words: Any) -> Failure:
+    """A failure for which the server has words."""
+    inner = words.get("error", words) if isinstance(words, dict) else words
+    said = inner.get("message", inner) if isinstance(inner, dict) else inner
+    return Failure(reason, words=said if isinstance(said, str) else foreign.brief(said, 400) if said else "")
+
+
+def _keep(answers: Sequence[Answer], folder: Path, store: AnswerStore, taken: Taken) -> None:
+    """Keep answers, and count what became of them."""
+    replies: dict[str, tuple[Reply, str]] = {}
+    votes: dict[str, tuple[Vote, Any]] = {}
+    for id, wanted, said in answers:
+        first: dict[str, Any] = replies if isinstance(wanted, Reply) else votes
+        if isinstance(said, Failure):
+            taken.failures[said.reason] += 1
+            taken.said.setdefault(said.reason, said.said if said.words else "")
+        elif id in first:
+            _count(taken, _word(first[id][1]), _word(said))
+        else:
+            first[id] = wanted, said
+    _keep_replies(replies, folder, store, taken)
+    _keep_votes(votes.values(), store, taken)
+
+
+def _keep_replies(
+    replies: dict[str, tuple[Reply, str]], folder: Path, store: AnswerStore, taken: Taken
+) -> None:
+    """Keep replies; one that was asked anew replaces what is kept, once."""
+    anew = {id for id, (wanted, _) in replies.items() if wanted.fresh}
+    anew -= came(folder) if anew else set()
+    for replace in (False, True):
+        those = {id: one for id, one in replies.items() if (id in anew) == replace}
+        before = store.keep_replies([(wanted.found_by, said) for wanted, said in those.values()], replace)
+        for was, (_, said) in zip(before, those.values(), strict=True):
+            _count(taken, None if replace else was, said)
+    if anew:
+        with only_writer(folder / CAME) as file:
+            file.write("".join(f"\n{id}" for id in anew).encode())  # a line that was cut off stays alone
+
+
+def _keep_votes(votes: Iterable[tuple[Vote, tuple[int, float]]], store: AnswerStore, taken: Taken) -> None:
+    about = defaultdict(list)
+    for vote, said in votes:
+        about[vote.judge, vote.frame, vote.question].append((bytes.fromhex(vote.text), *said))
+    for question, given in about.items():
+        hashes, codes, margins = zip(*given, strict=True)
+        before = store.keep_votes(*question, hashes, np.array(codes, dtype=np.int8), np.array(margins))
+        for was, code in zip(before.tolist(), codes, strict=True):
+            _count(taken, None if was == UNASKED else was, code)
+
+
+def _word(said: Any) -> Any:
+    """What counts of an answer: a reply, or a vote without its margin."""
+    return said if isinstance(said, str) else said[0]
+
+
+def _count(taken: Taken, before: Any, said: Any) -> None:
+    if before is None:
+        taken.new += 1
+    elif before == said:
+        taken.kept += 1
+    else:
+        taken.others += 1

@@ -1,0 +1,191 @@
+"""Writes what a server is to be asked as batch files in OpenAI's form, round by round, instead of asking it."""
+
+import filecmp
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from halluscope.errors import OutputError
+from halluscope.files.writing import new_folder
+from halluscope.foreign import one_line
+from halluscope.judging.batch.requests import (
+    ID,
+    LIST,
+    Reply,
+    Vote,
+    Wanted,
+    custom_id,
+    listed,
+    next_round,
+    read_list,
+    rounds,
+)
+from halluscope.judging.questions import Question
+from halluscope.judging.store_records import sha256
+from halluscope.numbers import whole
+
+URL = "/v1/chat/completions"
+
+MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
+"""What OpenAI takes in one batch file (platform.openai.com/docs/guides/batch)."""
+
+
+@dataclass
+class BatchFile:
+    """A file of requests to one judge.
+
+    Attributes:
+        name: of the file, in its folder.
+        judge: the judge's key.
+        requests: how many it holds.
+        bytes: how large it is.
+    """
+
+    name: str
+    judge: str
+    requests: int = 0
+    bytes: int = 0
+
+
+class _NothingNew(Exception):
+    """There is no round to be written."""
+
+
+@dataclass
+class Outbox:
+    """The round of requests that is being written, as `halluscope.judging.store.Outbox` has it.
+
+    Attributes:
+        folder: where all rounds lie.
+        requests: how many of them one file may hold.
+        bytes: how large one file may be.
+        fresh: whether what comes shall replace what is kept.
+        files: that were written, and are to be sent.
+        later: how many questions may be asked in later rounds at most, by the judge's key.
+        again: how many of the requests were in an earlier round too.
+        put: how often a request was put down, one that was there already included.
+        part: the folder of this round; of the last one where that holds the same.
+        is_new: whether it holds what the last one does not.
+
+    Raises:
+        OutputError: if the folder is a file.
+        ValueError: for a limit out of range.
+    """
+
+    folder: Path
+    requests: int = MOST_REQUESTS
+    bytes: int = MOST_BYTES
+    fresh: bool = False
+    files: list[BatchFile] = field(default_factory=list)
+    later: Counter[str] = field(default_factory=Counter)
+    again: int = 0
+    put: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the limits, and look at what is there."""
+        whole("requests", self.requests, 1, what="a number of requests")
+        whole("bytes", self.bytes, 1, what="a number of bytes")
+        if self.folder.exists() and not self.folder.is_dir():
+            raise OutputError(f"{self.folder} is a file; expected a folder, or a new name.")
+        self._earlier = {id for part in rounds(self.folder) for id, _ in read_list(part)}
+        self.part = next_round(self.folder)
+        self.is_new = True
+        self._ids: set[str] = set()
+        self._open: dict[str, tuple[BatchFile, IO[str]]] = {}
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Take requests. When all are there, the round appears in the folder in one step.
+
+        If there is none, or the last round holds the same, no round appears; in the latter case `part` is the last one.
+
+        Raises:
+            OSError: if it cannot be written.
+        """
+        with suppress(_NothingNew), new_folder(self.folder) as new:
+            self._new = new / self.part.name
+            self._new.mkdir()
+            with ExitStack() as self._closing:
+                self._list = self._create(LIST)
+                yield
+            self.again = len(self._ids & self._earlier)
+            last = rounds(self.folder)[-1:]
+            if last and _are_equal(self._new, last[0]):
+                self.part, self.is_new = last[0], False
+            if not self._ids or not self.is_new:
+                raise _NothingNew
+
+    @property
+    def now(self) -> Counter[str]:
+        """How many requests of the round there are, by the judge's key."""
+        counted: Counter[str] = Counter()
+        for file in self.files:
+            counted[file.judge] += file.requests
+        return counted
+
+    def put_reply(self, judge: str, prompt: str, repeat: int, seed: int, body: Mapping[str, Any]) -> None:
+        """Put down the request for a grader's reply.
+
+        Raises:
+            OutputError: if it is larger than a file may be.
+        """
+        self._put(Reply(judge, sha256(prompt).hex(), repeat, seed, self.fresh), body)
+
+    def put_vote(self, judge: str, text: str, question: Question, body: Mapping[str, Any]) -> None:
+        """Put down the request for a voter's vote.
+
+        Raises:
+            OutputError: if it is larger than a file may be.
+        """
+        self._put(Vote(judge, question.frame, question.text, sha256(text).hex()), body)
+
+    def put_off(self, judge: str, questions: int) -> None:
+        """Count questions that are asked in a later round, if the votes that come before leave them open."""
+        if questions:
+            self.later[judge] += questions
+
+    def _put(self, wanted: Wanted, body: Mapping[str, Any]) -> None:
+        self.put += 1
+        id = custom_id(wanted)
+        if id in self._ids:
+            return
+        line = json.dumps({ID: id, "method": "POST", "url": URL, "body": body}) + "\n"
+        if len(line) > self.bytes:
+            raise OutputError(
+                f"A request to {one_line(wanted.judge, 80)} has {len(line):,} bytes, and a file may have "
+                f"{self.bytes:,}. Allow larger files (--bytes)."
+            )
+        self._ids.add(id)
+        file, stream = self._file(wanted.judge, len(line))
+        stream.write(line)
+        file.requests += 1
+        file.bytes += len(line)
+        self._list.write(listed(id, wanted))
+
+    def _file(self, judge: str, size: int) -> tuple[BatchFile, IO[str]]:
+        """The file that takes the next request to a judge, of so many bytes."""
+        if judge in self._open:
+            file, stream = self._open[judge]
+            if file.requests < self.requests and file.bytes + size <= self.bytes:
+                return file, stream
+            stream.close()
+        judges = list(dict.fromkeys([*self._open, judge]))
+        number = sum(file.judge == judge for file in self.files) + 1
+        file = BatchFile(f"judge-{judges.index(judge) + 1}-{number:04}.jsonl", judge)
+        self.files.append(file)
+        self._open[judge] = file, self._create(file.name)
+        return self._open[judge]
+
+    def _create(self, name: str) -> IO[str]:
+        file = (self._new / name).open("w", encoding="utf-8", errors="backslashreplace")
+        return self._closing.enter_context(file)
+
+
+def _are_equal(one: Path, other: Path) -> bool:
+    """Whether two rounds hold the same requests in the same files."""
+    sizes = ({path.name: path.stat().st_size for path in part.glob("*.jsonl")} for part in (one, other))
+    return next(sizes) == next(sizes) and filecmp.cmp(one / LIST, other / LIST, shallow=False)

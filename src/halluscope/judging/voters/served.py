@@ -1,0 +1,75 @@
+"""How judges behind servers are asked: models that reply, and models that compare labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from halluscope.judging.chat_completions import check_leave_out
+from halluscope.judging.client import AT_ONCE, check_at_once
+from halluscope.judging.server import ENDPOINT, SCORING, Server
+from halluscope.judging.voters.endpoint import EndpointVoter
+from halluscope.judging.voters.scoring import ScoringVoter
+
+
+@dataclass(frozen=True)
+class Served:
+    """How judges behind servers are asked. What can move a vote stands in the judge's key.
+
+    Attributes:
+        at_once: the most requests under way.
+        leave_out: settings that a server is known to refuse, of `halluscope.judging.chat_completions.SETTINGS`.
+        tokenizer: that of the models of "scoring:" judges, if it is not found by the model's name.
+        recheck: votes of "scoring:" judges by a smaller margin, in nats, are asked again as "openai:" asks.
+
+    Raises:
+        ValueError: for an option out of range.
+    """
+
+    at_once: int = AT_ONCE
+    leave_out: str | Sequence[str] = ()
+    tokenizer: str | None = None
+    recheck: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the options; a judge that compares labels checks `recheck`."""
+        check_at_once(self.at_once)
+        check_leave_out(self.leave_out)
+
+    def judge(self, name: str) -> EndpointVoter | ScoringVoter:
+        """The judge of such a name, not asked yet.
+
+        Raises:
+            JudgeUnavailable: for no model, an address that is none, an access key or a tokenizer that is not there.
+            MissingExtra: without the libraries that it needs.
+        """
+        if compares_labels(name):
+            return ScoringVoter(
+                name.removeprefix(SCORING),
+                tokenizer=self.tokenizer,
+                recheck=self.recheck,
+                at_once=self.at_once,
+                leave_out=self.leave_out,
+            )
+        return EndpointVoter(name.removeprefix(ENDPOINT), at_once=self.at_once, leave_out=self.leave_out)
+
+
+AS_USUAL = Served()
+
+
+def is_served(judge: object) -> bool:
+    """Whether it is the name of a model behind a server."""
+    return isinstance(judge, str) and judge.startswith((ENDPOINT, SCORING))
+
+
+def compares_labels(judge: object) -> bool:
+    """Whether it is the name of a model behind a server that compares labels."""
+    return isinstance(judge, str) and judge.startswith(SCORING)
+
+
+def check_name(judge: str) -> None:
+    """Check the name of a judge behind a server; nothing is sent.
+
+    Raises:
+        JudgeUnavailable: for no model, an address that is none, or an access key that is not there.
+    """
+    kind = SCORING if compares_labels(judge) else ENDPOINT
+    Server.named(judge.removeprefix(kind), kind=kind)
