@@ -102,6 +102,48 @@ def test_a_batch_that_the_memory_does_not_hold_is_halved(t5, texts, pairs, plain
     assert (collect(t5, texts, pairs[:100]) == plain[:100]).all()
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CUDA out of memory. Tried to allocate 2 GiB",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling x",
+        "other",
+    ],
+)
+def test_what_is_said_of_a_full_memory(t5, monkeypatch, said):
+    """Libraries say it in their own words; another error is no reason to try smaller batches, nor is a batch of one."""
+    import torch
+
+    def failing(part):
+        if len(part) > 1 or said == "other":
+            raise RuntimeError(said)
+        return [0]
+
+    monkeypatch.setattr(t5, "batch_tokens", 100)
+    if said == "other":
+        with pytest.raises(RuntimeError, match="other"):
+            t5._in_memory(failing, torch.zeros(4, 10))
+    else:
+        assert t5._in_memory(failing, torch.zeros(4, 10)) == [0] * 4
+        assert t5.batch_tokens == 10
+
+
+def test_preparing_ahead_moves_no_vote(t5, texts, pairs, plain, monkeypatch):
+    """As on a GPU: a thread tokenizes and stacks the next prompts."""
+    monkeypatch.setattr(t5, "background", True)
+    monkeypatch.setitem(language_model.POOL, "cpu", 100)
+    assert (collect(t5, texts, pairs) == plain).all()
+
+
+def test_a_reply_is_decoded_once_a_batch(t5, texts, monkeypatch):
+    decoded, text = [], t5._text
+    monkeypatch.setattr(t5, "_text", lambda tokens: decoded.append(tuple(tokens)) or text(tokens))
+    monkeypatch.setattr(t5, "batch_tokens", 100_000)
+    same = np.array([(i, 0) for i in range(len(texts))])
+    for rows, _ in t5.answer([texts[0]] * len(texts), QUESTIONS, same):
+        assert len(rows) == len(texts) and len(decoded) == len({*decoded})
+
+
 def test_a_reply_that_is_neither_is_not_a_no(t5, monkeypatch):
     """An untrained head says anything but yes or no."""
     import torch

@@ -67,6 +67,39 @@ def test_the_same_logits_and_votes_as_whole_prompts(smollm2, monkeypatch):
     assert shared_tokens < tokens / 3
 
 
+def test_questions_of_several_lengths_in_one_batch(smollm2, monkeypatch):
+    """As on a GPU; replies go on for several tokens, and the first ends before the others."""
+    sizes, begin = [], type(smollm2._voting).begin
+    counted = lambda self, ids, *more: (sizes.append(len(ids)), begin(self, ids, *more))[1]  # noqa: E731
+    monkeypatch.setattr(type(smollm2._voting), "begin", counted)
+    apart, apart_votes, batches = logits(smollm2), answers(smollm2), len(sizes)
+    monkeypatch.setitem(causal.SPREAD, "cpu", 32)
+    sizes.clear()
+    together, votes = logits(smollm2), answers(smollm2)
+    assert (
+        max(sizes) == len(PAIRS) // 2 and len(sizes) == 8 < batches
+    )  # per text its beginning and one batch, twice
+    torch.testing.assert_close(together, apart, rtol=1e-4, atol=1e-3)
+    assert (votes == apart_votes).all()
+
+
+def test_what_follows_padding_is_placed_after_what_was_read(smollm2):
+    """Two steps more of prompts of three lengths, against each alone."""
+    steps, prompts = smollm2._voting, [[5, 6, 7, 8, 9], [11, 12, 13], [21]]
+    prefix, said = [1, 2, 3], torch.tensor([[30, 31], [40, 41], [50, 51]])
+    with torch.inference_mode():
+        _, read = steps.begin(torch.tensor([prefix]))
+        first, state = steps.begin(torch.tensor([[-1] * (5 - len(one)) + one for one in prompts]), read)
+        state = steps.go_on(said[:, 0], state)[1]
+        last, _ = steps.go_on(said[[2, 0], 1], steps.keep(state, [2, 0]))
+        for row, one in enumerate(prompts):
+            alone = torch.tensor([prefix + one])
+            torch.testing.assert_close(first[row], steps.begin(alone)[0][0], rtol=1e-4, atol=1e-3)
+        for row, place in ((2, 0), (0, 1)):
+            alone = torch.tensor([prefix + prompts[row] + said[row].tolist()])
+            torch.testing.assert_close(last[place], steps.begin(alone)[0][0], rtol=1e-4, atol=1e-3)
+
+
 def test_few_questions_about_a_text_are_asked_whole(smollm2, monkeypatch):
     monkeypatch.setattr(CausalJudge, "_shared", lambda *_: pytest.fail("nothing to share"))
     few = PAIRS[: causal.SHARED_FROM - 1]

@@ -58,6 +58,8 @@ class QuestionSet:
             all else; otherwise by `Vocabulary.word`, with the article that their sound asks for, and none for plurals.
         of_many: the templates for what takes a verb in the plural, as many; where there are some, classes are called
             by `Vocabulary.plain`.
+        claims: whether the templates are claims, which a checker is asked about, rather than questions. What the
+            dataset means by a class is then not said: it would be another claim.
     """
 
     name: str
@@ -68,6 +70,7 @@ class QuestionSet:
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     by_letter: bool = False
     of_many: tuple[str, ...] = ()
+    claims: bool = False
 
     def about(self, vocabulary: Vocabulary) -> list[list[Question]]:
         """The questions, as [templates][classes]."""
@@ -92,7 +95,7 @@ class QuestionSet:
         plain = vocabulary.plain.get(cls, Plain())
         name = plain.word or vocabulary.word(cls)
         before = f"{article(name)} " if plain.kind == "one" else ""
-        stated = f'Here, "{name}" means {plain.means}. ' if plain.means else ""
+        stated = f'Here, "{name}" means {plain.means}. ' if plain.means and not self.claims else ""
         template = (self.of_many if plain.kind == "many" else self.templates)[i]
         return Question(stated + _filled(template, before, name), cls, self.frame)
 

@@ -5,7 +5,7 @@ cannot change the reading.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 NO, YES, OTHER = 0, 1, 2
 """Codes of a vote. `OTHER` is a reply that is neither; it counts as no yes vote and is reported as unparsed."""
@@ -21,6 +21,7 @@ Rule = Callable[[str, bool], int | None]
 """`rule(reply so far, has it ended)` gives an answer code, or None while more of the reply is needed."""
 
 _WORDS = {"yes": YES, "no": NO}
+_LABELS = {"1": YES, "0": NO}
 _APOSTROPHES = "'\u2019"
 _FIRST_WORD = re.compile(rf"[^\W\d_]+(?:[{_APOSTROPHES}][^\W\d_]+)?")
 
@@ -31,10 +32,22 @@ def whole(reply: str, ended: bool) -> int | None:
     >>> whole(" Yes ", True), whole("yes, a dog", True), whole("ye", False)
     (1, 2, None)
     """
-    word = reply.strip().lower()
+    return _one_of(_WORDS, reply.strip().lower(), ended)
+
+
+def label(reply: str, ended: bool) -> int | None:
+    """Yes if the whole stripped reply is "1", no if it is "0": how a checker says whether a document bears a claim out.
+
+    >>> label("1", True), label(" 0", True), label("yes", True), label("", False), label("10", False)
+    (1, 0, 2, None, 2)
+    """
+    return _one_of(_LABELS, reply.strip(), ended)
+
+
+def _one_of(words: Mapping[str, int], reply: str, ended: bool) -> int | None:
     if ended:
-        return _WORDS.get(word, OTHER)
-    return None if any(known.startswith(word) for known in _WORDS) else OTHER
+        return words.get(reply, OTHER)
+    return None if any(known.startswith(reply) for known in words) else OTHER
 
 
 def first_word(reply: str, ended: bool = True) -> int | None:
@@ -51,4 +64,4 @@ def first_word(reply: str, ended: bool = True) -> int | None:
     return None if any(known.startswith(word) for known in _WORDS) else OTHER
 
 
-RULES: dict[str, Rule] = {"whole": whole, "first-word": first_word}
+RULES: dict[str, Rule] = {"whole": whole, "first-word": first_word, "label": label}

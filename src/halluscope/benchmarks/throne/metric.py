@@ -92,9 +92,9 @@ def compute(
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
         certificate: of the judges, a file that `halluscope certify` wrote about these very texts, or what stands in it;
             the scores then come a second time, corrected for the judges' errors (`halluscope.stats.corrected`).
-        judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", or templates),
-            agreement, ask, device, engine, recheck, tokenizer, workers, leave_out, at_once, max_failed, store,
-            progress; see `halluscope.judging.voters.poll.Voting`.
+        judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", "claims" for
+            checkers, or templates), agreement, ask, device, engine, recheck, tokenizer, workers, leave_out, at_once,
+            max_failed, store, progress; see `halluscope.judging.voters.poll.Voting`.
 
     Returns:
         `precision_all recall_all f1_all f0.5_all` over all cells and `precision_cls recall_cls f1_cls f0.5_cls` over
@@ -106,8 +106,7 @@ def compute(
         `per_image`, and for `cells` the scores on them, `sampled`, with a signature of their own, how many `cells`
         they are and of how many (`cells_of`), and the `difference` (all cells less these). `explained` is one list per
         image with one row per mention: `class`, `start`, `end`, `words`, and `taken_back_by`, the name of the rule, or
-        None where the mention counts; places are in the text as it was judged, without thoughts. With a
-        certificate
+        None where the mention counts; places are in the text as it was judged, without thoughts. With a certificate
         `corrected`, for each score the "value", "low" and "high" that people's labels make likely (`level` is the
         interval's too), by how many `labels` of how many `labelled_texts`, why a score is `refused`, and a signature.
 

@@ -2,7 +2,8 @@
 
 Sources: THRONE, section 4.3 (set `paper`); what THRONE's released code asks with M = 3 (set `released`). The set
 `plain` is this project's: the paper's templates in right English about readable names, with what the dataset means by a
-class where its name says less or more (supplement, section 4.2: the greatest source of the judges' errors).
+class where its name says less or more (supplement, section 4.2: the greatest source of the judges' errors). The set
+`claims` is this project's too: what a checker is asked about, by the same names, without the class's definition.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 
 from halluscope.foreign import brief
 from halluscope.inputs import listed
+from halluscope.judging.models.seq2seq import SEPARATOR
 from halluscope.judging.questions import QuestionSet
 
 PAPER = QuestionSet(
@@ -54,7 +56,24 @@ PLAIN = QuestionSet(
 )
 """The number in the name goes up when a word or a definition changes."""
 
-SETS = {"paper": PAPER, "released": RELEASED, "plain": PLAIN}
+CLAIMS = QuestionSet(
+    name="claims-1",
+    templates=(
+        "There is {a/an} {x} in the image.",
+        "The image shows {a/an} {x}.",
+        "One can see {a/an} {x} in the image.",
+    ),
+    frame=f"predict: {{response}}{SEPARATOR}{{question}}",
+    of_many=(
+        "There are {x} in the image.",
+        "The image shows {x}.",
+        "One can see {x} in the image.",
+    ),
+    claims=True,
+)
+"""This project's claims for checkers, in MiniCheck's frame (see `halluscope.judging.models.seq2seq`)."""
+
+SETS = {"paper": PAPER, "released": RELEASED, "plain": PLAIN, "claims": CLAIMS}
 
 
 def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:

@@ -17,7 +17,7 @@ from halluscope.judging.models import weights
 from halluscope.judging.models.causal import SHARED_FROM, CausalJudge, common_prefix
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.language_model import LanguageModelJudge, positions
-from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.models.seq2seq import Seq2SeqJudge, check_encodes, is_checker, model_of
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Pairs
@@ -76,7 +76,7 @@ def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> li
     """What can be said of models: behind servers, or Hub ids, folders and GGUF files that `engine` is to run here.
 
     Args:
-        models: by their names.
+        models: by their names; checkers among them.
         engine: what runs those of this machine.
         served: how those behind servers are asked.
 
@@ -88,7 +88,7 @@ def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> li
         if is_served(model):
             outlooks.append(_behind(model, served))
             continue
-        found, missing, hub_is_there = _find(model, hub_is_there)
+        found, missing, hub_is_there = _find(model_of(model), hub_is_there)
         outlooks.append(_outlook(model, found, missing, engine))
     return outlooks
 
@@ -102,12 +102,18 @@ def _behind(name: str, served: Served) -> Outlook:
 
 
 def _outlook(model: str, found: Weights | None, missing: str, engine: Engine) -> Outlook:
-    known = SHAPES.get(model.partition("@")[0])
+    known = SHAPES.get(model_of(model).partition("@")[0])
     if found is None:
         return Outlook(model, model, None, known, None, missing)
+    if is_checker(model):
+        check_encodes(found)
+    precision = engine.precision if engine.library == "torch" else None
     try:
-        kind = Seq2SeqReader if found.is_encoder_decoder else CausalReader
-        reader = kind(found, engine.device, precision=engine.precision if engine.library == "torch" else None)
+        reader: Reader = (
+            Seq2SeqReader(found, engine.device, precision=precision, checks=is_checker(model))
+            if found.is_encoder_decoder
+            else CausalReader(found, engine.device, precision=precision)
+        )
     except MissingExtra as error:
         return Outlook(model, found.name, None, known, None, missing or str(error))
     key = reader.key if engine.library == "torch" else engine.judge(model).key if not missing else None

@@ -24,7 +24,7 @@ from halluscope.judging.voters import asking
 from halluscope.judging.voters.answered import answers
 from halluscope.judging.voters.lexical import LexicalJudge, Mention
 from halluscope.judging.voters.poll import Voting
-from halluscope.judging.voters.resolve import LEXICAL, named
+from halluscope.judging.voters.resolve import LEXICAL, check_asked, named
 from halluscope.judging.voters.scoring import requests
 from halluscope.judging.voters.served import is_served
 from halluscope.judging.votes import UNASKED
@@ -209,6 +209,7 @@ def plan_poll(
     shown = [[question_set.cut(text) for text in texts] for texts, _ in sets]
     about, meant = question_set.about(classes), named(poll.judges)
     k = poll.required(len(about))
+    check_asked(meant, question_set)
     _check_prices(prices, meant)
     run_by, kept_in = poll.run_by, ReadOnlyStore(_path(poll.store))
     alone = replace(run_by, workers=0)

@@ -20,6 +20,10 @@ TODAY = "{%- macro strftime_now(format) -%} 26 Jul 2024 {%- endmacro -%}"
 SHARED_FROM = 8
 """From how many questions about a text on the text is read once for all of them."""
 
+SPREAD = {"cuda": 32, "cpu": 0}
+"""By how many tokens such questions may differ in one batch, by type of device: to a GPU a small batch costs as much as
+a larger one, a CPU computes the padding too."""
+
 
 class CausalJudge(LanguageModelJudge):
     """An instruct model, asked as the user of a chat: yes or no is the first word of its reply.
@@ -85,10 +89,16 @@ class CausalJudge(LanguageModelJudge):
             if cache is None:
                 alone += rows
                 continue
-            for part, block in self._blocks([ids[row][len(prefix) :] for row in rows], room=len(prefix)):
+            own = [ids[row][len(prefix) :] for row in rows]
+            for part, block in self._blocks(own, len(prefix), self._spread):
                 yield np.array(rows)[part], self._in_memory(partial(self._decide_after, cache), block)
         for part, codes in super()._votes([ids[row] for row in alone], texts[alone]):
             yield np.array(alone)[part], codes
+
+    @property
+    def _spread(self) -> int:
+        takes_places = "position_ids" in inspect.signature(self._model.forward).parameters
+        return self._of_device(SPREAD) if takes_places else 0
 
     def _decide_after(self, cache: Any, block: Any) -> list[int]:
         """Answer codes of prompts that go on from the cache of what they share."""
@@ -102,8 +112,8 @@ class CausalJudge(LanguageModelJudge):
         if not self._shares:
             return None
         with self._torch.inference_mode():
-            _, cache = self._voting.begin(self._torch.tensor([prefix], device=self.device))
-        kinds = {type(layer).__name__ for layer in getattr(cache, "layers", [None])}
+            _, state = self._voting.begin(self._torch.tensor([prefix], device=self.device))
+        kinds = {type(layer).__name__ for layer in getattr(state[0], "layers", [None])}
         self._shares = kinds == {"DynamicLayer"}
         if not self._shares:
             warnings.warn(
@@ -112,7 +122,7 @@ class CausalJudge(LanguageModelJudge):
                 stacklevel=2,
             )
             return None
-        return cache
+        return state
 
 
 def common_prefix(prompts: Sequence[Ids]) -> Ids:

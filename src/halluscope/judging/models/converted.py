@@ -31,6 +31,7 @@ class ConvertedJudge(Seq2SeqJudge):
             in float32 by `Seq2SeqJudge`; 0 asks none.
         device: as for `Seq2SeqJudge`.
         batch_tokens: likewise.
+        checks: likewise.
 
     Raises:
         MissingExtra: without ctranslate2, torch and transformers.
@@ -43,8 +44,9 @@ class ConvertedJudge(Seq2SeqJudge):
         recheck: float = 0.0,
         device: str | None = None,
         batch_tokens: int | None = None,
+        checks: bool = False,
     ) -> None:
-        super().__init__(weights, device, batch_tokens)
+        super().__init__(weights, device, batch_tokens, checks=checks)
         try:
             import ctranslate2
         except ImportError as error:
@@ -56,7 +58,7 @@ class ConvertedJudge(Seq2SeqJudge):
         by = f"ctranslate2-{ctranslate2.__version__}-{self.device.type}-{precision}"
         again = f"+float32-below-{recheck:g}" if recheck else ""
         self.key = f"{weights.key}:{by}{again}:{self.rule}"
-        self._slow = Seq2SeqJudge(weights, device, batch_tokens, "float32") if recheck else None
+        self._slow = Seq2SeqJudge(weights, device, batch_tokens, "float32", checks) if recheck else None
 
     def close(self) -> None:
         """Free the models' memory."""

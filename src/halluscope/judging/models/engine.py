@@ -10,7 +10,7 @@ from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.converted import ConvertedJudge
 from halluscope.judging.models.fleet import Fleet
-from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.models.seq2seq import CHECKER, Seq2SeqJudge, check_encodes, is_checker, model_of
 from halluscope.judging.voter import Judge
 from halluscope.numbers import finite, whole
 
@@ -75,11 +75,17 @@ class Engine:
     def judge(self, model: str) -> Judge:
         """The judge of a model, not loaded yet.
 
+        Args:
+            model: a Hub id, a folder or a GGUF file; "checker:" before it makes it a checker.
+
         Raises:
             JudgeUnavailable: if the model is not to be had, or the engine cannot run it.
             MissingExtra: without the libraries that the engine needs.
         """
+        checks, model = is_checker(model), model_of(model)
         found = weights.find(model)
+        if checks:
+            check_encodes(found)
         if self.library == "ctranslate2" and not found.is_encoder_decoder:
             raise JudgeUnavailable(
                 f"engine={self.name!r} runs encoder-decoders; {found.name!r} is none. Use engine='torch'."
@@ -87,11 +93,14 @@ class Engine:
         if self.workers:
             path = Path(model).expanduser()
             there = str(path.resolve()) if path.exists() else model  # a worker has another working directory
-            make = partial(replace(self, workers=0).judge, there)
+            make = partial(replace(self, workers=0).judge, f"{CHECKER}{there}" if checks else there)
             return Fleet(
                 make, found.name, self.workers, on_gpus=not (self.device or "cuda").startswith("cpu")
             )
         if self.library == "ctranslate2":
-            return ConvertedJudge(found, self.precision or "float32", self.recheck, self.device)
-        judge = Seq2SeqJudge if found.is_encoder_decoder else CausalJudge
-        return judge(found, self.device, precision=self.precision)
+            return ConvertedJudge(
+                found, self.precision or "float32", self.recheck, self.device, checks=checks
+            )
+        if found.is_encoder_decoder:
+            return Seq2SeqJudge(found, self.device, precision=self.precision, checks=checks)
+        return CausalJudge(found, self.device, precision=self.precision)

@@ -21,7 +21,13 @@ from halluscope.judging.questions import Question
 from halluscope.judging.voter import Answered, Judge, Pairs
 
 SHARE = 2_048
-"""About how many questions a worker gets at a time."""
+"""About how many questions a worker gets at a time, at the least."""
+
+LARGEST_SHARE = 32_768
+"""And at the most, on a GPU: large batches of one length need many."""
+
+SHARES_PER_GPU = 4
+"""How many shares each GPU gets of many questions, so that none waits long for the last."""
 
 PATIENCE_S = 600
 """How long a worker may take to start, in seconds."""
@@ -67,6 +73,7 @@ class Fleet:
         remote = ray.remote(num_cpus=0, num_gpus=1 if gpus else 0, scheduling_strategy="SPREAD")
         self._hire = partial(remote(_Worker).remote, make, None if gpus else threads)
         self._hired: list[Any] = []
+        self._largest = LARGEST_SHARE if gpus else SHARE
         self.key: str = self._key_of(self._another())
         if gpus:  # the next judge's workers need them first
             self.close()
@@ -74,7 +81,7 @@ class Fleet:
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Answer each pair once; batches come as the workers give them."""
         ray = self._ray
-        waiting = deque((rows, LIVES) for rows in _shares(texts, pairs))
+        waiting = deque((rows, LIVES) for rows in _shares(texts, pairs, self._share(len(pairs))))
         idle = list(self._hired)
         at_work: dict[Any, _Task] = {}
         while waiting or at_work:
@@ -111,6 +118,10 @@ class Fleet:
         """End the workers, which frees their devices."""
         for worker in list(self._hired):
             self._dismiss(worker)
+
+    def _share(self, questions: int) -> int:
+        """About how many of so many questions a worker gets at a time."""
+        return min(self._largest, max(SHARE, questions // (SHARES_PER_GPU * self._number)))
 
     def _dismiss(self, worker: Any) -> None:
         self._hired.remove(worker)
@@ -176,10 +187,10 @@ class _Worker:
                 yield rows, codes, said
 
 
-def _shares(texts: Sequence[str], pairs: Pairs) -> list[NDArray[np.int64]]:
-    """The rows of `pairs` in shares of whole texts, the shortest first, each of about `SHARE` questions."""
+def _shares(texts: Sequence[str], pairs: Pairs, size: int) -> list[NDArray[np.int64]]:
+    """The rows of `pairs` in shares of whole texts, the shortest first, each of about `size` questions."""
     lengths = np.array([len(text) for text in texts])
     order = np.lexsort((pairs[:, 0], lengths[pairs[:, 0]]))
     begins_text = np.flatnonzero(np.diff(pairs[order, 0], prepend=-1))
-    cuts = [begins_text[begins_text >= least][:1] for least in range(SHARE, len(order), SHARE)]
+    cuts = [begins_text[begins_text >= least][:1] for least in range(size, len(order), size)]
     return np.split(order, np.unique(np.concatenate(cuts)) if cuts else [])

@@ -1,16 +1,19 @@
 """What the two kinds of language model judge share: prompts in batches of one length, replies read as they come.
 
 A batch holds prompts of the same number of tokens, so that there is neither padding nor mask and an answer does not
-depend on its neighbours. Decoding is greedy and stops as soon as every reply of the batch is read: for a vote when
-the reading rule knows the answer, for a whole reply when it has ended.
+depend on its neighbours; only a decoder's short questions about one text are padded, on a GPU. Decoding is greedy and
+stops as soon as every reply of the batch is read: for a vote when the reading rule knows the answer, for a whole reply
+when it has ended.
 """
 
+import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.foreign import brief, encodable, printable
@@ -33,8 +36,17 @@ POOL = {"cuda": 65_536, "cpu": 4_096}
 BATCH_TOKENS = {"cuda": 65_536, "cpu": 4_096}
 """How many prompt tokens a batch may hold at the most, by type of device."""
 
+BFLOAT16_FROM = 8
+"""The compute capability, in its first number, from which on a GPU computes bfloat16 itself; older ones emulate it."""
+
 MEMORY_SHARE = 0.5
 """How much of a GPU's free memory a batch is planned to take."""
+
+PADDING = -1
+"""In a batch, the place of a token that a shorter prompt does not have."""
+
+_OUT_OF_MEMORY = re.compile(r"out of memory|_ALLOC_FAILED", re.IGNORECASE)
+"""How torch, CTranslate2 and CUDA's libraries say it."""
 
 Ids = list[int]
 """The tokens of one prompt."""
@@ -54,6 +66,10 @@ class LanguageModelJudge:
         batch_tokens: how many prompt tokens a batch may hold; by default what fits the device. It cannot move an
             answer.
 
+    Attributes:
+        background: whether a thread prepares the next prompts while the model reads the present ones; by default on a
+            GPU. It moves no answer.
+
     Raises:
         MissingExtra: without torch and transformers.
     """
@@ -62,6 +78,7 @@ class LanguageModelJudge:
     auto_class: str
     adds_special_tokens = True
     stored = True
+    claims = False
 
     def __init__(
         self,
@@ -86,9 +103,12 @@ class LanguageModelJudge:
             raise ValueError(
                 f"device is {device!r:.80}; expected 'cpu', 'cuda' or 'cuda:1'. {error}"
             ) from error
-        half = self.device.type == "cuda" and torch.cuda.is_bf16_supported()
+        half = (
+            self.device.type == "cuda" and torch.cuda.get_device_capability(self.device)[0] >= BFLOAT16_FROM
+        )
         self.dtype = getattr(torch, precision or ("bfloat16" if half else "float32"))
         self.batch_tokens = batch_tokens
+        self.background = self.device.type == "cuda"
         self.key = f"{weights.key}:{str(self.dtype).removeprefix('torch.')}:{self.rule}"
         self._model: Any = None
         self._tokenizer: Any = None
@@ -103,7 +123,7 @@ class LanguageModelJudge:
         size = self._of_device(POOL)
         pools = np.split(np.argsort(lengths, kind="stable"), range(size, len(pairs), size))
         read = ((pool, self._token_ids(shown, questions, pairs[pool])) for pool in pools)
-        for pool, ids in ahead(read) if self.device.type == "cuda" else read:
+        for pool, ids in self._prepared(read):
             for rows, codes in self._votes(ids, pairs[pool, 0]):
                 yield pool[rows], np.array(codes, dtype=np.int8)
 
@@ -148,9 +168,7 @@ class LanguageModelJudge:
     def _load_model(self) -> None:
         if self.device.type == "cpu" and self.dtype is self._torch.bfloat16:
             _warn_of_emulation(self._torch.cpu)
-        auto_class = getattr(self._transformers, self.auto_class)
-        options = self.weights.load_options | {"dtype": self.dtype}
-        model = auto_class.from_pretrained(self.weights.source, **options).to(self.device).eval()
+        model = self._pretrained().to(self.device).eval()
         ends = model.generation_config.eos_token_id
         self._model = model
         self._ends = set(ends if isinstance(ends, list) else [ends])
@@ -158,6 +176,11 @@ class LanguageModelJudge:
         self._replying = self._steps(model)
         self._voting = self._steps_of_votes(model) or self._replying
         self.batch_tokens = self.batch_tokens or self._fitting(model.config)
+
+    def _pretrained(self) -> Any:
+        """The model, as transformers loads it."""
+        options = self.weights.load_options | {"dtype": self.dtype}
+        return getattr(self._transformers, self.auto_class).from_pretrained(self.weights.source, **options)
 
     def close(self) -> None:
         """Free the model's memory."""
@@ -175,7 +198,7 @@ class LanguageModelJudge:
         most = self._of_device(BATCH_TOKENS)
         if self.device.type != "cuda":
             return most
-        free, _ = self._torch.cuda.mem_get_info(self.device)
+        free, _ = self._torch.cuda.mem_get_info(self.device.index)
         return int(min(most, max(1024, MEMORY_SHARE * free / _bytes_a_token(config, self.dtype.itemsize))))
 
     def _of_device(self, table: dict[str, int]) -> int:
@@ -235,21 +258,26 @@ class LanguageModelJudge:
 
     def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
         """Rows of `ids` and their answers, a batch at a time; `texts` numbers the text that each prompt is about."""
-        for rows, block in self._blocks(ids):
+        for rows, block in self._prepared(self._blocks(ids)):
             yield rows, self._in_memory(lambda part: self._decide(self._voting.begin(part)), block)
 
-    def _blocks(self, ids: Sequence[Ids], room: int = 0) -> Iterator[tuple[Any, Any]]:
-        """Rows of `ids` and their tokens [batch, length], for each batch of equal length.
+    def _prepared(self, items: Iterable[T]) -> Iterable[T]:
+        return ahead(items) if self.background else items
 
-        `room` is for how many more tokens a batch must have room, in each of its rows.
+    def _blocks(self, ids: Sequence[Ids], room: int = 0, spread: int = 0) -> Iterator[tuple[Any, Any]]:
+        """Rows of `ids` and their tokens [batch, length], the shortest first.
+
+        `room` is for how many more tokens a batch must have room, in each of its rows. By at most `spread` do the
+        lengths in a batch differ; what is shorter begins with `PADDING`.
         """
-        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-        for length, group in groupby(order, key=lambda i: len(ids[i])):
-            rows = np.array(list(group))
-            while len(rows):
-                size = max(1, self._budget // (length + room))
-                batch, rows = rows[:size], rows[size:]
-                yield batch, self._torch.tensor([ids[i] for i in batch], device=self.device)
+        lengths = np.array([len(one) for one in ids], dtype=np.int64)
+        rows = np.argsort(lengths, kind="stable")
+        while len(rows):
+            rest = lengths[rows]
+            alike = int(np.searchsorted(rest, rest[0] + spread, side="right"))
+            size = min(alike, max(1, self._budget // (int(rest[alike - 1]) + room)))
+            batch, rows = rows[:size], rows[size:]
+            yield batch, self._torch.from_numpy(_padded([ids[i] for i in batch])).to(self.device)
 
     def _in_memory(self, decode: Callable[[Any], list[T]], block: Any) -> list[T]:
         """What `decode` gives for a batch, in halves where the memory does not hold it; later ones are smaller."""
@@ -257,7 +285,7 @@ class LanguageModelJudge:
             with self._torch.inference_mode():
                 return decode(block)
         except RuntimeError as error:  # torch's own is a kind of it; CTranslate2 has none
-            if len(block) == 1 or "out of memory" not in str(error).lower():
+            if len(block) == 1 or not _OUT_OF_MEMORY.search(str(error)):
                 raise
         self._torch.cuda.empty_cache()
         self.batch_tokens = min(self._budget, max(1, block.numel() // 2))
@@ -267,11 +295,12 @@ class LanguageModelJudge:
         """Answer codes of a batch: each as soon as the rule has read it."""
         rule = RULES[self.rule]
 
-        def read(tokens: Ids) -> int | None:
+        @cache  # most replies of a batch are the same
+        def read(tokens: tuple[int, ...]) -> int | None:
             ended = tokens[-1] in self._ends or len(tokens) == MAX_NEW_TOKENS
-            return rule(self._text(tokens), ended)
+            return rule(self._text([*tokens]), ended)
 
-        return greedy(begun, self._voting, read, MAX_NEW_TOKENS)
+        return greedy(begun, self._voting, lambda tokens: read(tuple(tokens)), MAX_NEW_TOKENS)
 
     def _reply(self, block: Any, max_new_tokens: int) -> list[str | None]:
         """Whole replies to a batch, None for one that has not ended."""
@@ -295,6 +324,12 @@ class LanguageModelJudge:
     def _steps_of_votes(self, model: Any) -> Steps | None:
         """The same, made for replies of a few tokens; None where nothing is better at them."""
         return None
+
+
+def _padded(prompts: Sequence[Ids]) -> NDArray[np.int64]:
+    """The same prompts [batch, length], all as long as the last."""
+    longest = len(prompts[-1])
+    return np.array([[PADDING] * (longest - len(one)) + one for one in prompts], dtype=np.int64)
 
 
 def _warn_of_emulation(cpu: Any) -> None:

@@ -2,8 +2,8 @@
 
 Prompts of one length need neither padding nor mask. With few queries the cross-attention's keys and values are never
 made: W_k goes into the query, and W_v comes after the weighted sum. Each step reads the few tokens so far again, so
-that there is no cache. The first layer's projections are made once for each distinct token. Matrices that read the
-same input are one matrix, and the model's own become views of it, so that no weight is held twice.
+that there is no cache. On a CPU the first layer's projections are made once for each distinct token. Matrices that
+read the same input are one matrix, and the model's own become views of it, so that no weight is held twice.
 """
 
 from functools import partial
@@ -60,18 +60,24 @@ class LeanT5:
 
     def encode(self, ids: torch.Tensor) -> torch.Tensor:
         """What the encoder makes of prompts: [batch, length, width]."""
-        bias = self._bias(self._model.encoder, ids.shape[1])
-        distinct, places = ids.unique(return_inverse=True)
-        states, read = self._model.shared(ids), None
-        for block in self._model.encoder.block:
+        states = self._model.shared(ids)
+        return self.layers(states, self._first(ids, states), self._bias(self._model.encoder, ids.shape[1]))
+
+    def layers(self, states: torch.Tensor, read: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        """The encoder's layers, on tensors alone; `read` is what the first one projects. `states` is written over."""
+        for i, block in enumerate(self._model.encoder.block):
             attention, feed_forward = block.layer
-            if read is None:
-                read = self._project(self._model.shared(distinct), attention)[places]
-            else:
-                read = self._project(states, attention)
-            self._attend(states, read, attention, bias)
+            self._attend(states, self._project(states, attention) if i else read, attention, bias)
             self._feed_forward(states, feed_forward)
         return self._norm(states, self._model.encoder.final_layer_norm)
+
+    def _first(self, ids: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        """What the first layer projects: once for each distinct token, where looking for these does not wait."""
+        attention = self._model.encoder.block[0].layer[0]
+        if ids.is_cuda:
+            return self._project(states, attention)
+        distinct, places = ids.unique(return_inverse=True)
+        return self._project(self._model.shared(distinct), attention)[places]
 
     def _logits(self, encoded: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
         bias = self._bias(self._model.decoder, said.shape[1])
@@ -109,11 +115,15 @@ class LeanT5:
         """Add a feed-forward layer to `states` [batch, length, width]."""
         dense = layer.DenseReluDense
         read = linear(self._norm(states, layer.layer_norm), dense.inputs)
-        gate, *others = read.split(dense.wo.in_features, -1)
-        read = self._act(gate)
+        _add(states, self.gated(read, dense.wo.in_features), dense.wo)
+
+    def gated(self, read: torch.Tensor, width: int) -> torch.Tensor:
+        """What the activation makes of the first `width` columns, times the others if there are any."""
+        gate, *others = read.split(width, -1)
+        passed: torch.Tensor = self._act(gate)
         for other in others:
-            read.mul_(other)
-        _add(states, read, dense.wo)
+            passed.mul_(other)
+        return passed
 
     def _norm(self, states: torch.Tensor, norm: Any) -> torch.Tensor:
         return rms_norm(states, (self._width,), norm.weight, self._eps)
@@ -121,7 +131,8 @@ class LeanT5:
     def _bias(self, stack: Any, length: int) -> torch.Tensor:
         """The position bias [1, heads, length, length]; a decoder's later positions are masked.
 
-        Cut from one that is made once for lengths up to a power of two.
+        Cut from one that is made once for lengths up to a power of two. CUDA's attention takes the cut as it is, as its
+        rows begin at multiples of 8, and would have to copy one of an odd length.
         """
         size = max(512, 1 << (length - 1).bit_length()) if stack is self._model.encoder else length
         if (stack, size) not in self._biases:
@@ -129,7 +140,8 @@ class LeanT5:
             if stack is self._model.decoder:
                 bias = bias.masked_fill(torch.ones_like(bias, dtype=torch.bool).triu(1), -torch.inf)
             self._biases[stack, size] = bias
-        return self._biases[stack, size][..., :length, :length].contiguous()
+        cut = self._biases[stack, size][..., :length, :length]
+        return cut if cut.is_cuda else cut.contiguous()
 
 
 def _add(states: torch.Tensor, read: torch.Tensor, layer: Any) -> None:

@@ -1,24 +1,94 @@
-"""Encoder-decoder judges: FLAN-T5, as THRONE has them (section 4.2), or any other."""
+"""Encoder-decoder judges: FLAN-T5, as THRONE has them (section 4.2), or any other; and checkers.
+
+A checker reads a document and a claim, and says "1" if the document bears the claim out, else "0": MiniCheck (Tang et
+al., EMNLP 2024) on FLAN-T5-large, `lytang/MiniCheck-Flan-T5-Large`. Its program (github.com/Liyan06/MiniCheck,
+minicheck/inference.py at 00a1ed4) gives the model "predict: {document}</s>{claim}", at most 2,048 tokens of it, and
+takes the likelier of the tokens 209 ("1") and 3 (with which "0" begins) at the first step, a tie for "0". Here the
+reply is decoded, as every judge's is: one that is neither "0" nor "1" is an unreadable vote, of which that program has
+none. It also cuts a document of more than 500 words at sentences, and takes the best of the parts; here a text is read
+whole, up to `language_model.MAX_TEXT_TOKENS`, and of a longer one the end is lost rather than the claim.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from halluscope.errors import JudgeUnavailable
+from halluscope.foreign import brief
 from halluscope.judging.models.decoding import Steps
 from halluscope.judging.models.language_model import Ids, LanguageModelJudge
+from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Pairs
 
 FLAN_T5 = ("google/flan-t5-base", "google/flan-t5-large", "google/flan-t5-xl")
 """The paper's ensemble, the cheapest first."""
 
+CHECKER = "checker:"
+"""What a model's name starts with that is asked about claims, and read by the rule "label"."""
+
+LABEL = "label"
+SEPARATOR = "</s>"
+"""What stands between document and claim: a T5's end of a text."""
+
+
+def model_of(name: str) -> str:
+    """The model's own name, without what says that it is a checker."""
+    return name.removeprefix(CHECKER)
+
+
+def is_checker(name: str) -> bool:
+    """Whether a model of this name is asked about claims."""
+    return name.startswith(CHECKER)
+
+
+def check_encodes(found: Weights) -> None:
+    """Check that a checker's model is an encoder-decoder.
+
+    Raises:
+        JudgeUnavailable: if it is not.
+    """
+    if not found.is_encoder_decoder:
+        raise JudgeUnavailable(
+            f"The checker {brief(found.name)} is no encoder-decoder; expected one such as MiniCheck's on FLAN-T5 "
+            "(lytang/MiniCheck-Flan-T5-Large). Name an instruct model as it is, without 'checker:'."
+        )
+
 
 class Seq2SeqJudge(LanguageModelJudge):
-    """An encoder-decoder: yes only if its whole decoded reply is "yes", as THRONE's released code counts."""
+    """An encoder-decoder: yes only if its whole decoded reply is "yes", as THRONE's released code counts.
+
+    Args:
+        weights: the model.
+        device: as `LanguageModelJudge` has it.
+        batch_tokens: likewise.
+        precision: likewise.
+        checks: whether it is a checker: it is asked about claims, and yes is the whole reply "1".
+    """
 
     rule = "whole"
     auto_class = "AutoModelForSeq2SeqLM"
+
+    def __init__(
+        self,
+        weights: Weights,
+        device: str | None = None,
+        batch_tokens: int | None = None,
+        precision: str | None = None,
+        checks: bool = False,
+    ) -> None:
+        if checks:
+            self.rule = LABEL
+        self.claims = checks
+        super().__init__(weights, device, batch_tokens, precision)
+
+    def _check(self, tokenizer: Any) -> None:
+        if self.claims and tokenizer.eos_token != SEPARATOR:
+            raise JudgeUnavailable(
+                f"The tokenizer of the checker {brief(self.weights.name)} ends a text by {brief(tokenizer.eos_token)}; "
+                f"expected {SEPARATOR}, which stands between document and claim. Is it a T5?"
+            )
 
     def _steps(self, model: Any) -> Steps:
         from halluscope.judging.models.steps import Seq2SeqSteps

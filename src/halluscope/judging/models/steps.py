@@ -1,6 +1,6 @@
 """Models of transformers, one token of each reply at a time, with their own caches (see `decoding.Steps`).
 
-Each gets a mask of ones: without one, a prompt that holds the padding token would lose it.
+Each gets a mask: without one, a prompt that holds the tokenizer's padding token would lose it.
 """
 
 import copy
@@ -48,28 +48,41 @@ class CausalSteps:
         self._model = model
 
     def begin(self, ids: torch.Tensor, prefix: Any = None) -> tuple[torch.Tensor, Any]:
-        """Read prompts [batch, length], which go on from the cache of a prefix [1, ...] if there is one."""
-        cache = copy.deepcopy(prefix)
+        """Read prompts [batch, length], which go on from the state of a prefix [1, ...] if there is one.
+
+        A prompt that is shorter than the others begins with negative numbers, which are not read.
+        """
+        cache, before = copy.deepcopy(prefix) if prefix is not None else (None, ids[:1, :0])
         if cache is not None:
             cache.batch_repeat_interleave(len(ids))
-        return self._read(ids, cache)
+        mask = torch.cat([before.expand(len(ids), -1), (ids >= 0).to(ids.dtype)], 1)
+        return self._read(ids.clamp(min=0), (cache, mask))
 
     def go_on(self, tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
         """Read one token more of each reply."""
-        return self._read(tokens[:, None], state)
+        cache, mask = state
+        return self._read(tokens[:, None], (cache, torch.cat([mask, mask.new_ones((len(mask), 1))], 1)))
 
     def keep(self, state: Any, rows: list[int]) -> Any:
         """Go on with these rows alone."""
-        state.reorder_cache(torch.tensor(rows))
-        return state
+        cache, mask = state
+        cache.reorder_cache(torch.tensor(rows))
+        return cache, mask[rows]
 
-    def _read(self, ids: torch.Tensor, cache: Any) -> tuple[torch.Tensor, Any]:
-        seen = cache.get_seq_length() if cache is not None else 0
+    def _read(self, ids: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
+        cache, mask = state
+        places = {} if mask.all() else {"position_ids": _places(mask)[:, -ids.shape[1] :]}
         out = self._model(
             input_ids=ids,
-            attention_mask=ids.new_ones((len(ids), seen + ids.shape[1])),
+            attention_mask=mask,
             past_key_values=cache,
             use_cache=True,
             logits_to_keep=1,
+            **places,
         )
-        return out.logits[:, -1], out.past_key_values
+        return out.logits[:, -1], (out.past_key_values, mask)
+
+
+def _places(mask: torch.Tensor) -> torch.Tensor:
+    """The place of each token among those of its row that are read [batch, length]."""
+    return (mask.cumsum(1) - 1).clamp(min=0)

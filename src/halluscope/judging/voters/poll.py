@@ -16,7 +16,7 @@ from halluscope.judging.questions import QuestionSet
 from halluscope.judging.store import AnswerStore
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters import asking, voting
-from halluscope.judging.voters.resolve import named, resolve
+from halluscope.judging.voters.resolve import check_asked, named, resolve
 from halluscope.judging.voters.served import Served, compares_labels
 from halluscope.numbers import finite
 from halluscope.options import Option
@@ -31,7 +31,8 @@ OPTIONS = (
     Option(
         "judges",
         "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files; extra judge), "
-        "openai:MODEL[@URL] (extra api), scoring:MODEL@URL (vLLM, SGLang; extras api and judge)",
+        "checker:MODEL (MiniCheck's kind, with --questions claims), openai:MODEL[@URL] (extra api), scoring:MODEL@URL "
+        "(vLLM, SGLang; extras api and judge)",
         many=True,
     ),
     Option("questions", "what they are asked: a set's name, or templates with {a/an} {x}", many=True),
@@ -64,10 +65,12 @@ class Voting:
 
     Attributes:
         judges: who votes: "flan-t5" (the paper's three), "lexical" (no model), "replay:FILE" (votes given elsewhere),
-            a model's Hub id, folder or GGUF file, "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint),
+            a model's Hub id, folder or GGUF file, "checker:MODEL" (a T5 that says 0 or 1 of a claim, as MiniCheck's; it
+            goes with questions="claims"), "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint),
             "scoring:MODEL@URL" (another judge: it compares the probabilities of yes and no, one request per text; see
             `halluscope.judging.voters.scoring`), a voter of yours, or a list of these, the cheapest first.
-        questions: what they are asked: the name of a set, or a list of templates.
+        questions: what they are asked: the name of a set, or a list of templates. Checkers are asked claims, other
+            language models questions; the lexical judge and given votes go with both.
         agreement: how many votes must agree: "unanimous", "majority", or a number (THRONE, section 3.2).
         ask: "needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal.
         device: where language models run; by default a GPU if there is one.
@@ -159,6 +162,7 @@ class Voting:
         """
         about = question_set.about(vocabulary)
         k = self.required(len(about))
+        check_asked(named(self.judges), question_set)
         found = resolve(self.judges, vocabulary, self.run_by, self.served)
         store = self.store
         if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):

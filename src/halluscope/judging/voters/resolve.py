@@ -8,7 +8,8 @@ from halluscope.foreign import brief
 from halluscope.judging.client import AT_ONCE
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import Engine
-from halluscope.judging.models.seq2seq import FLAN_T5
+from halluscope.judging.models.seq2seq import CHECKER, FLAN_T5, is_checker, model_of
+from halluscope.judging.questions import QuestionSet
 from halluscope.judging.server import ENDPOINT, SCORING
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters.lexical import LexicalJudge
@@ -34,8 +35,8 @@ def resolve(
     """The judges that are meant, in the order given.
 
     Args:
-        judges: "flan-t5", "lexical", "replay:FILE", a model (Hub id, folder or GGUF file), "openai:MODEL[@URL]",
-            "scoring:MODEL@URL", a judge, or a list of these.
+        judges: "flan-t5", "lexical", "replay:FILE", a model (Hub id, folder or GGUF file), "checker:MODEL",
+            "openai:MODEL[@URL]", "scoring:MODEL@URL", a judge, or a list of these.
         vocabulary: the classes that will be asked about.
         engine: how language models of this machine are run.
         served: how judges behind servers are asked.
@@ -88,7 +89,7 @@ def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
         if isinstance(judge, str) and is_served(judge):
             check_name(judge)
         elif isinstance(judge, str) and judge != LEXICAL:
-            weights.check_name(judge)
+            weights.check_name(model_of(judge))
         elif not isinstance(judge, str):
             _check_given(judge)
     return meant
@@ -117,7 +118,30 @@ def find(judges: str | Judge | Sequence[str | Judge]) -> None:
     """
     for judge in named(judges):
         if not is_served(judge) and isinstance(judge, str) and judge != LEXICAL:
-            weights.find(judge)
+            weights.find(model_of(judge))
+
+
+def check_asked(meant: Sequence[str | Judge], questions: QuestionSet) -> None:
+    """Check that checkers are asked about claims, and other language models questions; before one is looked for.
+
+    The lexical judge and given votes are read by class and by text: they go with both. So does a judge of the user's,
+    unless it says by its attribute `claims` which it takes.
+
+    Raises:
+        ValueError: for a judge that is asked what it does not take.
+    """
+    for judge in meant:
+        takes = getattr(judge, "claims", None) if not isinstance(judge, str) else is_checker(judge)
+        if judge == LEXICAL or takes is None or takes == questions.claims:
+            continue
+        name = judge if isinstance(judge, str) else judge.key
+        raise ValueError(
+            f"judges names the checker {brief(name)}, which reads claims, and questions is {questions.name!r}; "
+            "expected questions='claims'. A judge that answers questions cannot vote in the same poll."
+            if takes
+            else f"judges names {brief(name)}, which answers questions, and questions is {questions.name!r}, which are "
+            f"claims for a checker; expected '{CHECKER}MODEL', or other questions."
+        )
 
 
 def _check_given(judge: object) -> None:
