@@ -28,8 +28,9 @@ clusters nor ratios of totals, and its weights are no inclusion probabilities, s
 
 It assumes that people are right, that the chances are those of the draw, that it could have drawn each text, and that
 images are independent. It does not need the judge's errors to be alike in classes or in texts. Which texts to draw:
-`halluscope.stats.drawn`. In `perf/coverage.py` the 95 % interval holds the truth in 93 to 97 % of 1,000 runs, with 200
-labelled texts. Where no error was found, the interval knows of the images only.
+`halluscope.stats.drawn`. In `perf/coverage.py` (1,000 runs, 200 labelled texts) the 95 % interval holds the truth in 93
+to 97 % for 78 of 80 scores; class-averaged precision and F0.5 of 5,000 texts, where few classes have most errors, in 91 and
+92 %. Where no error was found, the interval knows of the images only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -106,7 +107,7 @@ def correct(
     read = Reading.of(present, sample)
     kinds = [*kinds_of(labels, present, read)]
     anchor, total, wrong = totals(kinds, read)
-    at = Totals(*anchor, present.sum(axis=0).astype(float))
+    at = Totals(anchor[0], anchor[1], present.sum(axis=0).astype(float))
     near = linear(at, betas, class_f)
     slopes, spread = (
         np.stack([score.slopes for score in scores.values()])

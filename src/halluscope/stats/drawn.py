@@ -76,7 +76,8 @@ def _sizes(labels: NDArray[np.int8], present: Bools, doubt: Floats | None) -> Fl
     if not size.any():
         return np.ones(len(size))
     size = np.sqrt(size)
-    return (1 - EVEN) * size / size.mean() + EVEN
+    mixed: Floats = (1 - EVEN) * size / size.mean() + EVEN
+    return mixed
 
 
 def _chances(sizes: Floats, texts: int) -> Floats:
