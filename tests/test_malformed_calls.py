@@ -88,7 +88,8 @@ def fits(hint: Any, value: Any) -> bool:
     if hint is bool:
         return isinstance(value, bool | np.bool_)
     if isinstance(origin, type) and issubclass(origin, Sequence):
-        return not isinstance(value, str | bytes | bytearray | memoryview) and np.ndim(value) == 1
+        deepest = 1 + any(typing.get_origin(one) is origin for one in of)
+        return not isinstance(value, str | bytes | bytearray | memoryview) and 1 <= np.ndim(value) <= deepest
     return isinstance(value, origin or hint)
 
 

@@ -287,7 +287,7 @@ def test_what_else_is_refused(tmp_path):
     row = described()
     with pytest.raises(ValueError, match="There are 2 lists of nouns and 1 generative rows"):
         compute(["-"], [row], nouns=[[], []])
-    with pytest.raises(ValueError, match=r"nouns\[0\] is 'dog'; expected a list of words"):
+    with pytest.raises(ValueError, match=r"nouns\[0\] is 'dog'; expected a list"):
         compute(["-"], [row], nouns=["dog"])
     with pytest.raises(ValueError, match=r"similar\[0\] is \['dog'\]; expected two words"):
         compute(["-"], [row], nouns=[[]], similar=[["dog"]])

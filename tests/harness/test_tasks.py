@@ -98,7 +98,7 @@ def test_task_files_say_what_the_benchmarks_say(name: str, written: tuple[str, P
     else:
         assert task["task"] == ("halluscope_pope" if name == "pope" else name)
         marker = folder / task["dataset_kwargs"]["data_files"]["test"]
-        assert json.loads(marker.read_text()) == {"task": name}
+        assert json.loads(marker.read_text()) == {"halluscope_task": name}
 
 
 @pytest.mark.parametrize("harness_name", tasks.HARNESSES)
@@ -512,7 +512,12 @@ def test_a_folder_that_takes_no_answers_is_no_reason_not_to_score(
 
 
 def sample(**changes: Any) -> dict[str, Any]:
-    doc = {"question_id": 1, "question": "Is there a dog in the image?", "answer": "yes", "task": "pope_c"}
+    doc = {
+        "question_id": 1,
+        "question": "Is there a dog in the image?",
+        "answer": "yes",
+        "halluscope_task": "pope_c",
+    }
     return {"doc_id": 0, "doc": doc, "filtered_resps": ["Yes."], "filter": "none"} | changes
 
 
@@ -520,7 +525,7 @@ def of_lmms_eval(**changes: Any) -> dict[str, Any]:
     return {
         "doc_id": 0,
         "filtered_resps": "Yes.",
-        "signature": '{"task": "pope_c", "question_id": 1}',
+        "signature": '{"halluscope_task": "pope_c", "question_id": 1}',
     } | changes
 
 
@@ -560,7 +565,7 @@ PLAIN = {"question_id": 1, "response": "Yes."}
             "line 1 is a sample of another task; expected pope or pope_c",
         ),
         (
-            [sample(doc={"task": "throne_coco"})],
+            [sample(doc={"halluscope_task": "throne_coco"})],
             "a sample of the task 'throne_coco'; expected pope or pope_c",
         ),
         ([{"doc_id": 0, "filtered_resps": "A", "acc": 1.0}], "line 1 is a sample of another task"),

@@ -50,7 +50,7 @@ def says(prompt, count, body) -> Said:
 
 def texts_of(number: int) -> list[str]:
     """Texts of which each names one or two of the classes."""
-    return [f"Text {i}: a {CLASSES[i % 5]} and a {CLASSES[i * i % 5]}." for i in range(number)]
+    return [f"Text {i + 1}: a {CLASSES[i % 5]} and a {CLASSES[i * i % 5]}." for i in range(number)]
 
 
 def expected(texts: list[str]) -> np.ndarray:

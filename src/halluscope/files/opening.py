@@ -13,7 +13,7 @@ from typing import Any
 
 from halluscope import limits
 from halluscope.errors import BuildError
-from halluscope.foreign import brief
+from halluscope.foreign import brief, one_line
 
 Readable = Path | zipfile.Path
 """A file or a folder, on disk or inside a zip."""
@@ -199,7 +199,7 @@ def check_file(file: Readable) -> None:
     if file.is_file():
         return
     if not file.exists():
-        raise FileNotFoundError(f"There is no file {file}.")
+        raise FileNotFoundError(f"There is no file {one_line(str(file))}.")
     what = "a folder" if file.is_dir() else "a pipe or a device"
     raise BuildError(f"{file} is {what}; expected a file. Name a file.")
 

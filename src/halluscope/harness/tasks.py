@@ -14,6 +14,7 @@ from halluscope.errors import OutputError
 from halluscope.files.writing import new_file
 from halluscope.paths import cache_folder
 from halluscope.registry import HIGHER, SIGNATURE, Benchmark, Dataset
+from halluscope.responses.files import TASK
 from halluscope.version import __version__
 
 HARNESSES = ("lm-eval", "lmms-eval")
@@ -75,7 +76,7 @@ def files(harness: str, benchmark: Benchmark, dataset: Dataset) -> dict[str, str
     task["metadata"] = {"version": 1.0}
     found = {f"{dataset.name}.yaml": _yaml(task)}
     if harness == "lmms_eval":  # it loads a file that only names the task; `process_docs` gives the rows
-        found[f"{dataset.name}.json"] = json.dumps({"task": dataset.name}) + "\n"
+        found[f"{dataset.name}.json"] = json.dumps({TASK: dataset.name}) + "\n"
     return found
 
 

@@ -27,7 +27,7 @@ TEXTS = (
 LABEL = "label"
 """In a row that has this, `text` is the question."""
 
-TASK, NAMED = "task", "signature"
+TASK, NAMED = "halluscope_task", "signature"
 SAMPLE = {"doc_id", "filtered_resps"}
 """What tells a harness' sample from other rows."""
 

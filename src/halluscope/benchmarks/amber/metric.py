@@ -23,8 +23,8 @@ from halluscope.benchmarks.amber.rows import (
     read_all,
     read_pairs,
 )
-from halluscope.foreign import brief
-from halluscope.inputs import flags, is_like_a_list, listed, paired, word
+from halluscope.inputs import flags, listed, paired, word
+from halluscope.inputs import texts as words_of
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
@@ -102,8 +102,10 @@ def compute(
         FileNotFoundError: without the data that nltk needs.
     """
     flags(per_row=per_row)
+    readers.check(reader)
     word("convention", convention, tuple(scoring.CONVENTIONS))
-    parser = replies.check(parser or (replies.OFFICIAL if convention == "official" else "strict"))
+    usual = replies.OFFICIAL if convention == "official" else "strict"
+    parser = replies.check(usual if parser is None else parser)
     predictions, references = paired(predictions, references)
     predictions, thought = take_out(predictions, thoughts)
     rows = read_all(references)
@@ -161,12 +163,7 @@ def _nouns(
         raise ValueError(
             f"There are {len(lists):,} lists of nouns and {len(described):,} generative rows; expected one list each."
         )
-    for row, nouns in enumerate(lists):
-        if not is_like_a_list(nouns) or not all(isinstance(noun, str) for noun in nouns):
-            raise ValueError(
-                f"nouns[{row}] is {brief(nouns)}; expected a list of words, as often as they come."
-            )
-    return lists, GIVEN
+    return [words_of(f"nouns[{row}]", nouns) for row, nouns in enumerate(lists)], GIVEN
 
 
 def _described(

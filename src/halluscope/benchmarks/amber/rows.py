@@ -9,7 +9,7 @@ from halluscope.benchmarks.amber import words
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, json_rows
 from halluscope.foreign import brief
-from halluscope.inputs import is_like_a_list
+from halluscope.inputs import is_like_a_list, listed, texts
 from halluscope.numbers import is_id
 from halluscope.reading.rows import Source, read_columns
 
@@ -241,14 +241,16 @@ def read_pairs(similar: Any) -> list[tuple[str, str]]:
         FileNotFoundError: if the file does not exist.
     """
     if isinstance(similar, str | Path):
-        located = json_rows(Path(similar))
-    elif is_like_a_list(similar):
-        located = ((f"similar[{number}]", pair) for number, pair in enumerate(similar))
+        located = list(json_rows(Path(similar)))
     else:
-        raise ValueError(f"similar is {brief(similar)}; expected pairs of words, or a file of pairs.")
-    pairs = set()
-    for where, pair in located:
-        if not is_like_a_list(pair) or len(pair) != 2 or not all(isinstance(word, str) for word in pair):
-            raise ValueError(f"{where} is {brief(pair)}; expected two words, such as ['sea', 'ocean'].")
-        pairs.add((min(pair), max(pair)))
-    return sorted(pairs)
+        given = listed("similar", similar, "pairs of words, or a file of pairs")
+        located = [(f"similar[{number}]", pair) for number, pair in enumerate(given)]
+    return sorted({_pair(pair, where) for where, pair in located})
+
+
+def _pair(given: Any, where: str) -> tuple[str, str]:
+    """Two words, in alphabetical order."""
+    words = texts(where, given)
+    if len(words) != 2:
+        raise ValueError(f"{where} is {brief(given)}; expected two words, such as ['sea', 'ocean'].")
+    return min(words), max(words)

@@ -26,6 +26,15 @@ class Reader(NamedTuple):
     version: str
 
 
+def check(name: str) -> str:
+    """Check the name of a reader.
+
+    Raises:
+        ValueError: for any but "lemminflect" and "nltk".
+    """
+    return word("reader", name, tuple(_MODULES))
+
+
 def load(name: str) -> Reader:
     """A reader that is ready.
 
@@ -33,9 +42,9 @@ def load(name: str) -> Reader:
         name: "lemminflect" or "nltk".
 
     Raises:
-        ValueError: for another name.
+        ValueError: as `check`.
         MissingExtra: without the package that it needs.
         FileNotFoundError: without the data that nltk needs.
     """
-    module = _MODULES[word("reader", name, tuple(_MODULES))]
+    module = _MODULES[check(name)]
     return Reader(module.words, module.nouns, module.version())
