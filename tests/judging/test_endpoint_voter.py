@@ -245,7 +245,7 @@ def test_logprobs_that_are_none_change_no_vote(logprobs):
 def test_margins_reach_the_store_and_are_unknown_without_logprobs(serve, tmp_path):
     def script(prompt, count, body):
         said = truth(prompt) if "\n" in prompt else "ready"
-        tops = [(said, 0.75), ("Yes" if said == "No" else "No", 0.25)] if "Text 0" in prompt else None
+        tops = [(said, 0.75), ("Yes" if said == "No" else "No", 0.25)] if "Text 1" in prompt else None
         return Said(completion(said, tops=tops))
 
     path = tmp_path / "a.sqlite"

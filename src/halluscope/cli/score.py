@@ -68,12 +68,12 @@ def _remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> No
     if matched.by.endswith(ORDER):
         said.append(f"the responses have no id that tells them apart, so they are matched by their {ORDER}")
     if len(matched.rows) < matched.of:
-        if benchmark.chooses and matched.sampled and not given.limit:
-            raise ValueError(
-                f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} labelled images: of a run "
-                f"with a limit, or cut off. Pass --limit {len(matched.rows)} to score them all the same."
-            )
         what = "labelled images" if benchmark.chooses else "questions"
+        if matched.sampled and not (given.limit or getattr(given, "partial", False)):
+            raise ValueError(
+                f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} {what}: of a run with a limit, "
+                f"or cut off. Pass --limit {len(matched.rows)} to score them all the same."
+            )
         said.append(f"{len(matched.rows):,} of {matched.of:,} {what} are scored")
     for column, values in registry.identity(benchmark).also.items():
         named = [value for value in values if value in matched.name]
