@@ -71,8 +71,8 @@ def _remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> No
         what = "labelled images" if benchmark.chooses else "questions"
         if matched.sampled and not (given.limit or getattr(given, "partial", False)):
             raise ValueError(
-                f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} {what}: of a run with a limit, "
-                f"or cut off. Pass --limit {len(matched.rows)} to score them all the same."
+                f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} {what}: of a run with a "
+                f"limit, or cut off. Pass --limit {len(matched.rows)} to score them all the same."
             )
         said.append(f"{len(matched.rows):,} of {matched.of:,} {what} are scored")
     for column, values in registry.identity(benchmark).also.items():
