@@ -184,7 +184,8 @@ class LexicalJudge:
             return
         around = {word for sentence, _ in read for word in sentence.words}
         for mention in found:
-            mention.rule = mention.rule or rules.meaning_elsewhere(mention.words, around, self._names)
+            if not rules.takes_sense(mention, around):
+                mention.rule = mention.rule or rules.meaning_elsewhere(mention.words, around, self._names)
 
 
 @dataclass
@@ -247,6 +248,8 @@ class _Reading:
         rule = self.scopes.rule(definite)
         hedged = rule == "hypothetical" and self.hedged_at >= 0
         words, opened = self.sentence.words, self.scopes.opened
+        if definite and rule == "hypothetical" and rules.conditions(words, opened, place, end):
+            return ""
         return "" if hedged and rules.identity(words, self.hedged_at, opened, place, end) else rule
 
     def _definite(self, place: int) -> bool:

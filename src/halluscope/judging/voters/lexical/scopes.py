@@ -65,6 +65,8 @@ class Scopes:
         if self._clause is not None and self._clause.reach == "sentence":
             return word == ";"
         following = self._words[place + 1 : place + 2]
+        if word in {"is", "are"} and self._clause is not None and self._clause.rule == "corrected":
+            return self._words[0] == "what"  # "What I took for a horse is a dog"
         if word == ",":
             return not _list_goes_on(self._words, place)
         if word in {"and", "as"} and following:

@@ -28,10 +28,12 @@ class Sentence:
 
 # A line break ends a sentence unless the next line goes on in lowercase.
 _TOKEN = re.compile(
-    r"(?P<word>\d+(?:[.,]\d+)+|[^\W_]+(?:['’][^\W_]+)*)"
+    r"(?P<word>\d+(?:[.,]\d+)+|[A-Za-z](?:\.[A-Za-z])+(?!\w)(?:\.(?=\s*[a-z,;]))?|[^\W_]+(?:['’][^\W_]+)*)"
     r"|(?P<stop>[.!?]|\n(?![^\S\n]*[a-z]))"
-    r"|(?P<mark>[,;:()\[\]—–|=✓✔✅☑✗✘❌☐]|~~|(?<=\s)-+(?=\s))"
+    r"|(?P<mark>[,;:()\[\]—–|=→✓✔✅☑✗✘❌☐]|~~|(?<=\s)-+(?=\s))"
 )
+# Markdown's headings end their sentence whatever follows.
+_HEADING = re.compile(r"^([^\S\n]*#[^\n]*)\n", re.MULTILINE)
 _QUOTATION = re.compile(
     r"\"[^\"\n]{1,200}\"|[“„][^”“\n]{1,200}[”“]|«[^»\n]{1,200}»|(?<!\w)['‘][^'’\n]{1,80}['’](?!\w)"
 )
@@ -42,6 +44,7 @@ _DATA = re.compile(r"\s*[\[{]\s*[\"'{\[]")
 def sentences(text: str) -> Iterator[Sentence]:
     """Cut a text at its full stops, question and exclamation marks, and lines."""
     sentence = Sentence()
+    text = _HEADING.sub(r"\1.", text) if "#" in text else text
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "stop":
             sentence.asked = token.group() == "?"
@@ -50,6 +53,8 @@ def sentences(text: str) -> Iterator[Sentence]:
             sentence = Sentence()
             continue
         word = token.group().lower().replace("’", "'")
+        if "." in word and word[0].isalpha():
+            word = word.replace(".", "")
         if word.endswith("'s"):
             word = word[:-2]
             sentence.possessive.add(len(sentence.words))
