@@ -172,8 +172,9 @@ class LexicalJudge:
     def _compound_places(self, words: list[str]) -> rules.Places:
         """Place of a word -> the compound that it is no object in, from its first word to past its last."""
         places: dict[int, tuple[int, int, str]] = {}
+        firsts = self._compounds.firsts
         for first, word in enumerate(words):
-            if word in self._compounds.firsts and (found := self._compounds.at(words, first)):
+            if word in firsts and (found := self._compounds.at(words, first)):
                 for star, rule in found[1]:
                     places.setdefault(first + star, (first, found[0], rule))
         return places

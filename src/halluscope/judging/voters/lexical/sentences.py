@@ -52,19 +52,27 @@ def sentences(text: str) -> Iterator[Sentence]:
                 yield sentence
             sentence = Sentence()
             continue
-        word = token.group().lower().replace("’", "'")
-        if "." in word and word[0].isalpha():
-            word = word.replace(".", "")
-        if word.endswith("'s"):
-            word = word[:-2]
-            sentence.possessive.add(len(sentence.words))
-        if text[token.start() - 1 : token.start()] == "-":
+        start, end = token.span()
+        word = token.group().lower()
+        if end - start > 1 and not word.isalnum():
+            word = _spelt(word)
+            if word.endswith("'s"):
+                word = word[:-2]
+                sentence.possessive.add(len(sentence.words))
+        if start and text[start - 1] == "-":
             sentence.hyphened.add(len(sentence.words))
-        sentence.words.append("-" if word.startswith("-") else word)
-        sentence.starts.append(token.start())
-        sentence.ends.append(token.end())
+        sentence.words.append(word)
+        sentence.starts.append(start)
+        sentence.ends.append(end)
     if sentence.words:
         yield sentence
+
+
+def _spelt(word: str) -> str:
+    """A word with marks in it as the tables spell it: "t.v." is "tv", a longer dash is one."""
+    if word.startswith("--"):
+        return "-"
+    return word.replace(".", "") if word[0].isalpha() and "." in word else word.replace("’", "'")
 
 
 def quotations(text: str) -> Spans:
