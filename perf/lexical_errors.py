@@ -6,8 +6,8 @@ twice, with no access to the rules or their word table) made it; the texts are n
 
 `lexical_cases.jsonl` and `lexical_cases_unread.jsonl` are hard cases by another writer who did not know the rules, 150
 each: a text, a class, whether the text says that one is in the image, and what makes it hard. The first half was used
-to make rules 2; the second was first read when they were final: 131 were right, and 136 once five plain bugs that
-it showed were mended, so that it is unread no longer.
+to make rules 2; the second was first read when they were final: 131 were right, and 145 once what it showed
+was mended, so that it is unread no longer.
 
     python perf/lexical_errors.py FOLDER      # FOLDER holds the response files that the labels name
 """

@@ -2,7 +2,7 @@
 
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.sentences import Sentence
-from halluscope.judging.voters.lexical.tables import phrases_of, words_of
+from halluscope.judging.voters.lexical.tables import cue_phrases, phrases_of, words_of
 
 Read = list[tuple[Sentence, list[Found]]]
 """A text's sentences in their order, each with its mentions."""
@@ -66,7 +66,9 @@ def take_back_listed(read: Read) -> None:
     for sentence, mentions in read:
         words = sentence.words
         colon = words.index(":") if ":" in words else -1
-        if colon >= 0:
+        if colon < 0 and (heading := _heading(words)):
+            under = heading in words_of("lists", "headings")
+        elif colon >= 0:
             under = colon <= 6 and _denies(words[:colon]) and not any(one.place < colon for one in mentions)
         elif under and len(words) > 5:
             under = False
@@ -74,7 +76,16 @@ def take_back_listed(read: Read) -> None:
             mention.rule = mention.rule or "listed as absent"
 
 
+def _heading(words: list[str]) -> str:
+    """A line that is nothing but a heading: "Absent", "Objects not visible"."""
+    line = " ".join(word for word in words[:6] if word not in words_of("lists", "of_headings"))
+    known = line in words_of("lists", "headings") or line in words_of("lists", "present")
+    return line if known and len(words) <= 6 else ""
+
+
 def _denies(heading: list[str]) -> bool:
+    if heading and (cue := cue_phrases().at(heading, 0)) and cue[1].reach == "nothing":
+        return False  # "No doubt about it: ..."
     absent = phrases_of("lists", "absent")
     return any(absent.at(heading, i) is not None for i in range(len(heading)))
 

@@ -172,8 +172,9 @@ class LexicalJudge:
     def _compound_places(self, words: list[str]) -> rules.Places:
         """Place of a word -> the compound that it is no object in, from its first word to past its last."""
         places: dict[int, tuple[int, int, str]] = {}
+        firsts = self._compounds.firsts
         for first, word in enumerate(words):
-            if word in self._compounds.firsts and (found := self._compounds.at(words, first)):
+            if word in firsts and (found := self._compounds.at(words, first)):
                 for star, rule in found[1]:
                     places.setdefault(first + star, (first, found[0], rule))
         return places
@@ -184,7 +185,8 @@ class LexicalJudge:
             return
         around = {word for sentence, _ in read for word in sentence.words}
         for mention in found:
-            mention.rule = mention.rule or rules.meaning_elsewhere(mention.words, around, self._names)
+            if not rules.takes_sense(mention, around):
+                mention.rule = mention.rule or rules.meaning_elsewhere(mention.words, around, self._names)
 
 
 @dataclass
@@ -247,6 +249,8 @@ class _Reading:
         rule = self.scopes.rule(definite)
         hedged = rule == "hypothetical" and self.hedged_at >= 0
         words, opened = self.sentence.words, self.scopes.opened
+        if definite and rule == "hypothetical" and rules.conditions(words, opened, place, end):
+            return ""
         return "" if hedged and rules.identity(words, self.hedged_at, opened, place, end) else rule
 
     def _definite(self, place: int) -> bool:

@@ -115,6 +115,13 @@ def identity(words: list[str], cue: int, opened: int, place: int, end: int) -> b
     )
 
 
+def conditions(words: list[str], opened: int, place: int, end: int) -> bool:
+    """Whether a condition is about a thing that is there: "if the dog runs any further", but not "if the dog comes"."""
+    condition = opened > 0 and words[opened - 1] == "if" and words[max(0, opened - 2)] != "as"
+    follows = condition and phrase_start(words, opened, place) == opened
+    return follows and words[end : end + 1] != [] and words[end] not in words_of("hedges", "arrivals")
+
+
 def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
     """Whether a list says that there is none: "Bus: none", "- Dog: 0", "| scissors | 0 |", "❌ cat", "0 dogs"."""
     words = sentence.words
@@ -134,7 +141,7 @@ def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
         return ""
     if value := absent.at(words, after):
         past = value[0]
-        if value[1] == "no" and words[end] != ":" and words[past : past + 1] == [","]:
+        if value[1] == "no" and words[end] in {"-", "–", "—"} and words[past : past + 1] == [","]:
             return ""  # "a bus - no, a tram" corrects
         ends = past == len(words) or not words[past][0].isalnum() or words[past] == "and"
         alone = words[end] == ":" and _opens_item(words, place) and value[1] in {"no", "none", "not"}
@@ -264,7 +271,7 @@ def _take_back_adjacent(words: list[str], found: list[Found], place: int, cue: C
     subject = []
     for mention in reversed(found):
         if mention.place_after != end:
-            return
+            break
         start = phrase_start(words, 0, mention.place)
         if "of" in words[start : mention.place] and not words_of("clause", "quantities").intersection(
             words[start : mention.place]
@@ -302,6 +309,16 @@ def _take_back(mentions: list[Found], cue: Cue) -> None:
     for mention in mentions:
         if not (mention.definite and cue.keeps_definite):
             mention.rule = mention.rule or cue.rule
+
+
+def takes_sense(mention: Found, around: set[str]) -> bool:
+    """Whether the rest of the text gives a word of several senses its own one: a "boxer" on a leash is a dog."""
+    if len(mention.words) > 1 or mention.words[0] not in readings().senses:
+        return False
+    own, by = readings().senses[mention.words[0]]
+    there = not by.isdisjoint(around)
+    mention.classes = tuple(cls for cls in mention.classes if (cls.lower() == own) == there)
+    return there
 
 
 def meaning_elsewhere(mention: list[str], around: set[str], names: frozenset[str]) -> str:

@@ -29,18 +29,13 @@ class Scopes:
         self.opened = place
 
     @property
-    def any(self) -> bool:
-        """Whether a cue is in force."""
-        return self._clause is not None or self._noun is not None
-
-    @property
     def negated(self) -> bool:
         """Whether something is denied here, so that what is excepted from it is there."""
         return any(cue is not None and cue.rule == "negated" for cue in (self._clause, self._noun))
 
     def move_to(self, place: int) -> None:
         """Close what ends at this word."""
-        if not self.any:
+        if self._clause is None and self._noun is None:
             return
         if place == self.opened:
             # "Perhaps, there is ..." goes on; "No, there is ..." and "It may rain soon, ..." do not.
@@ -65,6 +60,8 @@ class Scopes:
         if self._clause is not None and self._clause.reach == "sentence":
             return word == ";"
         following = self._words[place + 1 : place + 2]
+        if word in {"is", "are"} and self._clause is not None and self._clause.rule == "corrected":
+            return self._words[0] == "what"  # "What I took for a horse is a dog"
         if word == ",":
             return not _list_goes_on(self._words, place)
         if word in {"and", "as"} and following:

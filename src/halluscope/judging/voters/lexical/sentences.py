@@ -28,10 +28,12 @@ class Sentence:
 
 # A line break ends a sentence unless the next line goes on in lowercase.
 _TOKEN = re.compile(
-    r"(?P<word>\d+(?:[.,]\d+)+|[^\W_]+(?:['’][^\W_]+)*)"
+    r"(?P<word>\d+(?:[.,]\d+)+|[A-Za-z](?:\.[A-Za-z])+(?!\w)(?:\.(?=\s*[a-z,;]))?|[^\W_]+(?:['’][^\W_]+)*)"
     r"|(?P<stop>[.!?]|\n(?![^\S\n]*[a-z]))"
-    r"|(?P<mark>[,;:()\[\]—–|=✓✔✅☑✗✘❌☐]|~~|(?<=\s)-+(?=\s))"
+    r"|(?P<mark>[,;:()\[\]—–|=→✓✔✅☑✗✘❌☐]|~~|(?<=\s)-+(?=\s))"
 )
+# Markdown's headings end their sentence whatever follows.
+_HEADING = re.compile(r"^([^\S\n]*#[^\n]*)\n", re.MULTILINE)
 _QUOTATION = re.compile(
     r"\"[^\"\n]{1,200}\"|[“„][^”“\n]{1,200}[”“]|«[^»\n]{1,200}»|(?<!\w)['‘][^'’\n]{1,80}['’](?!\w)"
 )
@@ -42,6 +44,7 @@ _DATA = re.compile(r"\s*[\[{]\s*[\"'{\[]")
 def sentences(text: str) -> Iterator[Sentence]:
     """Cut a text at its full stops, question and exclamation marks, and lines."""
     sentence = Sentence()
+    text = _HEADING.sub(r"\1.", text) if "#" in text else text
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "stop":
             sentence.asked = token.group() == "?"
@@ -49,17 +52,27 @@ def sentences(text: str) -> Iterator[Sentence]:
                 yield sentence
             sentence = Sentence()
             continue
-        word = token.group().lower().replace("’", "'")
-        if word.endswith("'s"):
-            word = word[:-2]
-            sentence.possessive.add(len(sentence.words))
-        if text[token.start() - 1 : token.start()] == "-":
+        start, end = token.span()
+        word = token.group().lower()
+        if end - start > 1 and not word.isalnum():
+            word = _spelt(word)
+            if word.endswith("'s"):
+                word = word[:-2]
+                sentence.possessive.add(len(sentence.words))
+        if start and text[start - 1] == "-":
             sentence.hyphened.add(len(sentence.words))
-        sentence.words.append("-" if word.startswith("-") else word)
-        sentence.starts.append(token.start())
-        sentence.ends.append(token.end())
+        sentence.words.append(word)
+        sentence.starts.append(start)
+        sentence.ends.append(end)
     if sentence.words:
         yield sentence
+
+
+def _spelt(word: str) -> str:
+    """A word with marks in it as the tables spell it: "t.v." is "tv", a longer dash is one."""
+    if word.startswith("--"):
+        return "-"
+    return word.replace(".", "") if word[0].isalpha() and "." in word else word.replace("’", "'")
 
 
 def quotations(text: str) -> Spans:

@@ -116,6 +116,7 @@ class Readings:
     after_verb: Words
     unless: Mapping[str, list[tuple[Words, Words]]]
     only_with: Mapping[str, Words]
+    senses: Mapping[str, tuple[str, Words]]
     dependent: Words
 
 
@@ -139,11 +140,18 @@ def readings() -> Readings:
     for group in section["unless"]:
         for form in (form for word in group["words"] for form in forms(word)):
             unless.setdefault(form, []).append((frozenset(group["by"]), frozenset(group.get("but", ()))))
+    senses = {
+        form: (group["class"], frozenset(group["by"]))
+        for group in section["senses"]
+        for word in group["words"]
+        for form in forms(word)
+    }
     return Readings(
         **{name: frozenset(section[name]) for name in _READINGS},
         unless=unless,
         only_with=only_with,
-        dependent=frozenset({*unless, *only_with}),
+        senses=senses,
+        dependent=frozenset({*unless, *only_with, *senses}),
     )
 
 
@@ -179,9 +187,17 @@ def cue_phrases() -> Phrases[Cue]:
                 frozenset(words_of("depiction", group["after"]) if "after" in group else ()),
             )
             for group in tables()["cues"]
-            for phrase in group["phrases"]
+            for listed in group["phrases"]
+            for phrase in _in_all_numbers(listed)
         }
     )
+
+
+def _in_all_numbers(phrase: str) -> list[str]:
+    """A cue that begins with "is" or "has" in the plural and the past too."""
+    first, _, rest = phrase.partition(" ")
+    others = {"is": ("are", "was", "were"), "has": ("have", "had")}.get(first, ()) if rest else ()
+    return [phrase, *(f"{other} {rest}" for other in others)]
 
 
 @cache
