@@ -119,6 +119,7 @@ class Kind:
         labelled: [n, classes], those that people labelled.
         share: [classes], the prediction, how likely people are to say yes.
         own: [classes], the same, drawn towards what they said of the class.
+        trust: [classes], how far, from 0 to 1.
     """
 
     says: str
@@ -127,6 +128,7 @@ class Kind:
     labelled: Bools
     share: Floats
     own: Floats
+    trust: Floats
 
     def __str__(self) -> str:
         """As it is told to people."""
@@ -143,7 +145,7 @@ def kinds_of(labels: NDArray[np.int8], present: Bools, read: Reading) -> Iterato
             labelled = of[read.rows] & read.told
             size = often if says == "no" and not there else np.ones(labels.shape[1])
             share = _share(np.where(labelled, 1 / (read.chance * read.cell), 0.0), read.said, size, guess)
-            yield Kind(says, there, of, labelled, share, _own(share, labelled, read.said))
+            yield Kind(says, there, of, labelled, share, *_own(share, labelled, read.said))
 
 
 def totals(kinds: Sequence[Kind], read: Reading) -> tuple[Floats, Floats, Floats]:
@@ -176,8 +178,8 @@ def _share(weights: Floats, said: Bools, size: Floats, guess: float) -> Floats:
     return share
 
 
-def _own(share: Floats, labelled: Bools, said: Bools) -> Floats:
-    """The share of yes in each class, drawn towards the kind's, the less the more classes differ.
+def _own(share: Floats, labelled: Bools, said: Bools) -> tuple[Floats, Floats]:
+    """The kind's share of yes, drawn towards that of each class, the more the more classes differ, and how far.
 
     They differ by the intraclass correlation r of the beta-binomial distribution, estimated by moments (Kleinman,
     "Proportions with extraneous variance", JASA 68, 1973): the number of yes among n labels has the variance
@@ -187,8 +189,5 @@ def _own(share: Floats, labelled: Bools, said: Bools) -> Floats:
     variance = share * (1 - share)
     pairs = (seen * (seen - 1) * variance).sum()
     more = ((yes - seen * share) ** 2 - seen * variance).sum()
-    if pairs <= 0 or more <= 0:
-        return share
-    prior = max(LEAST_PRIOR, pairs / more - 1)
-    own: Floats = (yes + prior * share) / (seen + prior)
-    return own
+    prior = max(LEAST_PRIOR, pairs / more - 1) if pairs > 0 and more > 0 else np.inf
+    return share + (yes - seen * share) / (seen + prior), seen / (seen + prior)

@@ -38,10 +38,13 @@ class Linear:
     Attributes:
         value: there.
         slopes: [3, classes], the change per true, predicted and present cell of each class.
+        curves: [2, classes], of class averages how the slopes change in each class: t more true and p more predicted
+            cells move the score by slopes x (t, p) + curves x (t p, p^2). Pooled scores are taken as straight.
     """
 
     value: Floats
     slopes: Floats
+    curves: Floats
 
 
 def linear(
@@ -78,6 +81,7 @@ def _pooled(totals: Totals, alpha: float) -> Linear:
         np.outer(
             [1, -alpha * value, (alpha - 1) * value], np.full(len(totals.true), ratio(np.ones(()), whole))
         ),
+        np.zeros((2, len(totals.true))),
     )
 
 
@@ -95,12 +99,21 @@ def _mean(totals: Totals, alpha: float, defined: Bools, spread: bool) -> Linear:
     if spread:
         seen = np.maximum(whole, 1.0)
         rate, scale = (rate * seen + value) / (seen + 1), scale * (seen + 1) / np.sqrt(seen**2 + seen - 1)
-    return Linear(value, np.stack([scale, -alpha * rate * scale, (alpha - 1) * rate * scale]))
+    bend = alpha * scale / whole
+    return Linear(
+        value,
+        np.stack([scale, -alpha * rate * scale, (alpha - 1) * rate * scale]),
+        np.stack([-bend, alpha * rate * bend]),
+    )
 
 
 def _f(precision: Linear, recall: Linear, alpha: float) -> Linear:
-    """F of two averages: their weighted harmonic mean."""
+    """F of two averages: their weighted harmonic mean, which is straight near them."""
     whole = (1 - alpha) * precision.value + alpha * recall.value
-    value = ratio(precision.value * recall.value, whole)
-    slopes = alpha * recall.value**2 * precision.slopes + (1 - alpha) * precision.value**2 * recall.slopes
-    return Linear(value, slopes * ratio(np.ones(()), whole**2))
+    one = ratio(np.ones(()), whole**2)
+    by_precision, by_recall = alpha * recall.value**2 * one, (1 - alpha) * precision.value**2 * one
+    return Linear(
+        ratio(precision.value * recall.value, whole),
+        by_precision * precision.slopes + by_recall * recall.slopes,
+        by_precision * precision.curves + by_recall * recall.curves,
+    )
