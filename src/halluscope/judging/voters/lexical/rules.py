@@ -1,5 +1,6 @@
 """What the words around a mention do to it. Each rule gives its name, or "" where it does not apply."""
 
+from bisect import bisect_left
 from collections.abc import Mapping
 
 from halluscope.judging.voters.lexical.found import Found
@@ -127,7 +128,7 @@ def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
     words = sentence.words
     marks, absent = words_of("lists", "marks"), phrases_of("lists", "absent")
     counted = place > 0 and words[place - 1] in {"0", "zero"} and (place < 2 or words[place - 2] not in marks)
-    struck = words[end : end + 1] == ["~~"] or words[:place].count("~~") % 2
+    struck = words[end : end + 1] == ["~~"] or bisect_left(sentence.strikes, place) % 2
     crossed = (
         words[end : end + 1] and words[end] in words_of("lists", "crosses") and not _checked_before(words)
     )
@@ -252,15 +253,16 @@ def take_back_subject(words: list[str], found: list[Found], place: int, cue: Cue
 
 def _head(words: list[str], found: list[Found], place: int) -> Found | None:
     """The first noun of a subject with more nouns: "the people on the bus are not visible"."""
+    barriers = words_of("clause", "not_in_list") - {"with"} | {","}
+    after = next((i for i in range(place - 1, -1, -1) if words[i] in barriers), -1)
     for mention in found:
+        if mention.place_after <= after:
+            continue
         start, end = phrase_start(words, 0, mention.place), mention.place_after
         opens = start == 0 or words[start - 1] in grammar().ends_clause or words[start - 1] == ","
         joined = end < place and (words[end] in words_of("clause", "joins") or words[end].endswith("ing"))
         of_another = "of" in words[start : mention.place] or end - 1 in mention.sentence.possessive
-        whole = not any(
-            word in words_of("clause", "not_in_list") and word != "with" for word in words[end:place]
-        )
-        if opens and joined and whole and not of_another and "," not in words[end:place]:
+        if opens and joined and not of_another:
             return mention
     return None
 

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 Spans = list[tuple[int, int]]
 
@@ -24,6 +25,11 @@ class Sentence:
     possessive: set[int] = field(default_factory=set)
     hyphened: set[int] = field(default_factory=set)
     asked: bool = False
+
+    @cached_property
+    def strikes(self) -> list[int]:
+        """The places of the marks that begin and end what is struck out."""
+        return [place for place, word in enumerate(self.words) if word == "~~"]
 
 
 # A line break ends a sentence unless the next line goes on in lowercase.
