@@ -4,10 +4,10 @@
 in the image, and those where one cannot tell, which are left out. One reader (a language model that read each text
 twice, with no access to the rules or their word table) made it; the texts are not in this repository.
 
-`lexical_cases*.jsonl` are hard cases by other writers who did not know the rules, 150 each: a text, a class, whether the
-text says that one is in the image, and what makes it hard. The first were used to make rules 2. The second were first
-read when these seemed final: 131 were right, and 145 once what they showed was mended. The third were scored by the
-rules as they are: 131 are right, and nobody has mended anything by them.
+`lexical_cases*.jsonl` are hard cases by other writers who did not know the rules, 150 each: a text, a class, whether
+the text says that one is in the image, and what makes it hard. The first were used to make rules 2. The second were
+first read when these seemed final: 131 were right, and 145 once what they showed was mended. The third were scored by
+the rules as they are: 131 are right, and nobody has mended anything by them.
 
     python perf/lexical_errors.py FOLDER      # FOLDER holds the response files that the labels name
 """
