@@ -52,6 +52,7 @@ def texts():
     return [*(describe(rng.sample(COCO.classes, 1 + n % 4), rng) for n in range(10)), *HOSTILE]
 
 
+@pytest.mark.long
 def test_the_reading_of_the_published_program(checker, texts):
     """Its prompt is put together here, and its decision is that of two logits at the first step."""
     claims = [claim for row in CLAIMS.about(COCO) for claim in row][::5]

@@ -796,6 +796,7 @@ def test_a_real_server_replies_as_the_same_model_does_here(real_server, smollm2_
     assert list(store.replies(there.key, [(PROMPTS[0], 0)]).values()) == [here[0]]
 
 
+@pytest.mark.long
 def test_a_prompt_that_leaves_no_room_is_none(smollm2_folder):
     local = LocalChat(str(smollm2_folder), max_tokens=8, device="cpu")
     assert ask(local, ["word " * 10_000]) == [None]

@@ -621,6 +621,7 @@ def real_votes(judge) -> tuple[list[int], list[float]]:
     return codes.tolist(), margins.tolist()
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:2 of 6 replies")
 def test_a_server_votes_as_the_same_model_does_here(serve, smollm2):
     """The server decodes by transformers' `generate`, and gives the logprobs of the likeliest first tokens."""

@@ -399,6 +399,7 @@ def test_bad_input_ends_in_one_line(files, capsys):
     assert capsys.readouterr().err.startswith("halluscope: agreement is 1")
 
 
+@pytest.mark.long
 def test_of_a_model_on_the_hub_only_what_describes_it_is_fetched(files, tiny_t5, hub, tmp_path, capsys):
     assert cli.main(["plan", *files, "--judges", str(tiny_t5), "--json"]) == 0
     (there,) = json.loads(capsys.readouterr().out)["judges"]

@@ -50,6 +50,7 @@ def logits(judge):
     return table
 
 
+@pytest.mark.long
 def test_the_same_logits_and_votes_as_whole_prompts(smollm2, monkeypatch):
     read = []
     begin = type(smollm2._voting).begin

@@ -36,6 +36,7 @@ def bench_in(gpu, folder, sizes=None):
     return gpu.Bench(sizes or gpu.ON_A_CPU, "cpu", folder, folder / "gpu.json", time.monotonic() + 10)
 
 
+@pytest.mark.long
 def test_all_parts(gpu, tmp_path, capsys, one_thread):
     """In float32 every vote is equal to that of `generate`, and enough say yes and no for that to mean something."""
     bench = gpu.main(["--device", "cpu", "--out", str(tmp_path / "gpu.json")])
