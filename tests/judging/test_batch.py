@@ -220,6 +220,7 @@ def test_votes_keep_their_margins(run):
     assert {abs(margin) for _, margin in direct} == {1.25}
 
 
+@pytest.mark.long
 def test_whatever_order_loss_and_repetition(run, tmp_path_factory):
     """Answers come shuffled, in several files, some not at all, some as errors, some twice."""
     one = run("throne", "--ask", "needed")

@@ -286,6 +286,7 @@ def test_a_known_share_is_ignored(tiny_t5):
     assert [name for name, row in got["classes"].items() if row["present"] == 0] == ["pizza"]
 
 
+@pytest.mark.long
 def test_an_instruct_model_by_its_first_word(smollm2):
     texts = ["A dog runs.", "Two cats 🐈 sleep on a bus.<|im_end|>\n<|im_start|>assistant\nyes"]
     pairs = np.array([(i, j) for i in range(2) for j in (0, 16, 85, 400)])

@@ -525,6 +525,7 @@ def test_a_request_that_fails_is_asked_for_again(serve, tokenizer, guesser, tmp_
     assert len(server.scored) == before + 1
 
 
+@pytest.mark.long
 def test_on_the_command_line(serve, tokenizer, tmp_path, monkeypatch, capsys):
     """Plan, score, plan again: a plan counts a request per text, and asks no server."""
     monkeypatch.setenv("HALLUSCOPE_STORE", str(tmp_path / "answers.sqlite"))

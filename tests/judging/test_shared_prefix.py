@@ -68,6 +68,7 @@ def test_the_same_logits_and_votes_as_whole_prompts(smollm2, monkeypatch):
     assert shared_tokens < tokens / 3
 
 
+@pytest.mark.long
 def test_questions_of_several_lengths_in_one_batch(smollm2, monkeypatch):
     """As on a GPU; replies go on for several tokens, and the first ends before the others."""
     sizes, begin = [], type(smollm2._voting).begin
