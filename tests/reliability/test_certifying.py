@@ -22,6 +22,7 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import draw
 from halluscope.stats.judged import Judged, calibration, error_rates
 from halluscope.stats.wilson import wilson
+from tests.reliability.sheets import save, table
 
 CLASSES = ["dog", "cup"]
 PLAIN = ["Is there {a/an} {x} in this image?"]
@@ -527,11 +528,6 @@ def made(folder, sample=8, *options):
     return out
 
 
-def table(file):
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def marked(folder, change=lambda row: row):
     """The sheet as somebody saves it who reads as `IMPLIES` says."""
     rows = table(folder / "sheet" / "sheet.csv")
@@ -544,12 +540,7 @@ def marked(folder, change=lambda row: row):
             others = [name for name in sorted(implied) if (row["id"], name) not in shown]
             row["mark"], row["note"] = ("others", ", ".join(others)) if others else ("no others", "")
     rows = [change(row) for row in rows]
-    out = folder / "marked.csv"
-    with out.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    return out
+    return save(rows, folder)
 
 
 def certify(folder, sheet, *options):
@@ -802,10 +793,7 @@ def test_real_responses_with_people_who_differ_in_a_known_way(tmp_path, upstream
             one["mark"] = "implied" if one["class"] in said[one["text"]] else "not implied"
         else:
             one["mark"], one["note"] = ("others", ", ".join(others)) if others else ("no others", "")
-    with (tmp_path / "marked.csv").open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    save(rows, tmp_path)
     given = ["--responses", responses, "--dataset", dataset, "--judges", "lexical"]
     run("certify", tmp_path / "marked.csv", *given, "--out", tmp_path / "c.json")
     capsys.readouterr()

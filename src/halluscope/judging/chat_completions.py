@@ -215,6 +215,25 @@ def check_leave_out(names: Any) -> list[str]:
     return [word("leave_out", name, SETTINGS) for name in known]
 
 
+class OverChat:
+    """What voters and graders behind an endpoint have in common: the model that they ask holds what they tell."""
+
+    _chat: ChatCompletions
+
+    @property
+    def failures(self) -> Counter[str]:
+        """How many prompts got no reply, by reason."""
+        return self._chat.failures
+
+    @property
+    def spent(self) -> str:
+        """What the replies cost so far, for people; empty before any came."""
+        return self._chat.spent
+
+    def close(self) -> None:
+        """Nothing is held between calls."""
+
+
 def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",)) -> str | Failure:
     """What a chat completion says, or why it says nothing.
 

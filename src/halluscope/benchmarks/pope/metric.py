@@ -6,6 +6,7 @@ compared with what is in the image.
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,8 @@ def compute(
     if per_class:
         result["classes"] = _of_each_class(counts.sum(axis=0), classes, conventions)
     if others is not None:
-        columns = {
+        answered = [answer is not None for answer in others]
+        columns: dict[str, Sequence[Any] | None] = {
             "objects": objects,
             "sampling": sampling,
             "image_ids": image_ids,
@@ -151,8 +153,9 @@ def compute(
             "forms": forms,
         }
         result["corrected"] = compute(
-            *_answered(others, said, others),
-            **{name: _answered(others, values)[0] for name, values in columns.items() if values is not None},
+            list(compress(said, answered)),
+            list(filter(None, others)),
+            **{name: list(compress(of, answered)) for name, of in columns.items() if of is not None},
             parser=parser,
             bootstrap=bootstrap,
             seed=seed,
@@ -179,14 +182,6 @@ def _answers(corrected: Any, rows: int) -> list[str | None]:
             "corrected has no answer to any of the questions; expected 'yes', 'no' or None per row."
         )
     return found
-
-
-def _answered(answers: Sequence[str | None], *columns: Sequence[Any]) -> list[list[Any]]:
-    """The columns' values where there is an answer."""
-    return [
-        [value for value, answer in zip(values, answers, strict=True) if answer is not None]
-        for values in columns
-    ]
 
 
 def _groups(

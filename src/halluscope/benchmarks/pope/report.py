@@ -63,7 +63,7 @@ def _correction(results: Named, style: str) -> str:
         "responses",
         "parser",
         "sampling",
-        "corrected",
+        "questions",
         "f1",
         "corrected f1",
         "moved",

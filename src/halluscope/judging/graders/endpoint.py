@@ -1,16 +1,15 @@
 """A model behind an OpenAI-compatible endpoint that replies to prompts: OpenAI's, a gateway's, or one's own."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from halluscope.judging.chat_completions import FORMAT, ChatCompletions, reply_of
+from halluscope.judging.chat_completions import FORMAT, ChatCompletions, OverChat, reply_of
 from halluscope.judging.client import AT_ONCE, Client, Failure
 from halluscope.judging.graders.chat import MAX_TOKENS, Schema
 from halluscope.judging.server import KEY_VARIABLE, Server
 
 
-class EndpointJudge:
+class EndpointJudge(OverChat):
     """A model that is asked over HTTP, each prompt as the only message of a chat.
 
     Args:
@@ -69,16 +68,6 @@ class EndpointJudge:
         """Whether replies are held to a schema; a server may refuse that."""
         return self._structured and FORMAT not in self._chat.refused
 
-    @property
-    def failures(self) -> Counter[str]:
-        """How many prompts got no reply, by reason."""
-        return self._chat.failures
-
-    @property
-    def spent(self) -> str:
-        """What its replies cost so far, for people; empty before any came."""
-        return self._chat.spent
-
     def replies(
         self,
         prompts: Sequence[str],
@@ -107,9 +96,6 @@ class EndpointJudge:
     def read(self, completion: Any) -> str | Failure:
         """The reply in a chat completion; one that is cut off is none."""
         return reply_of(completion)
-
-    def close(self) -> None:
-        """Nothing is held between calls."""
 
     def _replies(self, asked: Sequence[tuple[str, Schema | None, int]]) -> Iterator[tuple[int, str | None]]:
         for place, reply in self._chat.each((self.body(*one) for one in asked), self.read):

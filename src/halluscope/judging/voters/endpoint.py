@@ -3,7 +3,6 @@
 import math
 import time
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from halluscope import foreign
 from halluscope.errors import HalluscopeError
-from halluscope.judging.chat_completions import ChatCompletions, reply_of
+from halluscope.judging.chat_completions import ChatCompletions, OverChat, reply_of
 from halluscope.judging.client import AT_ONCE, Client, Failure
 from halluscope.judging.questions import Question
 from halluscope.judging.server import KEY_VARIABLE, Server
@@ -40,7 +39,7 @@ Vote = tuple[int, float]
 """A code of `halluscope.judging.votes`, and its margin."""
 
 
-class EndpointVoter:
+class EndpointVoter(OverChat):
     """A model that is asked over HTTP, each question about a text as the only message of a chat.
 
     The prompt is the frame of the question's set, in which the text comes first; the questions about a text are asked
@@ -109,16 +108,6 @@ class EndpointVoter:
         """
         return f"{self._chat.key}:{self.rule}"
 
-    @property
-    def failures(self) -> Counter[str]:
-        """How many questions got no reply, by reason."""
-        return self._chat.failures
-
-    @property
-    def spent(self) -> str:
-        """What its votes cost so far, for people; empty before any came."""
-        return self._chat.spent
-
     def settle(self) -> None:
         """Learn what the server takes, unless that is known; this may change the key.
 
@@ -159,9 +148,6 @@ class EndpointVoter:
         if not isinstance(said, Failure) and said[0] == OTHER:
             self._unread = str(reply_of(completion, ENDS))
         return said
-
-    def close(self) -> None:
-        """Nothing is held between calls."""
 
     def _warn_of(self, unread: int, asked: int) -> None:
         warnings.warn(
