@@ -19,7 +19,7 @@ from halluscope.reliability.certifying.labels import Labelled, Labels, Populatio
 from halluscope.reliability.review.sheet import read_sheet
 from halluscope.signature import keys_of
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.corrected import draw
+from halluscope.stats.drawn import draw
 from halluscope.stats.judged import Judged, calibration, error_rates
 from halluscope.stats.wilson import wilson
 from tests.reliability.sheets import save, table

@@ -27,9 +27,9 @@ from halluscope.terminal import say
 VOTES = "single votes"
 
 MEANING = {
-    "false_yes": "of what people deny, the judges say yes to",
-    "false_no": "of what people say yes to, the judges do not",
-    "wrong_yes": "of what the judges say yes to, people deny",
+    "false_yes": "the share of what people deny that the judges say yes to",
+    "false_no": "the share of what people say yes to that the judges do not",
+    "wrong_yes": "the share of what the judges say yes to that people deny",
 }
 
 
@@ -51,7 +51,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(
         "--by", default=PEOPLE, metavar="WHO", help="who gave the labels, as the certificate says it (people)"
     )
-    option("--allow-unmarked", action="store_true", help="leave texts out of which not all rows are marked")
+    option("--allow-unmarked", action="store_true", help="leave out texts that have unmarked rows")
     option("--out", type=Path, metavar="FILE", help="where the certificate goes, as JSON")
     common.add_format(parser)
 

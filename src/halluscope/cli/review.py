@@ -100,7 +100,7 @@ def _make_implied(given: argparse.Namespace) -> None:
     out = one_line(given.out)
     say(f"{out}: the sheet {name}, {given.sample:,} texts, {len(drawn):,} rows")
     if given.sample < min(FEWEST_TEXTS, len(judgement.texts)):
-        say(f"So few texts certify a judge, but scores are corrected by {FEWEST_TEXTS} or more.")
+        say(f"This is enough to certify a judge; to correct scores, label at least {FEWEST_TEXTS} texts.")
     say(f"Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet.")
 
 

@@ -40,13 +40,12 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.stats.drawn import draw
 from halluscope.stats.labelled import UNLABELLED, Kind, Reading, Sample, kinds_of, totals
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
 from halluscope.stats.totals import Totals, linear
 
-__all__ = ["FEWEST_TEXTS", "UNLABELLED", "Corrected", "Sample", "correct", "draw"]
+__all__ = ["FEWEST_TEXTS", "UNLABELLED", "Corrected", "Sample", "correct"]
 
 FEWEST_TEXTS = 100
 """With 100 labelled texts, 95 % intervals cover 91 to 97 %; with 50 some cover 86 %: a judge that errs in every tenth

@@ -44,7 +44,7 @@ def error_rates(judged: Judged, resampling: Bootstrap) -> dict[str, Any]:
 
     Args:
         judged: what the judge and people say.
-        resampling: how the intervals are made. Where the sample holds no error, or nothing else, all resamples are
+        resampling: how the intervals are made. Where the sample holds no error, or only errors, all resamples are
             alike; the interval is then Wilson's, with one trial per text, for labels of a text depend on each other.
 
     Returns:

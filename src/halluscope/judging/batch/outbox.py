@@ -24,11 +24,12 @@ from halluscope.judging.batch.requests import (
     read_list,
     rounds,
 )
+from halluscope.judging.chat_completions import PATH
 from halluscope.judging.questions import Question
 from halluscope.judging.store_records import sha256
 from halluscope.numbers import whole
 
-URL = "/v1/chat/completions"
+URL = f"/v1/{PATH}"
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
 """What OpenAI takes in one batch file (platform.openai.com/docs/guides/batch)."""

@@ -24,7 +24,7 @@ from halluscope.judging.voters import asking
 from halluscope.judging.voters.answered import answers
 from halluscope.judging.voters.lexical import LexicalJudge, Mention
 from halluscope.judging.voters.poll import Voting
-from halluscope.judging.voters.resolve import LEXICAL, check_asked, named
+from halluscope.judging.voters.resolve import LEXICAL, check_asked
 from halluscope.judging.voters.scoring import requests
 from halluscope.judging.voters.served import is_served
 from halluscope.judging.votes import UNASKED
@@ -207,7 +207,7 @@ def plan_poll(
     finite("calibrate", calibrate, 0, LONGEST_CALIBRATION, "a number of seconds, 0 for no measurement,")
     present = [classes.presence(references) for _, references in sets]
     shown = [[question_set.cut(text) for text in texts] for texts, _ in sets]
-    about, meant = question_set.about(classes), named(poll.judges)
+    about, meant = question_set.about(classes), poll.meant
     k = poll.required(len(about))
     check_asked(meant, question_set)
     _check_prices(prices, meant)

@@ -64,7 +64,9 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
         Option(
             "at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"
         ),
-        Option("max_failed", "the share of unreadable verdicts that is an error (default: 0.02)", float),
+        Option(
+            "max_failed", f"the share of unreadable verdicts that is an error (default: {MAX_FAILED})", float
+        ),
         Option(
             "max_tokens",
             f"how long a language model's reply may be (default: {max_tokens})",

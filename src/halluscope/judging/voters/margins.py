@@ -1,4 +1,4 @@
-"""By how much kept votes were given, for tables of a judge's calibration."""
+"""The margins by which stored votes were given, for tables of a judge's calibration."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -134,13 +135,23 @@ class Voting:
     def _listed(self) -> Sequence[object]:
         return self.judges if isinstance(self.judges, list | tuple) else [self.judges]
 
+    @cached_property
+    def meant(self) -> list[str | Judge]:
+        """The judges, each by its own name; a file of given votes is read once.
+
+        Raises:
+            JudgeUnavailable: for a name that cannot be a judge's.
+            ValueError: for no judge.
+        """
+        return named(self.judges)
+
     def required(self, templates: int) -> int:
         """How many votes must agree, of so many templates.
 
         Raises:
             ValueError: for an agreement that cannot be; before a judge is looked for.
         """
-        return voting.required(self.agreement, len(named(self.judges)) * templates)
+        return voting.required(self.agreement, len(self.meant) * templates)
 
     def hold(
         self,
@@ -162,8 +173,8 @@ class Voting:
         """
         about = question_set.about(vocabulary)
         k = self.required(len(about))
-        check_asked(named(self.judges), question_set)
-        found = resolve(self.judges, vocabulary, self.run_by, self.served)
+        check_asked(self.meant, question_set)
+        found = resolve(self.meant, vocabulary, self.run_by, self.served)
         store = self.store
         if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
             store = AnswerStore(store)

@@ -1,7 +1,7 @@
 """The certificate of a judge: who judged what and how, what people said of a sample of it, and the errors it shows.
 
-One JSON file that describes itself. It is cited by its digest, a checksum over all that it says: who changes a label by
-mistake is found out, who forges one and computes the digest anew is not.
+One JSON file that describes itself. It is cited by its digest, a checksum over all that it says: a label that
+is changed by mistake is noticed, one that is forged with a digest computed anew is not.
 """
 
 import hashlib

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from halluscope.judging.store_records import sha256
@@ -58,7 +59,7 @@ class Population:
     texts: Sequence[str]
     ids: Sequence[str]
 
-    @property
+    @cached_property
     def places(self) -> dict[str, int]:
         """The sha256 of each text -> the first row that has it."""
         found: dict[str, int] = {}

@@ -22,7 +22,7 @@ def sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int = 0) -
     """Draw texts, and make the rows of a sheet for them.
 
     Each different text may be drawn once. The more its votes disagree, and the more its labels could be wrong, the
-    likelier it is drawn (`halluscope.stats.corrected.draw`).
+    likelier it is drawn (`halluscope.stats.drawn.draw`).
 
     Args:
         judgement: what the judges say of all texts.

@@ -92,12 +92,13 @@ def answers(sheet: Sheet, vocabulary: Vocabulary) -> list[Answers]:
         raise ValueError(
             f"The sheet {sheet.name} has the marks {', '.join(sheet.marks)}; expected one made with --marks {IMPLIED}."
         )
-    read = {text: entries for text, entries in _by_text(sheet.entries).items() if text not in _left(sheet)}
+    left = _left(sheet)
+    read = {text: entries for text, entries in _by_text(sheet.entries).items() if text not in left}
     if not read:
         raise ValueError(
             f"No text of the sheet {sheet.name} has a mark in each of its rows; mark some as a whole."
         )
-    share = len(read) / len(read.keys() | _left(sheet))
+    share = len(read) / len(read.keys() | left)
     return [
         Answers(text, share * _chance(entries[0], sheet), _implied(entries, vocabulary, sheet))
         for text, entries in read.items()

@@ -1,5 +1,7 @@
 """What other sentences do to a mention: answers to a question, corrections, a heading over a list."""
 
+from itertools import groupby
+
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.sentences import Sentence
 from halluscope.judging.voters.lexical.tables import cue_phrases, phrases_of, words_of
@@ -95,8 +97,9 @@ def take_back_corrected(before: list[Found], sentence: Sentence) -> None:
 
     That is the first thing that it newly names: people only where there is nothing else.
     """
-    named = [mention for mention in before if mention.sentence is not sentence and not mention.rule]
-    last = [mention for mention in named if mention.sentence is named[-1].sentence and not mention.definite]
+    named = (one for one in reversed(before) if one.sentence is not sentence and not one.rule)
+    _, of_last = next(groupby(named, key=lambda one: id(one.sentence)), (0, iter(())))
+    last = [mention for mention in of_last if not mention.definite][::-1]
     things = [mention for mention in last if not _is_person(mention)]
     for mention in (things or last)[:1]:
         mention.rule = "corrected"

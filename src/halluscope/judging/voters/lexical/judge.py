@@ -212,24 +212,26 @@ class _Reading:
             cue = EXCEPTED
         self.scopes.open(end, cue, place)
         self.hedged_at = place if words[place] in words_of("hedges", "of_identity") else -1
-        own = self.found[self.first :]
         if cue.reach == "subject":
-            rules.take_back_subject(words, own, place, cue)
+            rules.take_back_subject(words, self.found[self.first :], place, cue)
         elif cue.reach == "before":
-            rules.take_back_before(words, own, place, cue)
+            rules.take_back_before(words, self.found[self.first :], place, cue)
         elif cue.reach == "previous" and self.found:
-            if not own:
+            if len(self.found) == self.first:
                 across.take_back_corrected(self.found, self.sentence)
             across.take_back_seeming(self.found, self.sentence)
         elif cue.reach == "seeming" and self.found:
             across.take_back_seeming(self.found, self.sentence)
             self.scopes.open(end, TRUTH, place)
             if words[end - 1] in {"a", "an"}:
-                rules.take_back_subject(words, own, place, cue)
+                rules.take_back_subject(words, self.found[self.first :], place, cue)
 
     def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:
         """Add a mention with the first rule that takes it back."""
-        words, own = self.sentence.words, self.found[self.first :]
+        words = self.sentence.words
+        own = self.found[
+            max(self.first, len(self.found) - 1) :
+        ]  # the mention before, if it is this sentence's
         definite = self._definite(place)
         rule = (
             rules.compound(self.sentence, place, end, self.compounds)
