@@ -41,9 +41,9 @@ def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") ->
         unfinished.unlink(missing_ok=True)
 
 
-def json_line(row: Any) -> str:
-    """A row as a line of a file of JSON lines."""
-    return json.dumps(row, ensure_ascii=False) + "\n"
+def json_line(row: Any, plain: Callable[[Any], Any] | None = None) -> str:
+    """A row as a line of a file of JSON lines; `plain` gives what stands there for what JSON does not know."""
+    return json.dumps(row, ensure_ascii=False, default=plain) + "\n"
 
 
 def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
@@ -68,6 +68,16 @@ def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=path.parent):
         pass
+
+
+def check_no_folder(path: Path) -> None:
+    """Check that nothing lies where a folder is to appear.
+
+    Raises:
+        OutputError: if something does.
+    """
+    if os.path.lexists(path):
+        raise OutputError(f"{path} is there already; name a new folder, or remove it.")
 
 
 def is_same(one: Path, other: Path) -> bool:

@@ -25,7 +25,7 @@ from halluscope.benchmarks.amber.rows import (
 )
 from halluscope.inputs import flags, listed, paired, word
 from halluscope.inputs import texts as words_of
-from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.judging.votes import SAID
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
@@ -40,9 +40,6 @@ Codes = NDArray[np.int8]
 
 OF_DESCRIPTION = ("mentions", "hallucinated", "missed", "imagined")
 """What the table of rows says of a description."""
-
-SAID = {YES: "yes", NO: "no", OTHER: None}
-"""What a reply says, for people."""
 
 
 def compute(

@@ -91,4 +91,5 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
         Option("per_class", "also a table of the classes", flag=True),
     ),
     given=("objects", "sampling", "image_ids", "questions", "forms", "corrected"),
+    items="per_question",
 )

@@ -17,6 +17,7 @@ from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
 from halluscope.benchmarks.pope.scoring import Conventions, Counts
 from halluscope.inputs import Id, flags, ids, listed, paired, texts, word, words
+from halluscope.judging.votes import SAID
 from halluscope.responses import parsers as replies
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
@@ -45,6 +46,7 @@ def compute(
     seed: int = 0,
     level: float = 0.95,
     per_class: bool = False,
+    per_question: bool = False,
     questions: Sequence[str] | None = None,
     forms: Sequence[str] | None = None,
     corrected: Sequence[str | None] | None = None,
@@ -69,6 +71,8 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         per_class: also give the table `classes`; needs `objects`.
+        per_question: also give, for each question, what the reply says, None where it cannot be read, and whether that
+            is right.
         questions: the text of each question, for the digest of the data in the signature; it moves no score.
         forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
         corrected: other answers to the same questions, "yes", "no", or None for a question that they leave out, such as
@@ -81,14 +85,14 @@ def compute(
         removed; `signature`. With `objects` also
         `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and `undefined_classes`, the
         number of classes without a precision or a recall. With `sampling` also `samplings`, name -> the same
-        scores, and `f1_mean`, the mean of their F1. `interval` and `classes` when asked for. With `corrected` also
-        `corrected`, the whole result by those answers, with a signature of its own, and `difference`, by how much each
-        score is higher by them.
+        scores, and `f1_mean`, the mean of their F1. `interval`, `classes` and `per_question` when asked for. With
+        `corrected` also `corrected`, the whole result by those answers, with a signature of its own, and `difference`,
+        by how much each score is higher by them.
 
     Raises:
         ValueError: for any bad input.
     """
-    flags(per_class=per_class)
+    flags(per_class=per_class, per_question=per_question)
     predictions, references = paired(predictions, references)
     rows, references = len(predictions), words("references", references, LABELS)
     sampling = None if sampling is None else words("sampling", sampling, SAMPLINGS, rows)
@@ -107,7 +111,8 @@ def compute(
     asked, classes = _groups(objects, rows)
     shape = (len(samplings), len(classes), 2, 3)
     present = np.fromiter(map("yes".__eq__, references), bool, rows)
-    place = scoring.places(present, replies.read(predictions, parser), sampled * len(classes) + asked)
+    answers = replies.read(predictions, parser)
+    place = scoring.places(present, answers, sampled * len(classes) + asked)
     counts = scoring.count(place, shape)
     score = partial(_score, conventions=conventions, by_class=objects is not None, samplings=samplings)
     result: dict[str, Any] = _each(score(counts[None]), lambda values: float(values[0]))
@@ -143,6 +148,8 @@ def compute(
         result["interval"] = resampling.intervals(map(score, drawn))
     if per_class:
         result["classes"] = _of_each_class(counts.sum(axis=0), classes, conventions)
+    if per_question:
+        result["per_question"] = _of_each_question(answers, references)
     if others is not None:
         answered = [answer is not None for answer in others]
         columns: dict[str, Sequence[Any] | None] = {
@@ -216,6 +223,11 @@ def _each(scores: dict[str, Any], change: Callable[[Floats], Any]) -> dict[str, 
         name: _each(value, change) if isinstance(value, dict) else change(value)
         for name, value in scores.items()
     }
+
+
+def _of_each_question(answers: NDArray[np.int8], references: Sequence[str]) -> list[dict[str, Any]]:
+    said = map(SAID.get, answers.tolist())
+    return [{"said": one, "right": one == right} for one, right in zip(said, references, strict=True)]
 
 
 def _of_each_class(counts: Counts, classes: list[str], conventions: Conventions) -> dict[str, dict[str, Any]]:

@@ -20,6 +20,7 @@ from halluscope.files.opening import once_each
 from halluscope.judging.failed import MAX_FAILED, SHOWN, check_max_failed, reasons
 from halluscope.judging.graders.chat import ChatJudge, Schema
 from halluscope.judging.store import AnswerStore, AskAnew, Outbox
+from halluscope.judging.transcript import Transcript
 from halluscope.terminal import tell
 
 V = TypeVar("V", covariant=True)
@@ -53,7 +54,7 @@ def collect(
     *,
     repeats: int = 1,
     seed: int = 0,
-    store: AnswerStore | AskAnew | None = None,
+    store: AnswerStore | AskAnew | Transcript | None = None,
     max_failed: float = MAX_FAILED,
     progress: bool = False,
 ) -> list[list[V | None]]:
@@ -100,7 +101,7 @@ def _replies(
     places: Sequence[Place],
     each: Mapping[str, Asked[Any]],
     judge: ChatJudge,
-    store: AnswerStore | AskAnew | None,
+    store: AnswerStore | AskAnew | Transcript | None,
     progress: bool,
 ) -> dict[Place, str]:
     key = None
