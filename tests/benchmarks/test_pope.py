@@ -199,7 +199,7 @@ MOVES = {
     "thoughts": "kept",
     "forms": ["parallel-1-0"] * 2,
 }
-MOVES_NOTHING = {"corrected", "per_class"}
+MOVES_NOTHING = {"corrected", "per_class", "per_question"}
 SAYS_WHAT_IT_IS_ABOUT = {"questions"}
 
 

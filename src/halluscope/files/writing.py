@@ -5,6 +5,7 @@ import errno
 import filecmp
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -43,7 +44,13 @@ def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") ->
 
 def json_line(row: Any, plain: Callable[[Any], Any] | None = None) -> str:
     """A row as a line of a file of JSON lines; `plain` gives what stands there for what JSON does not know."""
-    return json.dumps(row, ensure_ascii=False, default=plain) + "\n"
+    return json_text(row, plain) + "\n"
+
+
+def json_text(value: Any, plain: Callable[[Any], Any] | None = None) -> str:
+    """A value as JSON on one line; JSON itself lets some line ends, control and half characters stand."""
+    text = json.dumps(value, ensure_ascii=False, default=plain)
+    return re.sub(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:

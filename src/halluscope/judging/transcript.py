@@ -7,6 +7,7 @@ once more from what was written down, to the digit, without a judge and without 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -71,23 +72,28 @@ class Transcript:
     """A store of votes and replies that also notes what passes through it.
 
     Attributes:
-        store: where votes and replies are kept besides; a path, None for the user's cache, or another store.
+        given: where votes and replies are kept besides: a path, None for the user's cache, or another store.
         is_read: whether it holds all that was said, so that nobody is asked and no store is opened.
         voted: what voters said; None if nobody voted.
         grader: the key of whoever replied to prompts, and whether its reply to a prompt is always the same.
         said: its replies, by the prompt's sha256, the repeat and the seed.
     """
 
-    store: AnswerStore | AskAnew | str | Path | None = None
+    given: AnswerStore | AskAnew | str | Path | None = None
     is_read: bool = False
     voted: Voted | None = None
     grader: tuple[str, bool] | None = None
     said: dict[Place, str] = field(default_factory=dict)
 
     @property
+    def store(self) -> AnswerStore:
+        """Where votes and replies are kept besides."""
+        return self._opened.store if isinstance(self._opened, AskAnew) else self._opened
+
+    @property
     def outbox(self) -> Outbox | None:
         """As `AnswerStore` has it."""
-        return None if self.is_read else self._beneath.outbox
+        return None if self.is_read else self.store.outbox
 
     def replies(self, judge: str, asked: Iterable[Place]) -> dict[Place, str]:
         """The replies that are known, as `AnswerStore.replies` gives them."""
@@ -95,7 +101,7 @@ class Transcript:
         if self.is_read:
             found = {place: self.said.get(_digest(place)) for place in places}
             return {place: reply for place, reply in found.items() if reply is not None}
-        kept = self._beneath.replies(judge, places)
+        kept = self._opened.replies(judge, places)
         for place in places:  # what a judge of another key said there does not count
             self.said.pop(_digest(place), None)
         self.said |= {_digest(place): reply for place, reply in kept.items()}
@@ -104,13 +110,11 @@ class Transcript:
     def keep_reply(self, judge: str, asked: Place, reply: str) -> None:
         """As `AnswerStore.keep_reply`."""
         self.said[_digest(asked)] = reply
-        self._beneath.keep_reply(judge, asked, reply)
+        self._opened.keep_reply(judge, asked, reply)
 
-    @property
-    def _beneath(self) -> AnswerStore | AskAnew:
-        if not isinstance(self.store, AnswerStore | AskAnew):
-            self.store = AnswerStore(self.store)
-        return self.store
+    @cached_property
+    def _opened(self) -> AnswerStore | AskAnew:
+        return self.given if isinstance(self.given, AnswerStore | AskAnew) else AnswerStore(self.given)
 
 
 class Absent:

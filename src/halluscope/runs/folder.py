@@ -26,7 +26,7 @@ from halluscope import registry
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import RunError
 from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_json, read_text
-from halluscope.files.writing import json_line, new_folder
+from halluscope.files.writing import check_no_folder, json_line, new_folder
 from halluscope.foreign import brief, keyless
 from halluscope.judging.transcript import Place, Transcript, Voted
 from halluscope.registry import Benchmark
@@ -57,6 +57,7 @@ def write(runs: Sequence[Run], out: Path) -> None:
         OutputError: if something lies there.
         OSError: if it cannot be written.
     """
+    check_no_folder(out)
     with new_folder(out) as new:
         if len(runs) == 1:
             _write(runs[0], new)
@@ -75,7 +76,7 @@ def folders(given: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for folder in given:
         inner = (
-            [folder] if (folder / RUN).exists() else sorted(file.parent for file in folder.glob(f"*/{RUN}"))
+            [folder] if (folder / RUN).is_file() else sorted(file.parent for file in folder.glob(f"*/{RUN}"))
         )
         if not inner:
             raise RunError(

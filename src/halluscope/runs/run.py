@@ -66,11 +66,12 @@ def again(run: Run, **options: Any) -> Run:
     Raises:
         ValueError: if it cannot be scored, because it was changed.
     """
-    told = replace(run.said, is_read=True)
-    judge = {"judge": Absent(*told.grader)} if told.grader else {}
+    told, judges = replace(run.said, is_read=True), run.benchmark.judges
+    if judges and judges.kind == "verdicts" and run.options.get("judge", judges.default) not in judges.rules:
+        options["judge"] = Absent(*(told.grader or ("nobody", True)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they were told when it was scored first
-        return _scored(run.benchmark, run.ready, {**run.options, **judge, **options}, told, run.about)
+        return _scored(run.benchmark, run.ready, {**run.options, **options}, told, run.about)
 
 
 def _scored(

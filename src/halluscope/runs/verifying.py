@@ -66,10 +66,12 @@ def _of_facts(run: Run, made: Run) -> Iterator[str]:
 
 def _between(kept: Any, made: Any, where: str) -> Iterator[str]:
     """The places at which two values of JSON differ."""
+    if _is_same(kept, made):
+        return
     if isinstance(kept, Mapping) and isinstance(made, Mapping):
         for name in dict.fromkeys([*kept, *made]):
             yield from _between(kept.get(name, NOTHING), made.get(name, NOTHING), f"{where}, {brief(name)}")
-    elif not _is_same(kept, made):
+    else:
         yield f"{where}: {_shown(kept)} stands there, but {_shown(made)} comes out"
 
 
@@ -79,6 +81,8 @@ def _is_same(kept: Any, made: Any) -> bool:
         return both or kept == made or math.isclose(kept, made, rel_tol=ROUNDING, abs_tol=ROUNDING)
     if isinstance(kept, list) and isinstance(made, list):
         return len(kept) == len(made) and all(map(_is_same, kept, made))
+    if isinstance(kept, Mapping) and isinstance(made, Mapping):
+        return kept.keys() == made.keys() and all(_is_same(kept[name], made[name]) for name in kept)
     return type(kept) is type(made) and bool(kept == made)
 
 

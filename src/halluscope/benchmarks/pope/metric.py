@@ -152,17 +152,20 @@ def compute(
         result["per_question"] = _of_each_question(answers, references)
     if others is not None:
         answered = [answer is not None for answer in others]
-        columns: dict[str, Sequence[Any] | None] = {
+        columns = {
             "objects": objects,
             "sampling": sampling,
             "image_ids": image_ids,
             "questions": questions,
             "forms": forms,
         }
+        left: dict[str, Any] = {
+            name: list(compress(of, answered)) for name, of in columns.items() if of is not None
+        }
         result["corrected"] = compute(
             list(compress(said, answered)),
             list(filter(None, others)),
-            **{name: list(compress(of, answered)) for name, of in columns.items() if of is not None},
+            **left,
             parser=parser,
             bootstrap=bootstrap,
             seed=seed,

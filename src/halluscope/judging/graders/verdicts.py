@@ -17,6 +17,7 @@ from tqdm import tqdm
 from halluscope import foreign
 from halluscope.errors import JudgingFailed
 from halluscope.files.opening import once_each
+from halluscope.files.writing import json_text
 from halluscope.judging.failed import MAX_FAILED, SHOWN, check_max_failed, reasons
 from halluscope.judging.graders.chat import ChatJudge, Schema
 from halluscope.judging.store import AnswerStore, AskAnew, Outbox
@@ -197,13 +198,7 @@ def fill(template: str, **fields: str) -> str:
             f"The template has the placeholders {', '.join(sorted(wanted)) or 'none'}; "
             f"it was given {', '.join(sorted(fields)) or 'nothing'}."
         )
-    return _PLACEHOLDER.sub(lambda found: _quoted(fields[found[1]]), template)
-
-
-def _quoted(text: str) -> str:
-    """A JSON string on one line: JSON itself lets some line ends, control and half characters stand."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    return re.sub(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return _PLACEHOLDER.sub(lambda found: json_text(fields[found[1]]), template)
 
 
 _AROUND = " \t\r\n*_`#\"'\u201c\u201d"

@@ -181,9 +181,9 @@ class Voting:
         k = self.required(len(about))
         check_asked(self.meant, question_set)
         found = resolve(self.meant, vocabulary, self.run_by, self.served)
-        store = told.store if told else self.store
+        store = None if isinstance(self.store, Transcript) else self.store
         if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
-            store = AnswerStore(store)
+            store = told.store if told else AnswerStore(store)
         kept_in = store if isinstance(store, AnswerStore) else None
         shown = [question_set.cut(text) for text in texts]
         votes = asking.ask(found, about, shown, present, k, self.ask, kept_in, self.progress, self.max_failed)
