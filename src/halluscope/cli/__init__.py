@@ -25,6 +25,7 @@ COMMANDS = {
     "answer": "ask a vision-language model a benchmark's questions",
     "score": "score an LVLM's responses: halluscope score NAME --help",
     "verify": "is a run of `score --out` as it was written, and do its scores come out of its rows?",
+    "compare": "is one model better than another? runs of `score --out`, on the rows that all have",
     "ablate": "what the number of votes that must agree does to the scores",
     "ask": "ask judges by batch files: halluscope ask export NAME, and ask import FILE...",
     "plan": "what scoring will take: questions, tokens, FLOP, time",

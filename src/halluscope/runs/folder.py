@@ -130,7 +130,7 @@ def changed(folder: Path) -> Iterator[str]:
 def items(run: Run) -> Iterator[dict[str, Any]]:
     """A row per image or question: its id, the response, what was found, votes, and what the metric took of it."""
     matched, key = run.ready.matched, registry.identity(run.benchmark).key
-    columns, _ = _split(run)
+    columns = run.columns
     votes = run.said.voted.lines() if run.said.voted else None
     for place, (row, text, found) in enumerate(zip(matched.rows, matched.texts, run.found, strict=True)):
         yield {
@@ -165,7 +165,8 @@ def _write(run: Run, folder: Path) -> None:
     _write_text(folder / ITEMS, (json_line(item, _plain) for item in items(run)))
     if run.said.grader:
         _write_text(folder / REPLIES, map(json_line, _replies(run.said)))
-    options, whole = (_with_files(run.benchmark, given, folder) for given in (run.options, _split(run)[1]))
+    whole = {name: value for name, value in run.ready.inputs.items() if name not in run.columns}
+    options, whole = (_with_files(run.benchmark, given, folder) for given in (run.options, whole))
     facts = _facts(run) | {"options": options, INPUTS: whole}
     _write_text(folder / RUN, [keyless(json.dumps(facts, indent=2, default=_plain)), "\n"])
     files = sorted(file for file in folder.rglob("*") if file.is_file())
@@ -205,17 +206,6 @@ _MATCHED = ("by", "of", "sampled", "left_out", "other_prompts")
 def _replies(said: Transcript) -> Iterator[dict[str, Any]]:
     for (prompt, repeat, seed), reply in said.said.items():
         yield {"prompt": prompt, "repeat": repeat, "seed": seed, "reply": reply}
-
-
-def _split(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the metric takes of the dataset: of each row, and as a whole."""
-    rows, inputs = len(run.ready.matched.rows), run.ready.inputs
-    each = {name for name, value in inputs.items() if isinstance(value, _LISTS) and len(value) == rows}
-    columns = {name: value for name, value in inputs.items() if name in each}
-    return columns, {name: value for name, value in inputs.items() if name not in each}
-
-
-_LISTS = (list, tuple, np.ndarray)
 
 
 def _with_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from halluscope import scoring
 from halluscope.judging.transcript import Absent, Transcript
 from halluscope.registry import Benchmark
@@ -40,6 +42,16 @@ class Run:
     def name(self) -> str:
         """Of the responses."""
         return self.ready.matched.name
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What the metric takes of each row: name -> a value per row."""
+        rows = len(self.ready.matched.rows)
+        return {
+            name: value
+            for name, value in self.ready.inputs.items()
+            if isinstance(value, list | tuple | np.ndarray) and len(value) == rows
+        }
 
 
 def score(
