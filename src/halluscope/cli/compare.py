@@ -1,6 +1,7 @@
 """`halluscope compare RUN RUN...`: is one model better than another, on the rows that both have?"""
 
 import argparse
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import count, product
@@ -112,10 +113,14 @@ def _row(one: Compared, letters: Mapping[str, str]) -> list[Any]:
     return [
         one.score,
         " - ".join(letters[name] for name in one.names),
-        *(f"{value:.3f}" for value in one.values),
-        f"{by.value:+.3f}",
-        f"{by.low:+.3f} to {by.high:+.3f}",
-        f"{by.p:.4f}",
-        f"{one.holm:.4f}",
+        *(_shown(value, ".3f") for value in one.values),
+        _shown(by.value, "+.3f"),
+        f"{_shown(by.low, '+.3f')} to {_shown(by.high, '+.3f')}",
+        _shown(by.p, ".4f"),
+        _shown(one.holm, ".4f"),
         letters[one.better] if one.better else "-",
     ]
+
+
+def _shown(value: float, form: str) -> str:
+    return "-" if math.isnan(value) else format(value, form)

@@ -165,7 +165,11 @@ def _of_scores(drawn: Mapping[str, _Drawn], names: Sequence[str], resampling: Bo
 def _of_classes(drawn: Mapping[str, _Drawn], resampling: Bootstrap) -> Iterator[_Found]:
     """Each class of each pair of runs, by swapping images: of some classes there are few."""
     for (one, first), (other, second) in combinations(drawn.items(), 2):
-        names = can_differ(first.classes, second.classes, 1 - resampling.level)
+        names = [
+            name
+            for name in can_differ(first.classes, second.classes, 1 - resampling.level)
+            if not np.isnan(first.scores[name] - second.scores[name])
+        ]
         ours, theirs = ({name: of.classes[name] for name in names} for of in (first, second))
         p = by_swapping(ours, theirs, resampling)
         for score, both, values, by in _of_scores({one: first, other: second}, names, resampling):

@@ -98,7 +98,9 @@ def _difference(one: Floats, other: Floats) -> Floats:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """P values corrected for their number (Holm, 1979): each below a share means that none but this share is by chance.
+    """P values corrected for their number (Holm, 1979); an undefined one does not count.
+
+    If those below 0.05 are called differences, the chance that any of them is none is at most 0.05.
 
     >>> holm([0.01, 0.04, float("nan"), 0.03])
     [0.03, 0.06, nan, 0.06]
