@@ -60,7 +60,7 @@ def test_scored_written_read_and_scored_once_more(benchmark, tmp_path):
     )
     rows = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
     assert [row["response"] for row in rows] == run.ready.matched.texts
-    assert all(not row.keys() & {"response", "votes", "inputs"} for row in run.found)
+    assert all(not row.keys() & {"response", "ballots", "inputs"} for row in run.found)
     assert all(set(registry.identity(benchmark).key) <= row.keys() for row in rows)
     again = folders.read(folder)
     assert (again.name, again.scores.keys()) == (run.name, run.scores.keys())
@@ -108,7 +108,7 @@ def other_response(rows):
 
 def other_found(rows):
     """The last thing that was found in the first row is something else."""
-    own = [name for name in rows[0] if name not in ("response", "votes", "inputs")][-1]
+    own = [name for name in rows[0] if name not in ("response", "ballots", "inputs")][-1]
     return [{**rows[0], own: "something else"}, *rows[1:]]
 
 
@@ -151,17 +151,17 @@ def test_a_vote(tmp_path):
     run = made(benchmark, tmp_path)
     for sign in "01?-":
         folder = write(run, tmp_path / f"vote{'01?-'.index(sign)}")
-        before = json.loads((folder / "items.jsonl").read_text().splitlines()[0])["votes"]
+        before = json.loads((folder / "items.jsonl").read_text().splitlines()[0])["ballots"]
         place = before[0].index("1")
 
         def other(rows, sign=sign, place=place):
-            line = rows[0]["votes"][0]
-            rows[0]["votes"][0] = line[:place] + sign + line[place + 1 :]
+            line = rows[0]["ballots"][0]
+            rows[0]["ballots"][0] = line[:place] + sign + line[place + 1 :]
             return rows
 
         change(folder, "items.jsonl", other)
         assert bool(told(folder)) is (sign != "1"), sign
-    change(folder, "items.jsonl", lambda rows: [{**row, "votes": ["2" * 80] * 3} for row in rows])
+    change(folder, "items.jsonl", lambda rows: [{**row, "ballots": ["2" * 80] * 3} for row in rows])
     assert "The votes are no table" in told(folder)[0]
 
 

@@ -1,8 +1,8 @@
 """A run's folder: written as one thing or not at all, never over another, and read again.
 
 - `scores.json`: the result.
-- `items.jsonl`: a row per image or question: its id, the response, what was found, the voters' votes, and what the
-  metric took of the dataset's row (`inputs`).
+- `items.jsonl`: a row per image or question: its id, the response, what was found, a line of votes per voter
+  (`ballots`, see `halluscope.judging.transcript.SIGNS`), and what the metric took of the dataset's row (`inputs`).
 - `replies.jsonl`: the replies of a grader, found by the prompt's sha256; only where a language model gave verdicts.
 - `run.json`: what the run is: command, versions, signature, options, judges.
 - `files/`: what options named as a file, such as a certificate.
@@ -39,7 +39,7 @@ from halluscope.version import __version__
 SCORES, ITEMS, REPLIES, RUN, FILES = "scores.json", "items.jsonl", "replies.jsonl", "run.json", "files"
 SUMS = "SHA256SUMS"
 
-RESPONSE, VOTES, INPUTS = "response", "votes", "inputs"
+RESPONSE, BALLOTS, INPUTS = "response", "ballots", "inputs"
 """What stands in each row beside its id and what was found."""
 
 FORM = 1
@@ -137,7 +137,7 @@ def items(run: Run) -> Iterator[dict[str, Any]]:
             **{part: getattr(row, part) for part in key},
             RESPONSE: text,
             **finite(found),
-            **({VOTES: votes[place]} if votes else {}),
+            **({BALLOTS: votes[place]} if votes else {}),
             INPUTS: {name: column[place] for name, column in columns.items()},
         }
 
@@ -263,10 +263,10 @@ def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
         **facts["matched"],
     )
     scores = {name: value for name, value in read_json(folder / SCORES).items() if name != "responses"}
-    found = [{name: row[name] for name in row.keys() - {RESPONSE, VOTES, INPUTS}} for row in rows]
+    found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
     said = Transcript(
         is_read=True,
-        voted=Voted.read([row[VOTES] for row in rows], facts["voters"]) if facts["voters"] else None,
+        voted=Voted.read([row[BALLOTS] for row in rows], facts["voters"]) if facts["voters"] else None,
         grader=tuple(facts["grader"]) if facts["grader"] else None,
         said=dict(map(_reply, json_rows(folder / REPLIES))) if facts["grader"] else {},
     )

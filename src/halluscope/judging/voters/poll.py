@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.foreign import brief
 from halluscope.inputs import flags, kind, word
 from halluscope.judging.chat_completions import LEAVE_OUT
 from halluscope.judging.client import AT_ONCE
@@ -176,7 +177,7 @@ class Voting:
         """
         told = self.store if isinstance(self.store, Transcript) else None
         if told and told.is_read:
-            return Poll.told(told, present.shape)
+            return Poll.told(told, len(texts), vocabulary)
         about = question_set.about(vocabulary)
         k = self.required(len(about))
         check_asked(self.meant, question_set)
@@ -215,14 +216,20 @@ class Poll:
         return Voted(self.votes, {**facts, "classes": list(vocabulary.classes)})
 
     @classmethod
-    def told(cls, transcript: Transcript, shape: tuple[int, ...]) -> "Poll":
+    def told(cls, transcript: Transcript, texts: int, vocabulary: Vocabulary) -> "Poll":
         """A poll as it was written down.
 
         Raises:
             ValueError: if none was, or one about other texts or classes.
         """
         voted = transcript.voted
-        if voted is None or voted.votes.shape[:2] != shape:
-            held = "no votes" if voted is None else f"votes on {voted.votes.shape[:2]} texts and classes"
-            raise ValueError(f"The transcript holds {held}; expected votes on {shape}.")
-        return cls(voted.votes, *(voted.facts[name] for name in ("agreement", "judges", "questions")))
+        column = {name: place for place, name in enumerate(voted.facts["classes"])} if voted else {}
+        unknown = [name for name in vocabulary.classes if name not in column]
+        if voted is None or len(voted.votes) != texts or unknown:
+            held = f"votes on {len(voted.votes):,} texts and {len(column):,} classes" if voted else "no votes"
+            raise ValueError(
+                f"The transcript holds {held}; expected votes on {texts:,} texts and {len(vocabulary.classes):,} "
+                f"classes{f', {brief(unknown[0])} among them' if unknown else ''}."
+            )
+        votes = voted.votes[:, [column[name] for name in vocabulary.classes]]
+        return cls(votes, *(voted.facts[name] for name in ("agreement", "judges", "questions")))
