@@ -1,6 +1,7 @@
 """A run of each benchmark that the registry finds, on the small copy of its dataset."""
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,25 @@ def rules(benchmark: Benchmark) -> dict[str, Any]:
     if benchmark.judges is None:
         return {}
     return {"judges" if benchmark.judges.kind == "votes" else "judge": benchmark.judges.rules[0]}
+
+
+class Fitting(FakeJudge):
+    """A grader whose replies fit the schema that it is given; in words it says "incorrect"."""
+
+    structured = True
+    values = {"string": "dog", "integer": 0, "number": 0, "boolean": False, "array": []}
+
+    def __init__(self) -> None:
+        super().__init__(lambda prompt, _: "incorrect")
+
+    def replies(self, asked: Sequence[str], schemas: Sequence[Any]) -> Iterator[tuple[int, str | None]]:
+        for (place, said), schema in zip(super().replies(asked), schemas, strict=True):
+            fields = (schema or {"properties": {}})["properties"]
+            fitting = {
+                name: of["enum"][-1] if "enum" in of else self.values[of["type"]]
+                for name, of in fields.items()
+            }
+            yield place, json.dumps(fitting) if schema else said
 
 
 def moody(replies: list[str | None]) -> FakeJudge:

@@ -15,7 +15,7 @@ from halluscope.errors import OutputError, RegistryError, RunError
 from halluscope.registry import Benchmark
 from halluscope.runs import folder as folders
 from halluscope.runs.verifying import check, differences
-from tests.runs.made import SAID, change, made, moody, write
+from tests.runs.made import SAID, Fitting, change, made, moody, write
 from tests.small_datasets import needs
 
 pytestmark = [
@@ -165,13 +165,12 @@ def test_a_vote(tmp_path):
     assert "The votes are no table" in told(folder)[0]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=needs(name)) for name in ("hallusionbench", "hqh")]
-)
-def test_a_reply(name, tmp_path):
-    """What a judge said, some of which could be read, becomes nonsense."""
-    judge = moody(READABLE)
-    folder = write(made(registry.benchmark(name), tmp_path, judge=judge, max_failed=1.0), tmp_path / "run")
+@each(OF_VERDICTS)
+def test_a_reply(benchmark, tmp_path):
+    """What a judge said, which could be read, becomes nonsense."""
+    run = made(benchmark, tmp_path, judge=Fitting(), max_failed=1.0)
+    folder = write(run, tmp_path / "run")
+    assert told(folder) == []
     change(folder, "replies.jsonl", lambda rows: [{**row, "reply": "nonsense"} for row in rows])
     assert told(folder)
     change(folder, "run.json", lambda run: {**run, "grader": None})
