@@ -46,11 +46,14 @@ def rules(benchmark: Benchmark) -> dict[str, Any]:
     return {"judges" if benchmark.judges.kind == "votes" else "judge": benchmark.judges.rules[0]}
 
 
+FITTING = {"string": "dog", "integer": 0, "number": 0, "boolean": False, "array": []}
+"""A value of each type of a schema."""
+
+
 class Fitting(FakeJudge):
     """A grader whose replies fit the schema that it is given; in words it says "incorrect"."""
 
     structured = True
-    values = {"string": "dog", "integer": 0, "number": 0, "boolean": False, "array": []}
 
     def __init__(self) -> None:
         super().__init__(lambda prompt, _: "incorrect")
@@ -59,8 +62,7 @@ class Fitting(FakeJudge):
         for (place, said), schema in zip(super().replies(asked), schemas, strict=True):
             fields = (schema or {"properties": {}})["properties"]
             fitting = {
-                name: of["enum"][-1] if "enum" in of else self.values[of["type"]]
-                for name, of in fields.items()
+                name: of["enum"][-1] if "enum" in of else FITTING[of["type"]] for name, of in fields.items()
             }
             yield place, json.dumps(fitting) if schema else said
 
