@@ -29,7 +29,7 @@ bench: $(VENV)/.dev
 
 # The documentation as a site; a link that leads nowhere is an error. Links to other sites are listed in site/links.txt.
 docs: $(VENV)-docs/.ready
-	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 TQDM_DISABLE=1 $(VENV)-docs/bin/mkdocs build --quiet
 
 # Every figure of docs/results.md, from the folder of published files that HALLUSCOPE_UPSTREAM names.
 results: $(VENV)/.dev

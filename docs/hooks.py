@@ -88,9 +88,11 @@ def benchmark(room: Benchmark) -> str:
 
 def api() -> str:
     """The page of the API: the face of the package, then what each metric computes."""
-    rooms = [room for room in registry.rooms() if room.has_metric]
-    names = ["halluscope", *(f"halluscope.benchmarks.{room.name}.metric.compute" for room in rooms)]
-    return "# API\n\n" + "\n".join(f"::: {name}" for name in names) + "\n"
+    metrics = [
+        f"## {room.title}\n::: halluscope.benchmarks.{room.name}.metric.compute\n    options: {{heading_level: 3}}"
+        for room in registry.benchmarks()
+    ]
+    return "\n\n".join(["# API", "::: halluscope", *metrics]) + "\n"
 
 
 def _dataset(of: tuple[Benchmark, Dataset]) -> str:
