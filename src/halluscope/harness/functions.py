@@ -54,12 +54,13 @@ class Answer:
 class Item(dict[str, Any]):
     """An answer, for one score; what it holds is what a harness logs.
 
-    That is whose answer it is (`halluscope.responses.files` reads that), its `CLUSTER`, and, of a score that is a mean,
-    what it adds as `SCORE`: from the start where no judge is needed, else once the set is judged.
+    For the principal score that is whose answer it is (`halluscope.responses.files` reads that). For a score that is a
+    mean it is the answer's `CLUSTER`, and what it adds as `SCORE`: from the start where no judge is needed, else once
+    the set is judged.
     """
 
-    def __init__(self, name: str, answer: Answer, held: Mapping[str, Any]) -> None:
-        super().__init__(held)
+    def __init__(self, name: str, answer: Answer) -> None:
+        super().__init__()
         self.name, self.answer = name, answer
 
 
@@ -123,14 +124,15 @@ def averaged(benchmark: Benchmark) -> tuple[str, ...]:
 def items(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Item]:
     """lmms-eval's `process_results`: the answer to a document, for each score of its task."""
     benchmark, answer = registry.benchmark(doc[TASK]), Answer(doc, results[0])
+    each = {name: Item(name, answer) for name in benchmark.scores}
+    marks = {name: doc[name] for name in (TASK, PROMPT) if name in doc}
+    each[benchmark.principal].update(marks | registry.dataset(doc[TASK]).identity(doc))
     (cluster,) = scoring.clusters(benchmark, [doc])
-    about = {name: doc[name] for name in (TASK, PROMPT) if name in doc}
-    held = {**about, **registry.dataset(doc[TASK]).identity(doc), CLUSTER: cluster}
-    added = _added(benchmark, answer)
-    return {
-        name: Item(name, answer, held | ({SCORE: added[name]} if name in added else {}))
-        for name in benchmark.scores
-    }
+    for name in benchmark.means:
+        each[name][CLUSTER] = cluster
+    for name, added in _added(benchmark, answer).items():
+        each[name][SCORE] = added
+    return each
 
 
 def answers(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | Item]:
