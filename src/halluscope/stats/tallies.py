@@ -5,10 +5,13 @@ a repeat of the judging, a score is the mean.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, ratio
 
 Ints = NDArray[np.int64]
@@ -45,6 +48,18 @@ def spread(tallies: Sequence[Tally]) -> dict[str, tuple[float, float]]:
     each = [scores([counts]) for counts in tallies]
     values = {name: np.array([row[name] for row in each]) for name in each[0]}
     return {name: (float(row.min()), float(row.max())) for name, row in values.items()}
+
+
+def uncertainty(tallies: Sequence[Tally], resampling: Bootstrap) -> dict[str, Any]:
+    """`interval`, over resampled clusters, if one is asked for; `spread`, as `spread` has it, of several tallies."""
+    found: dict[str, Any] = {}
+    if resampling.resamples:
+        clusters = len(next(iter(tallies[0].values()))[1])
+        drawn = resampling.weights(clusters)
+        found["interval"] = resampling.intervals(map(partial(resampled, tallies), drawn))
+    if len(tallies) > 1:
+        found["spread"] = spread(tallies)
+    return found
 
 
 def numbers(keys: Sequence[Hashable]) -> Ints:
