@@ -25,7 +25,7 @@ from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies as tallying
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.tallies import Bools, Tally, numbers
+from halluscope.stats.tallies import Bools, numbers
 
 REFERENCE_ONLY = "reference-only"
 """The judge that asks no model, and only looks whether the right answer stands in the answer."""
@@ -127,7 +127,7 @@ def compute(
         "unjudged": float(np.isnan(verdicts.values["correct"]).mean()),
         "questions": len(questions),
         "images": int(image.max()) + 1,
-        "counts": {group or "all": _counts(tallies, group) for group in ("", *groups)},
+        "counts": tallying.counted(tallies, COUNTS, groups),
         "thoughts": thought,
         "signature": signature(
             "hqh",
@@ -210,17 +210,6 @@ def _groups(questions: Sequence[FreeQuestion]) -> dict[str, Bools]:
         **{name: types == name for name in TYPES.values() if name in types},
         **{name: levels == name for name in dict.fromkeys(LEVELS.values()) if name in levels},
     }
-
-
-def _counts(tallies: Sequence[Tally], group: str) -> dict[str, int | None]:
-    """How many were judged of a group, or of all, and what was found; None where nobody looked."""
-    totals: dict[str, int | None] = {}
-    for score, (of, name) in COUNTS.items():
-        counted = [tally[f"{score}/{group}" if group else score] for tally in tallies]
-        part, whole = (sum(int(counts[place].sum()) for counts in counted) for place in (0, 1))
-        totals[of] = whole
-        totals[name] = part if whole else None
-    return totals
 
 
 def _about(questions: Sequence[FreeQuestion]) -> Iterator[Iterable[Any]]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from halluscope.stats.ratios import Floats
-from halluscope.stats.tallies import Bools, Ints, Tally
+from halluscope.stats.tallies import Bools, Ints, Tally, grouped
 
 
 def tally(correct: Floats, extra_claims: Floats, image: Ints, groups: Mapping[str, Bools]) -> Tally:
@@ -34,14 +34,4 @@ def tally(correct: Floats, extra_claims: Floats, image: Ints, groups: Mapping[st
         "extra_hal": (np.where(counted, extra_claims, 0), counted),
         "overall_hal": (both & (wrong | (extra_claims > 0)), both),
     }
-    images = int(image.max()) + 1
-
-    def by_image(values: Floats | Bools) -> Ints:
-        return np.bincount(image, weights=values, minlength=images).astype(np.int64)
-
-    everything = np.ones(len(image), dtype=bool)
-    return {
-        f"{score}/{group}" if group else score: (by_image(part * rows), by_image(whole & rows))
-        for group, rows in {"": everything, **groups}.items()
-        for score, (part, whole) in parts.items()
-    }
+    return grouped(parts, image, groups)
