@@ -1,17 +1,16 @@
 """MMHal-Bench's results as text: a row per LVLM with the ratings of each type, and what a reader has to know."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from halluscope.benchmarks.mmhal.rows import TYPES
-from halluscope.reporting.tables import Named, below, interval, percent, ranked, table
+from halluscope.reporting.tables import Named, aligned, below, interval, percent, ranked, table
 from halluscope.responses.lengths import MEAN_WORDS
-
-RATINGS = ("rating", *(f"rating/{name}" for name in TYPES))
 
 
 def report(results: Named, shown: Named, style: str, *, source: str = "", **_: Any) -> str:
-    """A table like the paper's, the best rating first, and what a reader of the numbers has to know.
+    """A table of scores, the best rating first, one of the ratings of each type, and what a reader has to know.
 
     Args:
         results: of the responses that were scored.
@@ -19,11 +18,25 @@ def report(results: Named, shown: Named, style: str, *, source: str = "", **_: A
         style: of the tables.
         source: of what is published; "" if nothing is shown.
     """
-    columns = (MEAN_WORDS, "rating", "hallucination_rate", *RATINGS[1:])
-    lines = [table(ranked(shown, "rating"), columns, style, plain=(MEAN_WORDS, *RATINGS))]
+    best = ranked(shown, "rating")
+    lines = [
+        table(best, (MEAN_WORDS, "rating", "hallucination_rate"), style, plain=(MEAN_WORDS, "rating")),
+        "",
+        aligned([[name, *map(_of_type(result), TYPES)] for name, result in best], ["rating", *TYPES], style),
+    ]
     if source:
         lines += ["", f"In square brackets: who judged. {source}."]
     return "\n".join([*lines, below({name: _remarks(result) for name, result in results})])
+
+
+def _of_type(result: Mapping[str, Any]) -> Callable[[str], str]:
+    """The mean rating of a type of questions, "-" where there is none."""
+
+    def shown(name: str) -> str:
+        value = result.get(f"rating/{name}", math.nan)
+        return "-" if math.isnan(value) else f"{value:.2f}"
+
+    return shown
 
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:
