@@ -59,6 +59,7 @@ Y), object sizes(Width, Height). Highly overlapping bounding boxes may refer to 
 bounding box:
 {regions}
 
+
 Here is the instruction for the image:
 {question}
 
@@ -116,7 +117,7 @@ def read(reply: str, answer: str) -> Verdict | None:
 
 
 _SCORED = re.compile(r"\bscore of (?:the )?answer ?1\b[\s*_`:]{1,12}(\d+(?:\.\d+)?)(.{0,12})", re.IGNORECASE)
-_GOES_ON = re.compile(r"\s*(?:/\s*(?!10\b)|[-\u2013]\s*\d|to\b|or\b|\d)")
+_GOES_ON = re.compile(r"\s*(?:/(?!\s*10\b)|[-\u2013]\s*\d|to\b|or\b|\d)")
 """What follows a number that is none by itself: 7/100, 7-8, 7 to 8."""
 
 
