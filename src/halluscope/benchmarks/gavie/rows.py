@@ -65,7 +65,7 @@ class Instruction:
 
 
 COLUMNS = tuple(field.name for field in fields(Instruction))
-NEEDED = COLUMNS[:3]
+NEEDED = COLUMNS[:4]
 
 
 def load(sources: Sequence[str]) -> list[Instruction]:
@@ -123,7 +123,10 @@ def read(row: Any, where: str, number: int = 0) -> Instruction:
         raise ValueError(
             f"{where} is {brief(row)}; expected a row of the dataset gavie, or of evaluation_set.json."
         )
-    id = number if row.keys() == {"image_id", "question"} else row.get("id")
+    is_upstreams = row.keys() == {"image_id", "question"}
+    if not is_upstreams and (missing := [name for name in NEEDED if name not in row]):
+        raise ValueError(f"{where} has no {', '.join(missing)}: it is no row of the dataset gavie.")
+    id = number if is_upstreams else row["id"]
     if not is_id(id):
         raise ValueError(f"{where}: id is {brief(id)}; expected a whole number of 64 bits.")
     given, question = row.get("image_id"), row.get("question")
