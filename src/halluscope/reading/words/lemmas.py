@@ -134,6 +134,11 @@ def _readings(word: str) -> _Readings:
 
 @cache
 def dictionary() -> Callable[..., tuple[str, ...]]:
+    """The dictionary: `get(word, upos="NOUN")` gives the forms that a word may be of; without one, it is none.
+
+    Raises:
+        MissingExtra: without lemminflect.
+    """
     try:
         from lemminflect import getLemma  # type: ignore[import-untyped]
     except ImportError as error:
@@ -150,6 +155,7 @@ def dictionary() -> Callable[..., tuple[str, ...]]:
 
 @cache
 def load_tables() -> _Tables:
+    """Read `lemmas.toml`."""
     file = resources.files(__package__).joinpath("lemmas.toml")
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     unknown = {word: word for word in tables["unknown_to_wordnet"]}

@@ -1,8 +1,8 @@
 """Finds the common nouns of an English text, by the dictionary that comes with the package and a few rules.
 
 No model tags words. A word counts if the dictionary has it as a noun, or does not have it at all ("hoodie"), unless the
-words around say otherwise: "plane" before a noun is an adjective, and "sitting" after a noun is a verb. What neither its
-form nor its neighbours tell counts: "they watch" has a watch.
+words around say otherwise: "plane" before a noun is an adjective, and "sitting" after a noun is a verb. A word that
+neither its form nor its neighbours tell counts: "they watch" has a watch.
 """
 
 import tomllib
@@ -83,7 +83,11 @@ def _qualifies(tokens: Sequence[str], nouns: Sequence[str], place: int) -> bool:
 def _readings(word: str) -> _Readings:
     tables = _tables()
     plain = word.replace("-", "")
-    if word in tables.no_nouns or not 1 < len(word) <= lemmas.LONGEST or not (plain.isascii() and plain.isalpha()):
+    if (
+        word in tables.no_nouns
+        or not 1 < len(word) <= lemmas.LONGEST
+        or not (plain.isascii() and plain.isalpha())
+    ):
         return NOTHING
     if word in tables.nouns:
         return _Readings(tables.nouns[word], False, False)
