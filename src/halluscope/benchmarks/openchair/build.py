@@ -1,6 +1,6 @@
 """Builds openchair: 2,000 synthetic images, each with the caption that it was made from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from halluscope.building.parquet import Table
 from halluscope.errors import BuildError
 from halluscope.files.pictures import open_picture
 from halluscope.foreign import brief
-from halluscope.reading.rows import picture_columns, read_rows
+from halluscope.reading.rows import read_rows
 
 IMAGE = "image"
 
@@ -43,9 +43,9 @@ def make(order: Order) -> Path:
     captions = [row.true_caption for row in rows]
     counts = {"images": len(rows), "captions": len({*captions})}
     complete = order.spec.matches(counts, order.subset)
-    pictures = upstream if IMAGE in picture_columns(upstream) else None
+    pictures = upstream if IMAGE in names else None
     for place, row in enumerate(tqdm(pictures or (), desc="checking images", unit="image", disable=None)):
-        open_picture(row[IMAGE]["bytes"], f"the image of row {place} of {order.source}")
+        _check(row[IMAGE], f"--source {order.source}, row {place}")
     table = _table(rows, pictures, order.spec.split)
     return output.write(order.spec, [table], counts, {"captions": source}, complete, out)
 
@@ -54,6 +54,18 @@ def _fetched(order: Order) -> Fetched:
     """Where the dataset comes from: a file, a folder, or an id of the Hub."""
     given = order.source
     return order.fetch("captions") if given is None or given.is_file() else Fetched(given, None, None)
+
+
+def _check(image: Any, where: str) -> None:
+    """Decode an image as it is stored.
+
+    Raises:
+        BuildError: for what is none.
+    """
+    stored = image.get("bytes") if isinstance(image, Mapping) else None
+    if not isinstance(stored, bytes):
+        raise BuildError(f"{where}: {IMAGE} is {brief(image)}; expected an image file's bytes.")
+    open_picture(stored, f"{where}: {IMAGE}")
 
 
 def _table(rows: list[CaptionedImage], pictures: Any, split: str) -> Table:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halluscope import limits, options
 from halluscope.benchmarks.openchair import concreteness as ratings
@@ -277,33 +276,36 @@ def _counted(nouns: Nouns, concrete: frozenset[str] | None, convention: str) -> 
 def _classes(nouns: Nouns) -> Vocabulary:
     """All nouns, as the classes that judges are asked about."""
     classes = tuple(sorted({noun for each in nouns for noun in each}))
-    limits.check("classes", len(classes), f"The captions, with {len(classes):,} different nouns,")
+    limits.check("classes", len(classes), f"A vocabulary of the captions' {len(classes):,} different nouns")
     return Vocabulary("nouns", classes)
 
 
 def _ask(
     poll: Voting, references: Sequence[str], nouns: Nouns
 ) -> tuple[list[dict[str, int]], tuple[Ints, Ints], dict[str, object]]:
-    """The labels of each caption's nouns, the unreadable votes of all by image, and who voted on what."""
+    """The labels of each caption's nouns, the unreadable votes and all votes by image, and who voted on what.
+
+    A reply that is neither yes nor no speaks for neither label.
+    """
     classes = _classes(nouns)
-    held = poll.hold(
-        references, classes.presence(nouns), classes, prompts.load(poll.questions), only_present=True
+    present = classes.presence(nouns)
+    held = poll.hold(references, present, classes, prompts.load(poll.questions), only_present=True)
+    votes = held.votes[present]
+    codes = voting.label((votes == YES).sum(axis=1), (votes == NO).sum(axis=1), held.k)
+    labels: list[dict[str, int]] = [{} for _ in nouns]
+    image, column = np.nonzero(present)
+    for row, place, code in zip(image.tolist(), column.tolist(), codes.tolist(), strict=True):
+        labels[row][classes.classes[place]] = code
+    unread, asked = (
+        np.bincount(image, weights=of.sum(axis=1), minlength=len(nouns)).astype(np.int64)
+        for of in (votes == OTHER, votes != UNASKED)
     )
-    table = _labels(held.votes, held.k)
-    column = {noun: place for place, noun in enumerate(classes.classes)}
-    labels = [{noun: int(row[column[noun]]) for noun in each} for row, each in zip(table, nouns, strict=True)]
-    unread = (held.votes == OTHER).sum(axis=(1, 2)), (held.votes != UNASKED).sum(axis=(1, 2))
-    by: dict[str, object] = {
-        "judges": held.judges,
-        "questions": held.questions,
-        "agreement": f"{held.k}of{held.votes.shape[-1]}",
-    }
-    return labels, unread, by
-
-
-def _labels(votes: NDArray[np.int8], k: int) -> NDArray[np.int8]:
-    """The label of each noun: what k votes say; a reply that is neither speaks for nothing."""
-    return voting.label((votes == YES).sum(axis=-1), (votes == NO).sum(axis=-1), k)
+    agreement = f"{held.k}of{held.votes.shape[-1]}"
+    return (
+        labels,
+        (unread, asked),
+        {"judges": held.judges, "questions": held.questions, "agreement": agreement},
+    )
 
 
 def _of_image(nouns: Sequence[str], labels: Labels) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """What OpenCHAIR's judges are asked about each noun, in a frame that holds the caption that is right.
 
 Source of `released`: `make_prompt` in utils.py of the authors' repository (mocha_code), as it stood after the paper's
-revision. The other two are this project's: `plain` asks for yes or no alone, for judges that say nothing else, and
-`claims` is for checkers.
+revision. The other two are this project's: `plain` asks for yes or no alone, for judges that say nothing else, with the
+first of THRONE's questions in its frame (section 4.3), for which FLAN-T5's errors are known; `claims` is for checkers.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,9 @@ RELEASED = QuestionSet(
 )
 PLAIN = QuestionSet(
     name="plain-1",
-    templates=("Is there {a/an} {x} in the image?",),
-    frame="Caption: {response}\n\nRead the caption of an image and answer the question by yes or no.\n\n{question}",
+    templates=("Is there {a/an} {x} in this image?",),
+    frame="Text: {response}\n\nRead the text about an image and answer the question.\n\n"
+    "Question: Please answer yes or no. {question}",
 )
 """The number in the name goes up when a word changes."""
 

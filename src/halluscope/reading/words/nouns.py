@@ -1,7 +1,7 @@
 """Finds the common nouns of an English text, by the dictionary that comes with the package and a few rules.
 
 No model tags words. A word counts if the dictionary has it as a noun, or does not have it at all ("hoodie"), unless the
-words around say otherwise: "plane" before a noun is an adjective, and "sitting" after a noun is a verb. A word that
+words around say otherwise: "silver" before a noun is an adjective, and "sitting" after a noun is a verb. A word that
 neither its form nor its neighbours tell counts: "they watch" has a watch.
 """
 
@@ -19,20 +19,19 @@ RULES_VERSION = 1
 
 
 class _Readings(NamedTuple):
-    """What a word may be: its form as a noun, or "", and whether it may be an adjective, or a verb in "-ing"."""
+    """What a word may be: its form as a noun, or "", and whether it may be an adjective, a verb, a verb in "-ing"."""
 
-    noun: str
-    is_adjective: bool
-    is_doing: bool
-
-
-NOTHING = _Readings("", False, False)
+    noun: str = ""
+    is_adjective: bool = False
+    is_verb: bool = False
+    is_doing: bool = False
 
 
 class _Tables(NamedTuple):
-    """What `nouns.toml` holds: words that are no nouns, and nouns that the dictionary lacks."""
+    """What `nouns.toml` holds: words that are no nouns, or not after a noun, and nouns that the dictionary lacks."""
 
     no_nouns: frozenset[str]
+    verbs_after_nouns: frozenset[str]
     nouns: Mapping[str, str]
 
 
@@ -62,15 +61,20 @@ def version() -> str:
 def _noun(tokens: Sequence[str], place: int) -> str:
     """The dictionary form of what may be a noun here; "" for another word.
 
-    After a noun or a form of "be", and before a determiner, "-ing" is a verb: "a man cutting the bread".
+    After a noun and before a determiner a verb is one: "a boy rides his bike". In "-ing" either is enough, and so is a
+    form of "be": "a man sitting", "cutting the bread", "is painting".
     """
     readings = _readings(tokens[place])
-    if not readings.is_doing:
+    if not readings.noun or not readings.is_verb:
         return readings.noun
     before, after = (tokens[at] if 0 <= at < len(tokens) else "" for at in (place - 1, place + 1))
-    follows = _readings(before)
-    is_verb = (follows.noun and not follows.is_adjective) or before in lemmas.load_tables().forms_of_be
-    return "" if is_verb or after in lemmas.load_tables().determiners else readings.noun
+    follows = _readings(before).noun != "" and not _readings(before).is_adjective
+    precedes = after in lemmas.load_tables().determiners
+    if readings.is_doing:
+        is_verb = follows or precedes or before in lemmas.load_tables().forms_of_be
+    else:
+        is_verb = follows and (precedes or tokens[place] in _tables().verbs_after_nouns)
+    return "" if is_verb else readings.noun
 
 
 def _qualifies(tokens: Sequence[str], nouns: Sequence[str], place: int) -> bool:
@@ -88,20 +92,22 @@ def _readings(word: str) -> _Readings:
         or not 1 < len(word) <= lemmas.LONGEST
         or not (plain.isascii() and plain.isalpha())
     ):
-        return NOTHING
+        return _Readings()
     if word in tables.nouns:
-        return _Readings(tables.nouns[word], False, False)
+        return _Readings(tables.nouns[word])
     get = lemmas.dictionary()
     of = {part: get(word, upos=part) for part in ("NOUN", "VERB", "ADJ", "ADV")}
     if not any(of.values()):
         of["NOUN"] = get(word, upos="NOUN", lemmatize_oov=True) if word.endswith("s") else (word,)
     noun = of["NOUN"][0] if of["NOUN"] else ""
-    is_doing = word.endswith("ing") and bool(of["VERB"]) and of["VERB"][0] != word
-    return _Readings(noun, bool(of["ADJ"]), is_doing)
+    is_verb = bool(of["VERB"])
+    is_doing = is_verb and word.endswith("ing") and of["VERB"][0] != word
+    return _Readings(noun, bool(of["ADJ"]), is_verb, is_doing)
 
 
 @cache
 def _tables() -> _Tables:
     file = resources.files(__package__).joinpath("nouns.toml")
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
-    return _Tables(frozenset(tables["no_nouns"]), tables["nouns"])
+    no_nouns, verbs = (frozenset(tables[name]) for name in ("no_nouns", "verbs_after_nouns"))
+    return _Tables(no_nouns, verbs, tables["nouns"])
