@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image as Pillow
 
@@ -175,6 +177,14 @@ def _amber(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("amber").build(inputs, None, out, **options)
 
 
+def _openchair(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    """The authors' columns, without images."""
+    captions = ["A dog sleeps on a wooden bench.", "A woman holds a red umbrella.", "Two cats on a couch."]
+    source = inputs / "test-00000-of-00001.parquet"
+    pq.write_table(pa.table({"text": captions}), source)
+    return builder("openchair").build(source, out=out, **options)
+
+
 def _object_enumeration(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     content = _coco({1: "person", 47: "cup", 18: "dog"}, "{:012d}.jpg")
     (inputs / "instances_train2017.json").write_text(json.dumps(content))
@@ -193,6 +203,7 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "mmhal": _mmhal,
     "gavie": _gavie,
     "amber": _amber,
+    "openchair": _openchair,
     "object_enumeration": _object_enumeration,
 }
 """How each is made; which of them there are, the registry says."""
