@@ -78,7 +78,7 @@ def compute(
         `accuracy`, the share of responses that agree with a right answer, in [0, 1], of those that were judged; the
         same of each type of image (`accuracy/generated`, `accuracy/real`), of each type of question
         (`accuracy/false_premises`, `accuracy/visual_challenge`, `accuracy/insufficient_context`), and of both
-        (`accuracy/real/false_premises`), as far as there are such rows. A share of nothing is NaN.
+        (`accuracy/real/false_premises`). A share of nothing is NaN.
         `unjudged`, the share of responses without a readable verdict: they count in no score, neither as right nor as
         wrong. `questions`, `images`; `counts`, for "all" and each group, summed over the repeats, how many responses
         were `judged` and how many of them are `correct`, None of nothing;
@@ -160,13 +160,13 @@ def _asked(grading: Grading, prompts: str, questions: Sequence[HaloQuestion], te
 
 
 def _groups(questions: Sequence[HaloQuestion]) -> dict[str, Bools]:
-    """Which questions are of each type of image, of each type, and of both, as far as there are any."""
+    """Which questions are of each type of image, of each type, and of both."""
     image_types = np.array([question.image_type for question in questions])
     types = np.array([question.type for question in questions])
     of_image = {name: image_types == name for name in IMAGE_TYPES}
     of_type = {name.replace(" ", "_"): types == name for name in TYPES}
     both = {f"{one}/{other}": of_image[one] & of_type[other] for one in of_image for other in of_type}
-    return {name: rows for name, rows in {**of_image, **of_type, **both}.items() if rows.any()}
+    return {**of_image, **of_type, **both}
 
 
 def _about(questions: Sequence[HaloQuestion]) -> Iterator[Iterable[Any]]:
