@@ -132,6 +132,18 @@ def _hqh(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("hqh").build(inputs, None, out, **options)
 
 
+def _mmhal(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    types = ("attribute", "adversarial", "counting")
+    rows = [
+        {"question_type": kind, "question_topic": "animal", "image_id": f"a{n}", "image_content": ["Dog"]}
+        | {"image_src": f"https://example.org/{n}_o.jpg", "question": f"What about its {kind}?"}
+        | {"gt_answer": "There are two dogs.", "model_answer": ""}
+        for n, kind in enumerate(types)
+    ]
+    (inputs / "response_template.json").write_text(json.dumps(rows))
+    return builder("mmhal").build(inputs, None, out, **options)
+
+
 def _amber(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     types = ("generative", "discriminative-hallucination", "discriminative-attribute-state", "relation")
     annotations = [
@@ -172,6 +184,7 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "pope_c_objects365": _pope_c("pope_c_objects365", "throne_objects365"),
     "hallusionbench": _hallusionbench,
     "hqh": _hqh,
+    "mmhal": _mmhal,
     "amber": _amber,
     "haloquest": _haloquest,
     "object_enumeration": _object_enumeration,

@@ -8,7 +8,7 @@ from typing import Any
 from halluscope.foreign import brief
 from halluscope.judging.graders.judged import Criterion, read_given
 from halluscope.numbers import is_id
-from halluscope.reading.rows import read_columns
+from halluscope.reading.rows import once_by_id, read_columns
 
 LEVELS = {
     "existence": "object",
@@ -115,7 +115,7 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[FreeQuestio
         ValueError: for a row that is none, or an id that comes twice.
     """
     places = ((row, f"{where}[{number}]") for number, row in enumerate(rows))
-    return _each_once((read(row, place), place) for row, place in places)
+    return once_by_id((read(row, place), place) for row, place in places)
 
 
 def read(row: Any, where: str) -> FreeQuestion:
@@ -149,16 +149,3 @@ def read(row: Any, where: str) -> FreeQuestion:
             f"{where}: type is {brief(fields['type'])}; expected one of HQH's types: {', '.join(LEVELS)}."
         )
     return FreeQuestion(**fields)
-
-
-def _each_once(located: Iterable[tuple[FreeQuestion, str]]) -> list[FreeQuestion]:
-    first: dict[int, str] = {}
-    questions = []
-    for question, where in located:
-        if first.setdefault(question.id, where) != where:
-            raise ValueError(
-                f"{where} has the id {question.id}, as {first[question.id]} has; expected each question once. Remove "
-                "one of them."
-            )
-        questions.append(question)
-    return questions
