@@ -1,6 +1,8 @@
 """HaloQuest's page, as its Space shows it: `python app.py`."""
 
 import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from halluscope.benchmarks.haloquest.metric import compute
 from halluscope.hub.space import Box, Page
@@ -14,6 +16,7 @@ _ROWS = [
         "type": "false premises",
         "question": "What colour is the dog's bowl?",
         "answers": ["There is no dog.", "I see neither a dog nor a bowl."],
+        "correct": False,
     },
     {
         "id": 1,
@@ -22,6 +25,7 @@ _ROWS = [
         "type": "visual challenge",
         "question": "How many cups are on the shelf?",
         "answers": ["Six", "There are six cups."],
+        "correct": True,
     },
     {
         "id": 2,
@@ -30,18 +34,25 @@ _ROWS = [
         "type": "insufficient context",
         "question": "What time is it?",
         "answers": ["The image does not tell."],
+        "correct": True,
     },
 ]
+
+
+def _score(predictions: Sequence[str], references: Sequence[Any], **options: Any) -> dict[str, Any]:
+    """Score by the verdicts that stand in the rows; no judge is asked from a page."""
+    verdicts = [row.get("correct") if isinstance(row, Mapping) else None for row in references]
+    return compute(predictions, references, judgements=verdicts, **options)
+
 
 page = Page(
     title="HaloQuest",
     about="""
 Does a model answer what the image cannot answer? Paste its responses and the rows of the dataset (as JSON lines,
-without images). Right answers are free sentences, so that only a language model or a person can say whether a response
-agrees with one: this page checks that rows and responses are in order, and gives no accuracy. The package does
-(`judge="openai:MODEL"`, or your own `judgements`).
+without images), each with `correct`, what a judge or a person said: true, false, or null for nobody's. The package asks
+a judge (`judge="openai:MODEL"`); this page only counts.
 """,
-    score=compute,
+    score=_score,
     predictions=Box(
         "Responses, a question a line",
         "The bowl is red.\nI count six cups.\nThat cannot be told from the image.",

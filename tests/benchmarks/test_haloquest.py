@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import re
+import zipfile
 from collections import Counter
 from hashlib import sha256
 from pathlib import Path
@@ -94,7 +95,7 @@ def test_accuracies_worked_by_hand():
         "accuracy/insufficient_context": 1.0,
         "accuracy/generated/false_premises": 1.0,
         "accuracy/real/false_premises": 1 / 2,
-        "unjudged": 1 / 6,
+        "unreadable": 1 / 6,
     }
     assert {name: got[name] for name in expected} == pytest.approx(expected)
     assert math.isnan(got["accuracy/generated/insufficient_context"])  # the one that nobody could judge
@@ -138,7 +139,7 @@ def test_nobody_judges_unless_somebody_is_named():
     with pytest.raises(ValueError, match=r"No judge is named; expected 'openai:MODEL\[@URL\]'.*judgements"):
         haloquest.compute([""] * 6, rows())
     got = haloquest.compute([""] * 6, rows(), judge="none")
-    assert math.isnan(got["accuracy"]) and got["unjudged"] == 1.0
+    assert math.isnan(got["accuracy"]) and got["unreadable"] == 1.0
     assert keys_of(got["signature"])["judge"] == "none"
 
 
@@ -200,7 +201,7 @@ TEXTS = ["No dog", "Seven", "It is closed", "It sleeps", '"Nobody" wears a hat',
 @pytest.mark.parametrize("by", ["ours", "authors"])
 def test_an_endpoint_judges(served, by):
     got = haloquest.compute(TEXTS, rows(), judge=served.judge, prompts=by, per_question=True, progress=False)
-    assert (got["accuracy"], got["accuracy/real"], got["unjudged"]) == (3 / 6, 1 / 3, 0.0)
+    assert (got["accuracy"], got["accuracy/real"], got["unreadable"]) == (3 / 6, 1 / 3, 0.0)
     assert got["per_question"][1] == {
         "id": 1,
         "image_type": "generated",
@@ -229,7 +230,7 @@ def test_an_unreadable_verdict_is_no_verdict():
         haloquest.compute(TEXTS, rows(), judge=judge, progress=False, store=None)
     with pytest.warns(UserWarning, match="5 of 6 prompts"):
         got = haloquest.compute(TEXTS, rows(), judge=judge, progress=False, max_failed=1.0, per_question=True)
-    assert (got["accuracy"], got["unjudged"]) == (1.0, 5 / 6)
+    assert (got["accuracy"], got["unreadable"]) == (1.0, 5 / 6)
     assert got["per_question"][1]["correct"] is None and got["per_question"][1]["point"] is None
 
 
@@ -320,9 +321,9 @@ def test_the_authors_instructions_are_theirs():
         ({"image_type": "painted"}, "image_type is 'painted'; expected one of 'generated', 'real'"),
         ({"type": "count"}, "type is 'count'; expected one of 'false premises'"),
         ({"question": " "}, "question is ' '; expected a text"),
-        ({"answers": []}, r"answers is \[\]; expected a list of right answers, at least one"),
+        ({"answers": []}, r"answers is \[\]; expected right answers, at least one"),
         ({"answers": ["", "No."]}, "answers is .*each a text"),
-        ({"answers": "No."}, "answers is 'No.'; expected a list"),
+        ({"answers": "No."}, "answers is 'No.'; expected right answers"),
     ],
 )
 def test_rows_that_are_none(change, message):
@@ -354,7 +355,7 @@ def test_rows_of_another_benchmark(tmp_path):
     with pytest.raises(ValueError, match="has no column answers or file_name or image_type: not the dataset"):
         halluscope.score("haloquest", responses, hqh, judge="none")
     with pytest.raises(
-        ValueError, match=r"references\[0\] has no file_name, .*expected a row of the dataset"
+        ValueError, match=r"references\[0\] has no 'file_name' and no .*expected a row of the dataset"
     ):
         haloquest.compute([""], [{"id": 1, "image_id": 1, "question": "?", "answer": "No.", "type": "OCR"}])
 
@@ -410,14 +411,17 @@ def test_only_some_images(files):
     [
         (lambda text: "", "holds no row"),
         (lambda text: text.split("\r\n")[0] + "\r\n", "holds no row"),
-        (lambda text: text.replace("real,", "painted,"), "row 4: image_type is 'painted'"),
+        (lambda text: text.replace("real,", "painted,"), "row 4: image type is 'painted'"),
         (lambda text: text.replace("\n5,", "\n4,"), "row 6 has the id 4, as .*row 5 has"),
-        (lambda text: text.replace("It is closed", " ; "), r"row 3: answers is \[\]; expected a list"),
+        (
+            lambda text: text.replace("It is closed", " ; "),
+            r"row 3: groundtruth responses is \[\]; exp",
+        ),
         (
             lambda text: text.replace("groundtruth responses", "answer"),
-            "row 1 has no id, file_name, image_type",
+            "row 1 has no 'id' and no 'file_name' and no",
         ),
-        (lambda text: text.replace(",image_name,", ",image,"), "row 1 has no file_name; expected"),
+        (lambda text: text.replace(",image_name,", ",image,"), "row 1 has no 'image_name'; expected"),
         (lambda text: text[:-40], "another number of cells than the header"),
         (lambda text: text.replace("\n2,", "\n../2,"), r"row 3: id is '\.\./2'"),
     ],
@@ -435,6 +439,15 @@ def test_an_image_outside_of_the_folder(files):
     source.write_text(source.read_text().replace(",e.jpg,", ",../e.jpg,"))
     with pytest.raises(BuildError, match="leads out"):
         build(files, images=files / "images")
+
+
+def test_images_in_a_zip_with_and_without_a_folder(files):
+    for arrangement in ("images/", ""):
+        with zipfile.ZipFile(files / "images.zip", "w") as archive:
+            for image in (files / "images").iterdir():
+                archive.write(image, f"{arrangement}{image.name}")
+        build(files, images=files / "images.zip", force=True)
+        assert [image.size for image in load(files)["image"]] == [(4, 3)] * 6
 
 
 def test_another_file_needs_subset(files):
@@ -489,7 +502,7 @@ def test_verdicts_are_written_and_read(files, served, capsys):
     order = [line.split(" [")[0] for line in out.splitlines() if " [" in line]
     assert [order[0], order[-1]] == ["right", "Open-flamingo"]
     assert order.index("Gemini 1.5 Pro") < order.index("mine") < order.index("BEiT-3")
-    assert "interval over images: accuracy" in out and "not judged" not in out
+    assert "interval over images: accuracy" in out and "no readable verdict" not in out
     assert score(files, mine, right, options=["--json", "--judgements", kept, kept]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [one["accuracy"] for one in found] == [3 / 6, 1.0]
@@ -503,7 +516,7 @@ def test_what_is_not_judged_is_said(files, capsys):
         "\n".join(json.dumps({"id": n, "correct": verdict}) for n, verdict in enumerate(VERDICTS))
     )
     assert score(files, mine, options=["--judgements", files / "some.jsonl"]) == 0
-    assert "not judged: 16.7 % of the responses (they count in no score)" in capsys.readouterr().out
+    assert "no readable verdict: 16.7 % of the responses (they count in no score)" in capsys.readouterr().out
     assert score(files, mine) == 2
     assert "No judge is named" in capsys.readouterr().err
 

@@ -17,7 +17,7 @@ of some the image does not tell the answer; the others are hard to see. A respon
 answers that people wrote, which a judge decides.
 """,
     principal="accuracy",
-    scores={"accuracy": HIGHER, **{f"accuracy/{part}": HIGHER for part in _PARTS}, "unjudged": LOWER},
+    scores={"accuracy": HIGHER, **{f"accuracy/{part}": HIGHER for part in _PARTS}, "unreadable": LOWER},
     others={"questions": None, "images": None},
     citation="""
 @inproceedings{wang2024haloquest,

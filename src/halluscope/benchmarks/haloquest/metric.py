@@ -79,7 +79,7 @@ def compute(
         same of each type of image (`accuracy/generated`, `accuracy/real`), of each type of question
         (`accuracy/false_premises`, `accuracy/visual_challenge`, `accuracy/insufficient_context`), and of both
         (`accuracy/real/false_premises`). A share of nothing is NaN.
-        `unjudged`, the share of responses without a readable verdict: they count in no score, neither as right nor as
+        `unreadable`, the share of responses without a readable verdict: they count in no score, neither as right nor as
         wrong. `questions`, `images`; `counts`, for "all" and each group, summed over the repeats, how many responses
         were `judged` and how many of them are `correct`, None of nothing;
         `mean_words`, how long the texts are;
@@ -114,7 +114,7 @@ def compute(
         for one in verdicts.each()
     ]
     result: dict[str, Any] = tallying.scores(tallies) | {
-        "unjudged": float(np.isnan(verdicts.values["correct"]).mean()),
+        "unreadable": float(np.isnan(verdicts.values["correct"]).mean()),
         "questions": len(questions),
         "images": int(image.max()) + 1,
         "counts": tallying.counted(tallies, COUNTS, groups),

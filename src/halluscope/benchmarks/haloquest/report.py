@@ -31,8 +31,10 @@ def report(results: Named, shown: Named, style: str, *, source: str = "", **_: A
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:
     lines = [f"{result['questions']:,} questions about {result['images']:,} images"]
-    if result["unjudged"]:
-        lines.append(f"not judged: {percent(result['unjudged'])} % of the responses (they count in no score)")
+    if result["unreadable"]:
+        lines.append(
+            f"no readable verdict: {percent(result['unreadable'])} % of the responses (they count in no score)"
+        )
     for key, text in (("interval", "interval over images"), ("spread", "least and greatest of the repeats")):
         if key in result and result[ACCURACY] == result[ACCURACY]:
             lines.append(f"{text}: {ACCURACY} {interval(result[key][ACCURACY])}")

@@ -12,7 +12,7 @@ from halluscope.inputs import is_like_a_list
 from halluscope.judging.graders.judged import Criterion, read_given
 from halluscope.numbers import id_of, is_id
 from halluscope.reading import tables
-from halluscope.reading.rows import Source, read_columns
+from halluscope.reading.rows import Source, once_by_id, read_columns
 
 IMAGE_TYPES = ("generated", "real")
 TYPES = ("false premises", "visual challenge", "insufficient context")
@@ -100,7 +100,7 @@ def read_upstream(file: Readable) -> list[HaloQuestion]:
         FileNotFoundError: if there is no such file.
     """
     try:
-        questions = _each_once((read(row, where), where) for where, row in tables.rows(file))
+        questions = once_by_id((read(row, where), where) for where, row in tables.rows(file))
     except ValueError as error:
         raise BuildError(str(error)) from error
     if not questions:
@@ -133,7 +133,7 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[HaloQuestio
         ValueError: for a row that is none, or an id that comes twice.
     """
     places = ((row, f"{where}[{number}]") for number, row in enumerate(rows))
-    return _each_once((read(row, place), place) for row, place in places)
+    return once_by_id((read(row, place), place) for row, place in places)
 
 
 def read(row: Any, where: str) -> HaloQuestion:
@@ -145,28 +145,23 @@ def read(row: Any, where: str) -> HaloQuestion:
     if isinstance(row, HaloQuestion):
         return row
     if not isinstance(row, Mapping):
-        raise ValueError(f"{where} is {brief(row)}; expected a row of the dataset haloquest.")
-    if _UPSTREAM["answers"] in row:
-        row = _of_upstream(row)
-    if missing := [name for name in NEEDED if name not in row]:
         raise ValueError(
-            f"{where} has no {', '.join(missing)}; expected a row of the dataset haloquest, or of "
+            f"{where} is {brief(row)}; expected a row of the dataset haloquest, or of haloquest-eval.csv."
+        )
+    names = _UPSTREAM if _UPSTREAM["answers"] in row else {}
+    given = _of_upstream(row) if names else dict(row)
+    if missing := [names.get(name) or name for name in NEEDED if name not in given]:
+        raise ValueError(
+            f"{where} has no {' and no '.join(map(repr, missing))}; expected a row of the dataset haloquest, or of "
             "haloquest-eval.csv."
         )
-    if not is_id(row["id"]):
-        raise ValueError(f"{where}: id is {brief(row['id'])}; expected a whole number of 64 bits.")
-    for name in ("file_name", "question"):
-        if not isinstance(row[name], str) or not row[name].strip():
-            raise ValueError(f"{where}: {name} is {brief(row[name])}; expected a text.")
+    _check(given, names, where)
     return HaloQuestion(
-        id=int(row["id"]),
-        file_name=row["file_name"],
-        image_type=_one_of(row, "image_type", IMAGE_TYPES, where),
-        type=_one_of(row, "type", TYPES, where),
-        question=row["question"],
-        answers=_answers(row["answers"], where),
-        url=str(row.get("url") or ""),
-        form=str(row.get("form") or ""),
+        **{name: given[name] for name in ("file_name", "image_type", "type", "question")},
+        id=int(given["id"]),
+        answers=tuple(given["answers"]),
+        url=str(given.get("url") or ""),
+        form=str(given.get("form") or ""),
     )
 
 
@@ -185,30 +180,21 @@ def _of_upstream(row: Mapping[str, Any]) -> dict[str, Any]:
     return named
 
 
-def _one_of(row: Mapping[str, Any], name: str, known: Sequence[str], where: str) -> str:
-    value = row[name]
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{where}: {name} is {brief(value)}; expected one of {', '.join(map(repr, known))}.")
-    return value
+def _check(given: Mapping[str, Any], names: Mapping[str, str], where: str) -> None:
+    """Check the values of a row; a message calls a column as the file does."""
 
+    def wrong(name: str, expected: str) -> ValueError:
+        said = names.get(name) or name
+        return ValueError(f"{where}: {said} is {brief(given[name])}; expected {expected}.")
 
-def _answers(value: Any, where: str) -> tuple[str, ...]:
-    texts = list(value) if is_like_a_list(value) else []
-    if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
-        raise ValueError(
-            f"{where}: answers is {brief(value)}; expected a list of right answers, at least one, each a text."
-        )
-    return tuple(texts)
-
-
-def _each_once(located: Iterable[tuple[HaloQuestion, str]]) -> list[HaloQuestion]:
-    first: dict[int, str] = {}
-    questions = []
-    for question, where in located:
-        if first.setdefault(question.id, where) != where:
-            raise ValueError(
-                f"{where} has the id {question.id}, as {first[question.id]} has; expected each question once. Remove "
-                "one of them."
-            )
-        questions.append(question)
-    return questions
+    if not is_id(given["id"]):
+        raise wrong("id", "a whole number of 64 bits")
+    for name in ("file_name", "question"):
+        if not isinstance(given[name], str) or not given[name].strip():
+            raise wrong(name, "a text")
+    for name, known in (("image_type", IMAGE_TYPES), ("type", TYPES)):
+        if not isinstance(given[name], str) or given[name] not in known:
+            raise wrong(name, f"one of {', '.join(map(repr, known))}")
+    answers = list(given["answers"]) if is_like_a_list(given["answers"]) else []
+    if not answers or not all(isinstance(text, str) and text.strip() for text in answers):
+        raise wrong("answers", "right answers, at least one, each a text")
