@@ -521,6 +521,15 @@ def test_what_is_not_judged_is_said(files, capsys):
     assert "No judge is named" in capsys.readouterr().err
 
 
+def test_a_review_sheet_shows_the_right_answers(files):
+    build(files)
+    out, sheet = str(files / "out"), files / "review"
+    assert cli.main(["review", "make", out, "--out", str(sheet), "--sample", "6", "--marks", "valid"]) == 0
+    with (sheet / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        shown = {row["id"]: row["answer"] for row in csv.DictReader(file)}
+    assert shown["0"] == "There is no dog, No dog" and len(shown) == 6
+
+
 def test_batches_instead_of_requests(files, served, capsys):
     mine, rounds, store = answers(files, "mine.jsonl"), str(files / "rounds"), str(files / "batch.sqlite")
     export = ["ask", "export", "haloquest", "--responses", mine, "--out", rounds, "--store", store, "--quiet"]

@@ -1,4 +1,4 @@
-"""HaloQuest's accuracy: counts an image first, then ratios, then resampled images.
+"""HaloQuest's accuracy: counts per image first, then ratios, then resampled images.
 
 A response that nobody could judge is in no part and in no whole.
 """
@@ -14,7 +14,7 @@ ACCURACY = "accuracy"
 
 
 def tally(correct: Floats, image: Ints, groups: Mapping[str, Bools]) -> Tally:
-    """Count the right responses by image.
+    """Count the right responses per image.
 
     Args:
         correct: whether a response is right, 1 or 0; NaN where nobody could judge: [questions].
@@ -22,7 +22,7 @@ def tally(correct: Floats, image: Ints, groups: Mapping[str, Bools]) -> Tally:
         groups: name -> which questions belong to it, such as a type: [questions].
 
     Returns:
-        `accuracy`: the right responses of those judged, part and whole by image; and the same of each group, such as
+        `accuracy`: the right responses of those judged, part and whole per image; and the same of each group, such as
         `accuracy/real`.
     """
     return grouped({ACCURACY: (correct == 1, ~np.isnan(correct))}, image, groups)
