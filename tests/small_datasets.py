@@ -144,6 +144,16 @@ def _mmhal(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("mmhal").build(inputs, None, out, **options)
 
 
+def _gavie(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    rows = [{"image_id": "10", "question": f"What about thing {n}?"} for n in range(3)]
+    place = {"x": 1, "y": 2, "width": 3, "height": 4}
+    regions = [{"region_id": n, "image_id": 10, "phrase": f"thing {n}", **place} for n in range(2)]
+    (inputs / "evaluation_set.json").write_text(json.dumps(rows))
+    (inputs / "region_descriptions.json").write_text(json.dumps([{"id": 10, "regions": regions}]))
+    options = {"regions": inputs / "region_descriptions.json"} | options
+    return builder("gavie").build(inputs, None, out, **options)
+
+
 def _amber(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     types = ("generative", "discriminative-hallucination", "discriminative-attribute-state", "relation")
     annotations = [
@@ -185,6 +195,7 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "hallusionbench": _hallusionbench,
     "hqh": _hqh,
     "mmhal": _mmhal,
+    "gavie": _gavie,
     "amber": _amber,
     "haloquest": _haloquest,
     "object_enumeration": _object_enumeration,
