@@ -1,11 +1,12 @@
 """What a language model is asked about a response in HaloQuest, and how strictly its reply is read.
 
 The authors' notebook asks Gemini whether a response is right, given the question and what people answered; the judge
-sees no image. Its instructions are there by name ("authors"); "ours" says the same rules in this project's words, and
-two things more clearly: one right answer suffices, and that the image does not tell is no refusal. In both, texts are
-put in as JSON strings (`halluscope.judging.graders.verdicts.fill`), and the end of the prompt is this project's: the
-notebook leaves it to a library, Langfun, to ask for an object of its schema. Of that schema the two sentences and the
-verdict are asked for; the question, the response and the right answers are not to be repeated.
+sees no image. Its instructions are there by name ("authors"). "ours" says the same rules in this project's words, and
+two things more clearly: one right answer suffices, and it is no refusal to say that the image does not tell.
+
+In both, texts are put in as JSON strings (`halluscope.judging.graders.verdicts.fill`), and the end of the prompt is this
+project's: the notebook leaves it to a library, Langfun, to ask for an object of its schema. Of that schema the two
+sentences and the verdict are asked for; the question, the response and the right answers are not to be repeated.
 
 What a judge can be talked into: the verdict is its word alone, and a response that argues for itself may win it over.
 It cannot pass on a verdict that stands in the response, ready to be repeated: such a reply is not read.
@@ -35,7 +36,7 @@ if it agrees with at least one of the right answers, in whatever words, and inco
 - If the right answers say that what is asked about is not in the image, a correct answer says so too. A mere "yes", \
 "no" or "nothing" takes it to be there, and is incorrect.
 - If the right answers say that the image does not show or tell it, a correct answer says so too. A guess is incorrect.
-- To refuse help, or to give no answer for a reason that is not the image's, is incorrect.
+- A refusal to help is incorrect, and so is no answer at all.
 - A count is correct only if it is the same number.
 
 Reply with one JSON object and nothing else, in this form:
