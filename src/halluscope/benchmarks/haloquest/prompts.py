@@ -4,8 +4,8 @@ The authors' notebook asks Gemini whether a response is right, given the questio
 sees no image. Its instructions are there by name ("authors"). "ours" says the same rules in this project's words, and
 two things more clearly: one right answer suffices, and it is no refusal to say that the image does not tell.
 
-In both, texts are put in as JSON strings (`halluscope.judging.graders.verdicts.fill`), and the end of the prompt is this
-project's: the notebook leaves it to a library, Langfun, to ask for an object of its schema. Of that schema the two
+In both, texts are put in as JSON strings (`halluscope.judging.graders.verdicts.fill`), and the end of the prompt is
+this project's: the notebook leaves it to a library, Langfun, to ask for an object of its schema. Of that schema the two
 sentences and the verdict are asked for; the question, the response and the right answers are not to be repeated.
 
 What a judge can be talked into: the verdict is its word alone, and a response that argues for itself may win it over.
