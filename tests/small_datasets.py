@@ -185,6 +185,17 @@ def _openchair(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("openchair").build(source, out=out, **options)
 
 
+def _haloquest(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    kinds = ("false premises", "visual challenge", "insufficient context")
+    header = ",image_name,url,image type,hallucination type,question,groundtruth responses,split"
+    rows = [
+        f"{n},10.jpg,https://example.org/10.jpg,real,{kind},What about its {kind}?,There is none; No such thing,eval"
+        for n, kind in enumerate(kinds)
+    ]
+    (inputs / "haloquest-eval.csv").write_text("\n".join([header, *rows]))
+    return builder("haloquest").build(inputs, None, out, **options)
+
+
 def _object_enumeration(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     content = _coco({1: "person", 47: "cup", 18: "dog"}, "{:012d}.jpg")
     (inputs / "instances_train2017.json").write_text(json.dumps(content))
@@ -204,6 +215,7 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "gavie": _gavie,
     "amber": _amber,
     "openchair": _openchair,
+    "haloquest": _haloquest,
     "object_enumeration": _object_enumeration,
 }
 """How each is made; which of them there are, the registry says."""
