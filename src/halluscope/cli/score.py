@@ -63,7 +63,7 @@ def run(given: argparse.Namespace) -> None:
             named = {name: chosen.get(name, unless[name]) for name in every}
             results.append((one.matched.name, {**named, **result}))
     if items:
-        _write(items, scored, benchmark)
+        _write(items, scored, benchmark, every if len(results) > len(ready) else [])
     if given.out:
         folders.write(scored, given.out)
     _print(benchmark, results, ready, options, given)
@@ -122,15 +122,16 @@ def _warn_of_other_rows(results: Results) -> None:
         )
 
 
-def _write(file: Path, scored: Sequence[Run], benchmark: Benchmark) -> None:
-    """Write what was found in each row to a new file of JSON lines."""
-    key = registry.identity(benchmark)
+def _write(file: Path, scored: Sequence[Run], benchmark: Benchmark, varied: Sequence[str]) -> None:
+    """Write what was found in each row, several times where an option varies, to a new file of JSON lines."""
+    key = registry.identity(benchmark).key
     check_new(file)
     with new_file(file) as lines:
         for one in scored:
+            how = {"responses": one.name, **{option: one.options[option] for option in varied}}
             for row, found in zip(one.ready.matched.rows, one.found, strict=True):
-                known = {part: getattr(row, part) for part in key.id if part not in found}
-                lines.write(json_line({"responses": one.name, **known, **found}))
+                known = {part: getattr(row, part) for part in key if part not in found}
+                lines.write(json_line({**how, **known, **found}))
 
 
 def _print(

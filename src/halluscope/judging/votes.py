@@ -10,9 +10,6 @@ from collections.abc import Callable, Mapping
 NO, YES, OTHER = 0, 1, 2
 """Codes of a vote. `OTHER` is a reply that is neither; it counts as no yes vote and is reported as unparsed."""
 
-SAID = {YES: "yes", NO: "no", OTHER: None}
-"""What a vote says, for people."""
-
 UNASKED = -1
 """Code of a cell whose question was not put, because its answer could move no number."""
 

@@ -29,8 +29,8 @@ NOT_HOW = ("data", "responses", "interval", "prompts", "part")
 SAID_OF = ("found", "hallucinated", "missed")
 """What is said of classes in a row about an image."""
 
-CLASSES = ("precision of ", "recall of ", "accuracy of ")
-"""What names of a class's scores begin with."""
+OF_CLASS = {"precision": registry.HIGHER, "recall": registry.HIGHER}
+"""Scores of each class that is said in a row, and which way they are better."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class _Drawn:
         keys: of its signature.
         scores: by their names, nested ones with signs "/"; of classes too.
         resampled: the same of each resample.
-        classes: the counts of each class's precision and recall, or accuracy, by image.
+        classes: the counts of each class, by image.
     """
 
     keys: Mapping[str, str]
@@ -113,7 +113,7 @@ def compare(runs: Mapping[str, Run], scores: Sequence[str], resampling: Bootstra
     cut, rows = _cut(runs)
     drawn = {name: _drawn(run, resampling) for name, run in cut.items()}
     _check_data(drawn)
-    known = [name for name in _in_all([one.scores for one in drawn.values()]) if not name.startswith(CLASSES)]
+    known = [name for name in _in_all([one.scores for one in drawn.values()]) if " of " not in name]
     wanted = list(scores) or [benchmark.principal]
     if missing := [name for name in wanted if name not in known]:
         raise RunError(
@@ -148,8 +148,7 @@ def _corrected(
 
 def _better(benchmark: registry.Benchmark, found: _Found) -> str | None:
     score, names, _, by = found
-    is_class = score.startswith(CLASSES)
-    direction = registry.HIGHER if is_class else benchmark.direction(score)
+    direction = OF_CLASS.get(score.partition(" of ")[0]) or benchmark.direction(score.partition(" of ")[0])
     return direction and names[(by.value > 0) != (direction == registry.HIGHER)]
 
 
@@ -213,11 +212,11 @@ def _value(result: Mapping[str, Any], name: str) -> float:
 
 
 def _classes(run: Run) -> Tally:
-    """Precision and recall of each class, or its accuracy, by image; nothing where rows do not say it."""
+    """Precision and recall of each class that is said, or the principal score of each that is asked about, by image."""
     objects = run.ready.inputs.get("objects")
     if all({*SAID_OF} <= row.keys() for row in run.found):
         return _mentioned(run.found)
-    if objects is not None and all("right" in row for row in run.found):
+    if objects is not None and run.benchmark.principal in run.benchmark.means:
         return _answered(run, objects)
     return {}
 
@@ -232,24 +231,24 @@ def _mentioned(found: Sequence[Mapping[str, Any]]) -> Tally:
             counts[kind][[number[name] for name in {*said[kind]}], row] = 1
     right, wrong, missed = (counts[kind] for kind in SAID_OF)
     return {
-        f"{score}{name}": (right[place], right[place] + other[place])
-        for score, other in zip(CLASSES[:2], (wrong, missed), strict=True)
+        f"{score} of {name}": (right[place], right[place] + other[place])
+        for score, other in zip(OF_CLASS, (wrong, missed), strict=True)
         for place, name in enumerate(names)
     }
 
 
 def _answered(run: Run, objects: Sequence[str]) -> Tally:
     """Of classes that questions ask about."""
-    image = tallies.numbers(run.ready.inputs["image_ids"])
-    right = np.array([row["right"] for row in run.found])
+    image, score = tallies.numbers(run.ready.inputs["image_ids"]), run.benchmark.principal
+    values = np.array([row[score] for row in run.found], dtype=float)
     named, images = np.array(objects), int(image.max()) + 1
-    return {
-        f"{CLASSES[2]}{name}": (
-            np.bincount(image[named == name], weights=right[named == name], minlength=images),
-            np.bincount(image[named == name], minlength=images),
-        )
-        for name in sorted({*objects})
-    }
+
+    def count(name: str) -> tuple[Floats, Floats]:
+        rows = (named == name) & ~np.isnan(values)
+        part, whole = (np.bincount(image[rows], of[rows], images) for of in (values, np.ones(len(values))))
+        return part, whole
+
+    return {f"{score} of {name}": count(name) for name in sorted({*objects})}
 
 
 # What is compared

@@ -17,8 +17,8 @@ from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
 from halluscope.benchmarks.pope.scoring import Conventions, Counts
 from halluscope.inputs import Id, flags, ids, listed, paired, texts, word, words
-from halluscope.judging.votes import SAID
 from halluscope.responses import parsers as replies
+from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -29,6 +29,9 @@ CONVENTIONS = {"lmms-eval": Conventions(unread_missed=False, yes_of_labels=True)
 """How those count who use a parser, where it is not the default way."""
 
 LABELS = ("yes", "no")
+
+OF_EACH = ("accuracy", "yes_ratio", "unparsed")
+"""In these each question has a part of its own."""
 
 COMPARED = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed")
 """Of these the result says by how much other answers move them."""
@@ -71,8 +74,8 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         per_class: also give the table `classes`; needs `objects`.
-        per_question: also give, for each question, what the reply says, None where it cannot be read, and whether that
-            is right.
+        per_question: also give, for each question, what the reply says, and its part in `accuracy`, `yes_ratio` and
+            `unparsed`.
         questions: the text of each question, for the digest of the data in the signature; it moves no score.
         forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
         corrected: other answers to the same questions, "yes", "no", or None for a question that they leave out, such as
@@ -149,23 +152,23 @@ def compute(
     if per_class:
         result["classes"] = _of_each_class(counts.sum(axis=0), classes, conventions)
     if per_question:
-        result["per_question"] = _of_each_question(answers, references)
+        result["per_question"] = _of_each_question(present, answers, conventions)
     if others is not None:
         answered = [answer is not None for answer in others]
-        columns = {
+        columns: dict[str, Sequence[Any] | None] = {
             "objects": objects,
             "sampling": sampling,
             "image_ids": image_ids,
             "questions": questions,
             "forms": forms,
         }
-        left: dict[str, Any] = {
+        kept: dict[str, Any] = {
             name: list(compress(of, answered)) for name, of in columns.items() if of is not None
         }
         result["corrected"] = compute(
             list(compress(said, answered)),
             list(filter(None, others)),
-            **left,
+            **kept,
             parser=parser,
             bootstrap=bootstrap,
             seed=seed,
@@ -228,9 +231,18 @@ def _each(scores: dict[str, Any], change: Callable[[Floats], Any]) -> dict[str, 
     }
 
 
-def _of_each_question(answers: NDArray[np.int8], references: Sequence[str]) -> list[dict[str, Any]]:
-    said = map(SAID.get, answers.tolist())
-    return [{"said": one, "right": one == right} for one, right in zip(said, references, strict=True)]
+def _of_each_question(
+    present: NDArray[np.bool_], answers: NDArray[np.int8], conventions: Conventions
+) -> list[dict[str, Any]]:
+    """What each reply says, and what it adds to the scores that are means."""
+    counts = scoring.count(scoring.places(present, answers, np.arange(len(answers))), (len(answers), 2, 3))
+    scores = scoring.scores(counts, conventions)
+    columns = {
+        "answer": [LABELS[1 - label] for label in present.tolist()],
+        "said": map(said_of, answers.tolist()),
+        **{name: scores[name].astype(bool).tolist() for name in OF_EACH},
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _of_each_class(counts: Counts, classes: list[str], conventions: Conventions) -> dict[str, dict[str, Any]]:
