@@ -66,6 +66,8 @@ def run(given: argparse.Namespace) -> None:
         _write(items, scored, benchmark, every if len(results) > len(ready) else [])
     if given.out:
         folders.write(scored, given.out)
+        if len(scored) > 1:
+            tell(f"`halluscope compare {one_line(given.out)}` says which differences are not by chance.")
     _print(benchmark, results, ready, options, given)
 
 

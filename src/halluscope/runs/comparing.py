@@ -246,7 +246,7 @@ def _answered(run: Run, objects: Sequence[str]) -> Tally:
     def count(name: str) -> tuple[Floats, Floats]:
         rows = (named == name) & ~np.isnan(values)
         part, whole = (np.bincount(image[rows], of[rows], images) for of in (values, np.ones(len(values))))
-        return part, whole
+        return part.astype(float), whole.astype(float)
 
     return {f"{score} of {name}": count(name) for name in sorted({*objects})}
 

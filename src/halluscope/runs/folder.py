@@ -103,7 +103,7 @@ def read(folder: Path) -> Run:
         return _read(folder, facts)
     except RunError:
         raise
-    except (KeyError, TypeError, AttributeError, ValueError, FileNotFoundError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, FileNotFoundError) as error:
         raise RunError(f"{folder} is no run, or was changed: {type(error).__name__}: {error}") from error
 
 
@@ -209,10 +209,10 @@ def _replies(said: Transcript) -> Iterator[dict[str, Any]]:
 
 
 def _with_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Options, of which those that name a file name a copy of it in the folder."""
+    """Options, of which those that name a file name a copy of it in the folder; a dataset's name stays."""
     options = dict(given)
     for name in _that_name_files(benchmark) & options.keys():
-        if isinstance(file := options[name], str | Path):
+        if isinstance(file := options[name], str | Path) and Path(file).is_file():
             copy = (
                 folder
                 / FILES
@@ -283,7 +283,8 @@ def _from_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) ->
     options = dict(given)
     for name in _that_name_files(benchmark) & options.keys():
         if isinstance(file := options[name], str):
-            if leads_out(file):
+            own = file.startswith(f"{FILES}/")
+            if leads_out(file) or (not own and Path(file).is_file()):
                 raise RunError(f"{folder} names {brief(file)}, which lies outside of it.")
-            options[name] = str(folder / file)
+            options[name] = str(folder / file) if own else file
     return options
