@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from halluscope import cli, registry
+import halluscope
+from halluscope import cli, registry, vocabularies
 from halluscope.errors import OutputError, RegistryError, RunError
 from halluscope.registry import Benchmark
 from halluscope.runs import folder as folders
@@ -361,3 +363,50 @@ def test_files_that_options_name_are_kept(tmp_path):
         folder, "run.json", lambda run: {**run, "options": {**run["options"], "synonyms": "../labels.json"}}
     )
     assert "lies outside of it" in told(folder)[0]
+
+
+# From Python
+
+
+@needs("throne")
+def test_votes_that_are_given(tmp_path):
+    """With their images, wherever they stand; a changed one is found."""
+    rng = np.random.default_rng(0)
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({n: ["dog"] for n in range(6)}))
+    responses = [{"image_id": n, "caption": "A dog."} for n in range(6)]
+    given: dict[str, Any] = {"votes": rng.integers(0, 2, (6, 80, 3)), "per_image": True, "bootstrap": 20}
+    written = halluscope.score("throne", responses, labels, out=tmp_path / "run", **given)
+    plain = halluscope.score("throne", responses, labels, **given)
+    assert sorted(map(repr, written.items())) == sorted(map(repr, plain.items()))
+    assert told(tmp_path / "run") == []
+
+    def other(rows):
+        rows[0]["inputs"]["votes"][16] = [1 - vote for vote in rows[0]["inputs"]["votes"][16]]
+        return rows
+
+    change(tmp_path / "run", "items.jsonl", other)
+    assert told(tmp_path / "run")
+
+
+@needs("throne")
+def test_options_that_no_folder_can_hold(tmp_path):
+    """Refused before a judge is asked."""
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({1: ["dog"]}))
+    given: dict[str, Any] = {
+        "name": "throne",
+        "responses": [{"image_id": 1, "caption": "A dog."}],
+        "dataset": labels,
+    }
+    with pytest.raises(RunError, match="cannot be written to a run's folder"):
+        halluscope.score(
+            **given, out=tmp_path / "run", vocabulary=vocabularies.load("coco"), judges="no/judge"
+        )
+    with pytest.raises(ValueError, match="out is 7; expected the name of a new folder"):
+        halluscope.score(**given, out=7)
+    with pytest.raises(OutputError, match="is there already"):
+        halluscope.score(**given, out=tmp_path)
+    judge = halluscope.load_judge("lexical")
+    halluscope.score(**given, out=tmp_path / "run", judges=judge)
+    assert told(tmp_path / "run") == []

@@ -22,17 +22,20 @@ from typing import Any
 
 import numpy as np
 
-from halluscope import registry
+from halluscope import registry, scoring
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import RunError
 from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_json, read_text
 from halluscope.files.writing import check_no_folder, json_line, new_folder
 from halluscope.foreign import brief, keyless
+from halluscope.inputs import kind
 from halluscope.judging.transcript import Place, Transcript, Voted
 from halluscope.registry import Benchmark
 from halluscope.reporting.tables import finite, to_json
+from halluscope.responses.files import Given
 from halluscope.responses.match import Matched
-from halluscope.runs.run import Run
+from halluscope.runs import run as runs
+from halluscope.runs.run import HERE, Run
 from halluscope.scoring import Ready
 from halluscope.version import __version__
 
@@ -42,6 +45,8 @@ SUMS = "SHA256SUMS"
 RESPONSE, BALLOTS, INPUTS = "response", "ballots", "inputs"
 """What stands in each row beside its id and what was found."""
 
+NOT_WRITTEN = "cannot be written to a run's folder; expected texts, numbers, or lists of these."
+
 FORM = 1
 """Of the folder; another one is not read."""
 
@@ -49,7 +54,7 @@ _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 _ODD = re.compile(r"[^\w.-]")
 
 
-def write(runs: Sequence[Run], out: Path) -> None:
+def write(scored: Sequence[Run], out: Path) -> None:
     """Write one run as a folder, or several as folders in one, each called as its responses are.
 
     Raises:
@@ -59,12 +64,36 @@ def write(runs: Sequence[Run], out: Path) -> None:
     """
     check_no_folder(out)
     with new_folder(out) as new:
-        if len(runs) == 1:
-            _write(runs[0], new)
+        if len(scored) == 1:
+            _write(scored[0], new)
             return
-        for run, name in zip(runs, _names([run.name for run in runs]), strict=True):
+        for run, name in zip(scored, _names([run.name for run in scored]), strict=True):
             (new / name).mkdir()
             _write(run, new / name)
+
+
+def score(
+    out: str | Path,
+    name: str,
+    responses: Given,
+    dataset: str | Path | Sequence[str | Path],
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Score responses as `scoring.score` does, and write the run.
+
+    Raises:
+        RunError: for an option that cannot be written.
+        OutputError: if something lies at `out`.
+        ValueError: as `scoring.score`.
+        OSError: if a file cannot be read, or `out` not written.
+    """
+    kind("out", out, str | Path, "the name of a new folder")
+    check_no_folder(Path(out))
+    benchmark, ready, chosen = scoring.one(name, responses, dataset, options)
+    _in_json({key: value for key, value in chosen.items() if key not in HERE})
+    run = runs.score(benchmark, ready, chosen)
+    write([run], Path(out))
+    return {**run.scores, **({benchmark.items: run.found} if chosen.get(benchmark.items) else {})}
 
 
 def folders(given: Sequence[Path]) -> list[Path]:
@@ -168,7 +197,7 @@ def _write(run: Run, folder: Path) -> None:
     whole = {name: value for name, value in run.ready.inputs.items() if name not in run.columns}
     options, whole = (_with_files(run.benchmark, given, folder) for given in (run.options, whole))
     facts = _facts(run) | {"options": options, INPUTS: whole}
-    _write_text(folder / RUN, [keyless(json.dumps(facts, indent=2, default=_plain)), "\n"])
+    _write_text(folder / RUN, [keyless(_in_json(facts)), "\n"])
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     _write_text(
         folder / SUMS, (f"{sha256_of(file)}  {file.relative_to(folder).as_posix()}\n" for file in files)
@@ -208,6 +237,21 @@ def _replies(said: Transcript) -> Iterator[dict[str, Any]]:
         yield {"prompt": prompt, "repeat": repeat, "seed": seed, "reply": reply}
 
 
+def _in_json(facts: Mapping[str, Any]) -> str:
+    """Facts as JSON, as far as they come back from it.
+
+    Raises:
+        RunError: for what is no text, number or list of these.
+    """
+
+    def plain(value: Any) -> Any:
+        if is_dataclass(value):
+            raise RunError(f"{brief(value)} {NOT_WRITTEN}")
+        return _plain(value)
+
+    return json.dumps(facts, indent=2, default=plain)
+
+
 def _with_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Options, of which those that name a file name a copy of it in the folder; a dataset's name stays."""
     options = dict(given)
@@ -242,9 +286,7 @@ def _plain(value: Any) -> Any:
         return str(value)
     if hasattr(value, "key"):
         return value.key
-    raise RunError(
-        f"{brief(value)} cannot be written to a run's folder; expected texts, numbers, or lists of these."
-    )
+    raise RunError(f"{brief(value)} {NOT_WRITTEN}")
 
 
 # How it is read

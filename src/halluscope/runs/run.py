@@ -65,7 +65,11 @@ def score(
         options: of the metric, and of how its judges are asked.
         about: what is to be known of the run beside.
     """
-    return _scored(benchmark, ready, options, Transcript(options.get("store")), about or {})
+    given = {name: options[name] for name in benchmark.given if options.get(name) is not None}
+    inputs = {**{name: given[name] for name in given if name in benchmark.keywords}, **ready.inputs}
+    return _scored(
+        benchmark, Ready(ready.matched, inputs), options, Transcript(options.get("store")), about or {}
+    )
 
 
 def again(run: Run, **options: Any) -> Run:
