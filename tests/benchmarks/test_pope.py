@@ -187,6 +187,30 @@ def test_nothing_said_yes_has_no_precision():
     assert pope.compute(["Yes", "No"], ["no", "yes"])["f1"] == 0.0
 
 
+def test_a_parser_and_a_way_to_count_are_two_things():
+    """Of four present objects one is seen, one denied, and two replies are no plain yes: recall 1 of 4, or 1 of 2."""
+    texts, answers = ["Yes", "No", "Yes.", ""], ["yes"] * 4
+    found = {
+        (parser, convention): pope.compute(texts, answers, parser=parser, convention=convention)
+        for parser in ("lmms-eval", "pope")
+        for convention in ("usual", "lmms-eval")
+    }
+    assert {both: result["recall"] for both, result in found.items()} == {
+        ("lmms-eval", "usual"): 0.25,
+        ("lmms-eval", "lmms-eval"): 0.5,
+        ("pope", "usual"): 0.75,
+        ("pope", "lmms-eval"): 0.75,
+    }
+    own = pope.compute(texts, answers, parser="lmms-eval")
+    assert own == found["lmms-eval", "lmms-eval"] and "convention" not in own["signature"]
+    assert "|convention:usual|" in found["lmms-eval", "usual"]["signature"]
+
+
+def test_what_was_read_in_each_reply():
+    got = pope.compute(["Yes", "Hm"], ["no", "yes"], parser="strict", per_question=True)
+    assert got["per_question"] == [{"answer": "no", "said": "yes"}, {"answer": "yes", "said": None}]
+
+
 # Each choice that can move a number, with another value for it.
 MOVES = {
     "parser": "strict",
@@ -198,8 +222,9 @@ MOVES = {
     "level": 0.9,
     "thoughts": "kept",
     "forms": ["parallel-1-0"] * 2,
+    "convention": "lmms-eval",
 }
-MOVES_NOTHING = {"corrected", "per_class"}
+MOVES_NOTHING = {"corrected", "per_class", "per_question"}
 SAYS_WHAT_IT_IS_ABOUT = {"questions"}
 
 

@@ -110,11 +110,14 @@ def _write(file: Path, ready: Sequence[Ready], results: Results, benchmark: Benc
     """Move the tables of rows out of the results into a new file of JSON lines."""
     key = registry.identity(benchmark)
     check_new(file)
+    every = [option.name for option in benchmark.options if option.every] if len(results) > len(ready) else []
+    of_each = (one for one in ready for _ in range(len(results) // len(ready)))
     with new_file(file) as lines:
-        for one, (name, result) in zip(ready, results, strict=True):
+        for one, (name, result) in zip(of_each, results, strict=True):
+            chosen = {option: result[option] for option in every}
             for row, found in zip(one.matched.rows, result.pop(benchmark.items), strict=True):
-                known = {part: getattr(row, part) for part in key.id if part not in found}
-                lines.write(json_line({"responses": name, **known, **found}))
+                known = {part: getattr(row, part) for part in key.key if part not in found and getattr(row, part, "") != ""}
+                lines.write(json_line({"responses": name, **chosen, **known, **found}))
 
 
 def _print(

@@ -17,6 +17,7 @@ from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
 from halluscope.benchmarks.pope.scoring import Conventions, Counts
 from halluscope.inputs import Id, flags, ids, listed, paired, texts, word, words
+from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.responses import parsers as replies
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
@@ -24,10 +25,15 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import numbers
 
-CONVENTIONS = {"lmms-eval": Conventions(unread_missed=False, yes_of_labels=True)}
-"""How those count who use a parser, where it is not the default way."""
+USUAL, LMMS_EVAL = "usual", "lmms-eval"
+
+CONVENTIONS = {USUAL: Conventions(), LMMS_EVAL: Conventions(unread_missed=False, yes_of_labels=True)}
+"""How replies that nobody can read are counted. Each parser is counted in the usual way, but lmms-eval's in its own."""
 
 LABELS = ("yes", "no")
+
+SAID = {YES: "yes", NO: "no", OTHER: None}
+"""What a reply says, for people."""
 
 COMPARED = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed")
 """Of these the result says by how much other answers move them."""
@@ -38,6 +44,7 @@ def compute(
     references: Sequence[str],
     *,
     parser: str = "pope",
+    convention: str | None = None,
     objects: Sequence[Id] | None = None,
     sampling: Sequence[str] | None = None,
     image_ids: Sequence[Hashable] | None = None,
@@ -45,6 +52,7 @@ def compute(
     seed: int = 0,
     level: float = 0.95,
     per_class: bool = False,
+    per_question: bool = False,
     questions: Sequence[str] | None = None,
     forms: Sequence[str] | None = None,
     corrected: Sequence[str | None] | None = None,
@@ -53,14 +61,16 @@ def compute(
     """Score an LVLM's answers to yes/no questions about objects. Yes is the positive class.
 
     What the parser cannot read is wrong in accuracy and no yes: it is absent from precision, and a present object
-    that got no readable answer is missed. With "lmms-eval" it is absent from recall too, and the yes ratio is the
-    ground truth's, as that harness has it.
+    that got no readable answer is missed. With the convention "lmms-eval" it is absent from recall too, and the yes
+    ratio is the ground truth's, as that harness has it.
 
     Args:
         predictions: the LVLM's raw replies, one a question.
         references: "yes" or "no", one a question.
         parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit" or "first-word"; see
             `halluscope.responses.parsers`.
+        convention: how replies that the parser cannot read are counted, "usual" or "lmms-eval"; by default as those do
+            who read by the parser.
         objects: the class that each question asks about; adds averages over classes.
         sampling: "random", "popular" or "adversarial" for each question; adds the scores of each of them.
         image_ids: the image of each question; the interval then resamples images, because the answers about one
@@ -69,6 +79,8 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         per_class: also give the table `classes`; needs `objects`.
+        per_question: also give, for each question, what is right (`answer`) and what was read (`said`, None where the
+            parser cannot read the reply).
         questions: the text of each question, for the digest of the data in the signature; it moves no score.
         forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
         corrected: other answers to the same questions, "yes", "no", or None for a question that they leave out, such as
@@ -81,14 +93,14 @@ def compute(
         removed; `signature`. With `objects` also
         `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and `undefined_classes`, the
         number of classes without a precision or a recall. With `sampling` also `samplings`, name -> the same
-        scores, and `f1_mean`, the mean of their F1. `interval` and `classes` when asked for. With `corrected` also
+        scores, and `f1_mean`, the mean of their F1. `interval`, `classes` and `per_question` when asked for. With `corrected` also
         `corrected`, the whole result by those answers, with a signature of its own, and `difference`, by how much each
         score is higher by them.
 
     Raises:
         ValueError: for any bad input.
     """
-    flags(per_class=per_class)
+    flags(per_class=per_class, per_question=per_question)
     predictions, references = paired(predictions, references)
     rows, references = len(predictions), words("references", references, LABELS)
     sampling = None if sampling is None else words("sampling", sampling, SAMPLINGS, rows)
@@ -102,12 +114,15 @@ def compute(
     if per_class and objects is None:
         raise ValueError("per_class needs objects: the class that each question asks about.")
     replies.check(parser)
-    conventions = CONVENTIONS.get(parser, Conventions())
+    own = LMMS_EVAL if parser == LMMS_EVAL else USUAL
+    convention = own if convention is None else word("convention", convention, tuple(CONVENTIONS))
+    conventions = CONVENTIONS[convention]
     sampled, samplings = _groups(sampling, rows, SAMPLINGS)
     asked, classes = _groups(objects, rows)
     shape = (len(samplings), len(classes), 2, 3)
     present = np.fromiter(map("yes".__eq__, references), bool, rows)
-    place = scoring.places(present, replies.read(predictions, parser), sampled * len(classes) + asked)
+    read = replies.read(predictions, parser)
+    place = scoring.places(present, read, sampled * len(classes) + asked)
     counts = scoring.count(place, shape)
     score = partial(_score, conventions=conventions, by_class=objects is not None, samplings=samplings)
     result: dict[str, Any] = _each(score(counts[None]), lambda values: float(values[0]))
@@ -128,6 +143,7 @@ def compute(
             "pope",
             data=data_of("pope", zip(*about, strict=True)),
             parser=parser,
+            **({} if convention == own else {"convention": convention}),
             objects="no" if objects is None else len(classes),
             sampling="no" if sampling is None else samplings,
             **form,
@@ -143,6 +159,9 @@ def compute(
         result["interval"] = resampling.intervals(map(score, drawn))
     if per_class:
         result["classes"] = _of_each_class(counts.sum(axis=0), classes, conventions)
+    if per_question:
+        pairs = zip(references, read.tolist(), strict=True)
+        result["per_question"] = [{"answer": answer, "said": SAID[code]} for answer, code in pairs]
     if others is not None:
         answered = [answer is not None for answer in others]
         columns: dict[str, Sequence[Any] | None] = {
@@ -157,6 +176,7 @@ def compute(
             list(filter(None, others)),
             **{name: list(compress(of, answered)) for name, of in columns.items() if of is not None},
             parser=parser,
+            convention=convention,
             bootstrap=bootstrap,
             seed=seed,
             level=level,

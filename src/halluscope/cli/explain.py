@@ -1,0 +1,87 @@
+"""`halluscope explain NAME`: which number is that? The same responses under each protocol, and why these differ."""
+
+import argparse
+from dataclasses import replace
+
+from halluscope import registry
+from halluscope.arguments import whole
+from halluscope.cli import common
+from halluscope.explaining import protocols, report
+from halluscope.explaining.explained import Explained
+from halluscope.inputs import brief
+from halluscope.registry import Benchmark
+from halluscope.reporting.tables import to_json
+from halluscope.terminal import say
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the benchmarks."""
+    common.add_benchmarks(parser, lambda one: one.is_scored, _add, run)
+
+
+def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    stated = protocols.load(benchmark)
+    common.add_responses(parser, benchmark)
+    common.add_options(parser, _less(benchmark, stated))
+    option = parser.add_argument
+    option(
+        "--protocols",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help=f"which are compared: {', '.join(stated.names)} (default: {', '.join(o.name for o in stated.usual)})",
+    )
+    option(
+        "--by",
+        nargs="+",
+        default=list(stated.compared),
+        metavar="SCORE",
+        help=f"the scores whose differences are shown (default: {', '.join(stated.compared)})",
+    )
+    option("--number", metavar="N", help="say which score of which protocol is printed as N, such as 85.9")
+    option(
+        "--examples",
+        type=whole,
+        default=3,
+        metavar="N",
+        help="so many responses that two parsers read otherwise are shown (default: 3)",
+    )
+    common.add_format(parser)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Score one LVLM's responses under each protocol, and split the differences."""
+    benchmark = registry.benchmark(given.name)
+    stated = protocols.load(benchmark)
+    chosen = stated.chosen(given.protocols)
+    _check(given, benchmark)
+    options = common.options_of(given, _less(benchmark, stated))
+    found = Explained(benchmark, stated, chosen, given.responses, given.dataset, options, common.door(given))
+    if given.format == common.JSON:
+        say(to_json(report.as_json(found, given.by, given.examples, given.number)))
+    else:
+        say(report.text(found, stated, given.by, given.examples, given.format, given.number))
+
+
+def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
+    """Check words before anything is read.
+
+    Raises:
+        ValueError: for an unknown score, or a number of examples below 0.
+    """
+    for score in given.by:
+        try:
+            benchmark.direction(score)
+        except KeyError:
+            raise ValueError(
+                f"{benchmark.title} has no score {brief(score)}; expected one of {', '.join(benchmark.scores)}."
+            ) from None
+    if given.examples < 0:
+        raise ValueError(f"--examples is {given.examples}; expected 0 or more.")
+
+
+def _less(benchmark: Benchmark, stated: protocols.Protocols) -> Benchmark:
+    """The benchmark without the options that every protocol sets."""
+    return replace(
+        benchmark, options=tuple(one for one in benchmark.options if one.name not in stated.settled)
+    )
