@@ -120,7 +120,11 @@ def prepare(
 
 
 def among(
-    benchmark: Benchmark, ready: Ready, rows: Sequence[Any], options: Mapping[str, Any], of: tuple[int, int] = (0, 1)
+    benchmark: Benchmark,
+    ready: Ready,
+    rows: Sequence[Any],
+    options: Mapping[str, Any],
+    of: tuple[int, int] = (0, 1),
 ) -> Ready:
     """The same responses against other rows, such as a part of them, or the same ones with other labels.
 

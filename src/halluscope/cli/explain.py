@@ -4,11 +4,12 @@ import argparse
 from dataclasses import replace
 
 from halluscope import registry
-from halluscope.arguments import whole
+from halluscope.arguments import number, whole
 from halluscope.cli import common
-from halluscope.explaining import protocols, report
+from halluscope.cli.score import remark
+from halluscope.explaining import export, protocols, report
 from halluscope.explaining.explained import Explained
-from halluscope.inputs import brief
+from halluscope.foreign import brief
 from halluscope.registry import Benchmark
 from halluscope.reporting.tables import to_json
 from halluscope.terminal import say
@@ -20,7 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    stated = protocols.load(benchmark)
+    stated = protocols.read(benchmark)
     common.add_responses(parser, benchmark)
     common.add_options(parser, _less(benchmark, stated))
     option = parser.add_argument
@@ -38,7 +39,12 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         metavar="SCORE",
         help=f"the scores whose differences are shown (default: {', '.join(stated.compared)})",
     )
-    option("--number", metavar="N", help="say which score of which protocol is printed as N, such as 85.9")
+    option(
+        "--number",
+        type=_printed,
+        metavar="N",
+        help="say which score of which protocol is printed as N, such as 85.9",
+    )
     option(
         "--examples",
         type=whole,
@@ -57,8 +63,11 @@ def run(given: argparse.Namespace) -> None:
     _check(given, benchmark)
     options = common.options_of(given, _less(benchmark, stated))
     found = Explained(benchmark, stated, chosen, given.responses, given.dataset, options, common.door(given))
+    for file in found.files:
+        remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
+    found.compute()
     if given.format == common.JSON:
-        say(to_json(report.as_json(found, given.by, given.examples, given.number)))
+        say(to_json(export.listed(found, given.by, given.examples, given.number)))
     else:
         say(report.text(found, stated, given.by, given.examples, given.format, given.number))
 
@@ -78,6 +87,12 @@ def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
             ) from None
     if given.examples < 0:
         raise ValueError(f"--examples is {given.examples}; expected 0 or more.")
+
+
+def _printed(word: str) -> str:
+    """A number with the digits that are printed, as argparse takes it for a type."""
+    number(word)
+    return word
 
 
 def _less(benchmark: Benchmark, stated: protocols.Protocols) -> Benchmark:

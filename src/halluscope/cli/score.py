@@ -36,7 +36,7 @@ def run(given: argparse.Namespace) -> None:
         common.check_output(given, "items")
     ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
     for one in ready:
-        _remark(benchmark, one, given)
+        remark(benchmark, one, given)
     shared = {"bootstrap": given.bootstrap, "seed": given.seed} | ({benchmark.items: True} if items else {})
     unless = defaults(benchmark.compute)
     every = [option.name for option in benchmark.options if option.every]
@@ -58,7 +58,7 @@ def _shown(ready: Ready) -> str:
     return one_line(ready.matched.name)
 
 
-def _remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> None:
+def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> None:
     """Say what of the dataset is scored, and by what responses were matched.
 
     Raises:
@@ -116,7 +116,11 @@ def _write(file: Path, ready: Sequence[Ready], results: Results, benchmark: Benc
         for one, (name, result) in zip(of_each, results, strict=True):
             chosen = {option: result[option] for option in every}
             for row, found in zip(one.matched.rows, result.pop(benchmark.items), strict=True):
-                known = {part: getattr(row, part) for part in key.key if part not in found and getattr(row, part, "") != ""}
+                known = {
+                    part: getattr(row, part)
+                    for part in key.key
+                    if part not in found and getattr(row, part, "") != ""
+                }
                 lines.write(json_line({"responses": name, **chosen, **known, **found}))
 
 

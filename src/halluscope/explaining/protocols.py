@@ -130,31 +130,38 @@ class Protocols:
 
 
 def load(benchmark: Benchmark) -> Protocols:
-    """Read the protocols of a benchmark.
+    """Read the protocols of a benchmark, and check them.
 
     Raises:
         RegistryError: for a protocol that is not complete, or means an option that the benchmark does not have.
     """
-    file = benchmark.folder / FILE
-    if not file.is_file():
-        return _own(benchmark)
-    stated = tomllib.loads(file.read_text(encoding="utf-8"))
-    found = Protocols(
-        tuple(map(_protocol, _whole(stated["protocols"]))),
-        tuple(stated["compared"]),
-        tuple(stated.get("shown", stated["compared"])),
-        tuple(stated.get("plain", ())),
-        tuple(stated.get("read", ())),
-    )
+    found = read(benchmark)
     if problems := list(_problems(benchmark, found)):
         raise RegistryError(f"{FILE} of {benchmark.name} is not complete: {'; '.join(problems)}.")
     return found
 
 
+def read(benchmark: Benchmark) -> Protocols:
+    """Read the protocols of a benchmark as its room states them."""
+    file = benchmark.folder / FILE
+    if not file.is_file():
+        return _own(benchmark)
+    stated = _tuples(tomllib.loads(file.read_text(encoding="utf-8")))
+    each = tuple(map(_protocol, _whole(stated.pop("protocols"))))
+    return Protocols(each, **{"shown": stated["compared"]} | stated)
+
+
+def means(*ways: Way) -> str:
+    """What ways do, however it is said."""
+    return repr([(sorted(way.options.items()), way.dataset, way.without) for way in ways])
+
+
 def _own(benchmark: Benchmark) -> Protocols:
     """The metric as it is."""
     said = Way("as `halluscope score` does with the same options")
-    one = Protocol(OWN, "this project", benchmark.prompt, Way("all that are scored"), Way("the dataset's"), said, said)
+    one = Protocol(
+        OWN, "this project", benchmark.prompt, Way("all that are scored"), Way("the dataset's"), said, said
+    )
     return Protocols((one,), (benchmark.principal,), tuple(benchmark.scores))
 
 
@@ -171,7 +178,7 @@ def _whole(stated: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 def _protocol(stated: Mapping[str, Any]) -> Protocol:
     """A protocol as a room states it."""
     ways = {aspect: Way(**_tuples(stated[aspect])) for aspect in CHOSEN if aspect in stated}
-    return Protocol(**_tuples({name: value for name, value in stated.items() if name not in CHOSEN}), **ways)
+    return Protocol(**_tuples(stated) | ways)
 
 
 def _tuples(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,7 +200,10 @@ def _problems(benchmark: Benchmark, found: Protocols) -> Iterator[str]:
         if lacking := [aspect for aspect in CHOSEN if not one.way(aspect).said]:
             yield f"{one.name} does not say its {', '.join(lacking)}"
         ways = [one.way(aspect) for aspect in CHOSEN]
-        means = {*one.needs, *(name for way in ways for name in (*way.options, *way.without, way.dataset) if name)}
+        means = {
+            *one.needs,
+            *(name for way in ways for name in (*way.options, *way.without, way.dataset) if name),
+        }
         if unknown := sorted(means - known):
             yield f"{one.name} means the option {unknown[0]!r}, which {benchmark.name} does not have"
     for score in {*found.compared, *found.shown, *(name for one in found.each for name in one.scores)}:

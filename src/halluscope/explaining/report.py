@@ -1,26 +1,36 @@
-"""What `halluscope explain` says, as text and as JSON."""
+"""What `halluscope explain` says, as text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from halluscope.explaining.explained import Difference, Explained, Readings
+from halluscope.explaining import differences
+from halluscope.explaining.differences import Difference, Readings
+from halluscope.explaining.explained import Explained
 from halluscope.explaining.protocols import CHOSEN, Protocol, Protocols
 from halluscope.explaining.steps import COUNTING, LABELS, OTHER_ORDER, PARSER, PROMPT, ROWS, Setting
 from halluscope.foreign import brief, one_line, quoted
-from halluscope.reporting.tables import aligned
+from halluscope.reporting.tables import aligned, below
 
 SAME = "="
 """Stands where two protocols do the same."""
 
-TEXT, NAME = 60, 24
+BESIDE = 6
+"""So many protocols stand side by side in a table."""
+
+TEXT, NAME = 40, 24
 """So many characters of a response, and of a file's name, are shown."""
 
 PARTS = (ROWS, LABELS, PARSER, COUNTING)
 
 
 def text(
-    found: Explained, stated: Protocols, compared: Sequence[str], examples: int, style: str, number: str | None
+    found: Explained,
+    stated: Protocols,
+    compared: Sequence[str],
+    examples: int,
+    style: str,
+    number: str | None,
 ) -> str:
     """Tables of scores and of differences, and what a reader has to know of them.
 
@@ -48,45 +58,80 @@ def _alone(found: Explained, stated: Protocols) -> str:
     title = found.benchmark.title
     if len(stated.each) == 1:
         return f"{title} has one protocol, so that there is nothing to compare."
-    return f"Of {title}'s protocols only {one.name} is computed, so that there is nothing to compare."
+    said = f"Of {title}'s protocols only {one.name} is computed, so that there is nothing to compare."
+    return "\n".join([said, *_missing(found)])
 
 
 def _scores(found: Explained, stated: Protocols, style: str) -> str:
-    rows = [
-        [one.name, *([_file(file)] if len(found.files) > 1 else []), *_row(found, one, file, stated)]
-        for one in found.protocols
+    """A table per file: a row for each score, a column for each protocol, as many as stand side by side."""
+    parts = [found.protocols[place : place + BESIDE] for place in range(0, len(found.protocols), BESIDE)]
+    return "\n\n".join(
+        _titled(
+            found,
+            _file(file),
+            aligned(_rows(found, part, file, stated), ["", *(one.name for one in part)], style),
+        )
         for file in found.files
-    ]
-    several = ["responses"] if len(found.files) > 1 else []
-    return aligned(rows, ["protocol", *several, *stated.shown], style, left=1 + len(several))
+        for part in parts
+    )
 
 
-def _row(found: Explained, one: Protocol, file: str, stated: Protocols) -> Iterator[str]:
-    for score in stated.shown:
+def _rows(found: Explained, protocols: Sequence[Protocol], file: str, stated: Protocols) -> list[list[str]]:
+    def shown(one: Protocol, score: str) -> str:
         value = found.score(found.setting(one, file), score) if one.reports(score) else float("nan")
-        yield _value(value, score in stated.plain)
+        return _value(value, score in stated.plain)
+
+    return [[score, *(shown(one, score) for one in protocols)] for score in stated.shown]
+
+
+def _titled(found: Explained, title: str, table: str) -> str:
+    """A table below the name of its file, where there are several."""
+    return f"{title}\n{table}" if len(found.files) > 1 else table
 
 
 def _differences(found: Explained, score: str, stated: Protocols, style: str) -> str:
-    """A table of each two protocols' difference and its parts, which sum to it as they are printed."""
-    differences = [*found.differences(score)]
-    if not differences:
-        return f"{score}: fewer than two of the protocols report it."
-    plain = score in stated.plain
-    several = len(found.files) > 1
-    aspects = ([PROMPT] if several else []) + list(PARTS)
-    rows = [
-        [
-            *(_label(found, setting, several) for setting in (one.first, one.second)),
-            *(_value(value, plain) for value in (one.values[0], one.values[-1])),
-            _signed(one.values[0], one.values[-1], plain) + ("*" if _order_matters(one) else ""),
-            *_parts(found, one, aspects, plain),
-            _count(found.readings(one.first, one.second)),
+    """Each two protocols' difference and its parts, which sum to it as they are printed; a table per other file."""
+    each_two = [*differences.differences(found, score)]
+    if not each_two:
+        return f"{score} is reported by fewer than two of the protocols."
+    if all(value != value for one in each_two for value in one.values):
+        return f"{score} is undefined for these responses."
+    aspects = _aspects(found)
+    tables = []
+    for other, each in groupby(sorted(each_two, key=_other), _other):
+        rows = [_line(found, one, aspects, score in stated.plain) for one in each]
+        header = [
+            score,
+            "against",
+            "is",
+            "and",
+            "moved",
+            *aspects,
+            *(["disagree"] if aspects == PARTS else []),
         ]
-        for one in differences
+        title = f"{_file(found.files[0])} against {_file(other)}"
+        tables.append(_titled(found, title, aligned(rows, header, style, left=2)))
+    return "\n\n".join(tables)
+
+
+def _aspects(found: Explained) -> Sequence[str]:
+    """What can differ here: of one file the prompt is the same."""
+    return PARTS if len(found.files) == 1 else (PROMPT, *PARTS)
+
+
+def _other(one: Difference) -> str:
+    return one.second[PROMPT]
+
+
+def _line(found: Explained, one: Difference, aspects: Sequence[str], plain: bool) -> list[str]:
+    first, last = one.values[0], one.values[-1]
+    return [
+        *(setting[COUNTING] for setting in (one.first, one.second)),
+        *(_value(value, plain) for value in (first, last)),
+        _signed(first, last, plain) + ("*" if _order_matters(one) else ""),
+        *_parts(found, one, aspects, plain),
+        *([_count(differences.readings(found, one.first, one.second))] if aspects == PARTS else []),
     ]
-    header = [f"{score} of", "and of", "is", "and", "difference", *aspects, "read otherwise"]
-    return aligned(rows, header, style, left=2)
 
 
 def _parts(found: Explained, one: Difference, aspects: Sequence[str], plain: bool) -> Iterator[str]:
@@ -104,15 +149,22 @@ def _order_matters(one: Difference) -> bool:
 
 def _remarks(found: Explained, compared: Sequence[str]) -> str:
     lines = [
-        f"The second less the first, in points: what is left if one thing after the other is changed ({', '.join(PARTS)}),",
-        f"each time with the score computed anew; {SAME} is where both do the same.",
+        "moved is the second score less the first, and the sum of what stands behind it: on the way from",
+        f"the first to the second one thing after the other is changed ({', '.join(_aspects(found))}),",
+        f"and the score computed each time. {SAME} is where both do the same.",
     ]
-    if any(_order_matters(one) for score in compared for one in found.differences(score)):
+    if len(found.files) == 1 and found.benchmark.items:
+        lines.append("disagree is how many responses the two parsers read otherwise.")
+    if any(_order_matters(one) for score in compared for one in differences.differences(found, score)):
         lines.append(
-            f"* The order matters; --json also has the parts in the order {', '.join(OTHER_ORDER[1:])}."
+            f"* The order matters: --json has the parts in the order {', '.join(OTHER_ORDER[1:])} too."
         )
-    lines += [f"{name} is not computed: {one_line(why, 300)}" for name, why in found.not_computed.items()]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_missing(found)])
+
+
+def _missing(found: Explained) -> Iterator[str]:
+    """Why protocols are not computed."""
+    return (f"{name} is not computed: {one_line(why, 300)}" for name, why in found.not_computed.items())
 
 
 def _prompts(found: Explained) -> str:
@@ -121,7 +173,9 @@ def _prompts(found: Explained) -> str:
     for file in found.files:
         said = [(prompt, count) for prompt, count in found.asked(file) if prompt]
         shown = ", ".join(f"{quoted(prompt, 80)} ({count:,})" for prompt, count in said[:3])
-        lines.append(f"prompts: {_file(file)} " + (f"answers {shown}" if said else "does not say what was asked"))
+        lines.append(
+            f"prompts: {_file(file)} " + (f"answers {shown}" if said else "does not say what was asked")
+        )
     lines += [f"  {one.name} asks {quoted(one.prompt, 80)}" for one in found.protocols if one.prompt]
     if len(found.files) == 1:
         lines.append(
@@ -146,109 +200,45 @@ def _way(one: Protocol, aspects: Sequence[str]) -> str:
 def _examples(found: Explained, most: int) -> str:
     """Some responses that two parsers read otherwise, of each two parsers once."""
     lines = []
-    for first, second, readings in found.read_otherwise():
-        shown = _diverse(readings, most)
+    for first, second, readings in differences.read_otherwise(found):
+        shown = differences.diverse(readings, most)
         if shown:
-            lines.append(f"{first} and {second} read {_count(readings)} of {readings.of:,} responses otherwise, such as")
+            lines.append(
+                f"{first} and {second} disagree on {_count(readings)} of {readings.of:,} responses, such as"
+            )
         lines += [
-            f"  {quoted(text, TEXT)}: {_reading(before)}, {_reading(after)}" for _, text, before, after in shown
+            f"  {_id(id)}: {quoted(text, TEXT)} is {_reading(a)}, or {_reading(b)}"
+            for id, text, a, b in shown
         ]
     return "\n".join(lines)
 
 
-def _diverse(readings: Readings, most: int) -> list[Any]:
-    """Some of them, first one of each way in which they are read otherwise."""
-    kinds: dict[str, int] = {}
-
-    def rank(one: Any) -> int:
-        kind = repr(one[2:])
-        kinds[kind] = kinds.get(kind, -1) + 1
-        return kinds[kind]
-
-    return sorted(readings.otherwise, key=rank)[:most]
+def _id(known: Mapping[str, Any]) -> str:
+    return one_line(" ".join(map(str, known.values())), NAME)
 
 
 def _reading(read: Mapping[str, Any]) -> str:
-    return ", ".join("nothing" if value is None else brief(value, 60) for value in read.values())
+    return ", ".join("unreadable" if value is None else brief(value, 40) for value in read.values())
 
 
 def _signatures(found: Explained) -> str:
-    return "\n".join(
-        f"{_label(found, setting, len(found.files) > 1)}\n  signature: {found.result(setting)['signature']}"
-        for setting in found.settings()
-    )
+    several = len(found.files) > 1
+    signed = {_label(setting, several): found.result(setting)["signature"] for setting in found.settings()}
+    return below({name: [f"signature: {one}"] for name, one in signed.items()}).strip("\n")
 
 
 def _number(found: Explained, number: str) -> str:
     """Which score is printed as this number."""
     places = [
-        f"  {_label(found, setting, len(found.files) > 1)}: {name}" for setting, name in found.places(number)
+        f"  {_label(setting, len(found.files) > 1)}: {name}"
+        for setting, name in differences.places(found, number)
     ]
     if places:
         return "\n".join([f"{one_line(number, 20)} is", *places])
     return f"{one_line(number, 20)} is no score of these responses by these protocols."
 
 
-def as_json(found: Explained, compared: Sequence[str], examples: int, number: str | None) -> dict[str, Any]:
-    """The same as what JSON holds; differences as they are, not as they are printed."""
-    return {
-        "benchmark": found.benchmark.name,
-        "responses": found.files,
-        "protocols": [_described(found, one) for one in found.protocols],
-        "not_computed": found.not_computed,
-        "prompts": {
-            file: [{"prompt": prompt, "responses": count} for prompt, count in found.asked(file)]
-            for file in found.files
-        },
-        "differences": [
-            _difference(found, one, examples) for score in compared for one in found.differences(score)
-        ],
-        **(
-            {}
-            if number is None
-            else {
-                "number": [
-                    {**_named(setting), "score": name} for setting, name in found.places(number)
-                ]
-            }
-        ),
-    }
-
-
-def _described(found: Explained, one: Protocol) -> dict[str, Any]:
-    results = []
-    for file in found.files:
-        setting = found.setting(one, file)
-        scores = {name: found.score(setting, name) for name in found.benchmark.scores if one.reports(name)}
-        results.append({"responses": file, "scores": scores, "signature": found.result(setting)["signature"]})
-    ways = {aspect: one.way(aspect).said for aspect in CHOSEN}
-    return {"name": one.name, "by": one.by, "prompt": one.prompt or None, **ways, "results": results}
-
-
-def _difference(found: Explained, one: Difference, examples: int) -> dict[str, Any]:
-    readings = found.readings(one.first, one.second)
-    return {
-        "score": one.score,
-        "first": _named(one.first),
-        "second": _named(one.second),
-        "values": one.values,
-        "difference": one.values[-1] - one.values[0],
-        "parts": one.parts,
-        "parts_in_other_order": one.in_other_order,
-        "read_otherwise": None if readings is None else len(readings.otherwise),
-        "of": None if readings is None else readings.of,
-        "examples": [
-            {**id, "text": text, "first": before, "second": after}
-            for id, text, before, after in (_diverse(readings, examples) if readings else ())
-        ],
-    }
-
-
-def _named(setting: Setting) -> dict[str, str]:
-    return {"responses": setting[PROMPT], "protocol": setting[COUNTING]}
-
-
-def _label(found: Explained, setting: Setting, several: bool) -> str:
+def _label(setting: Setting, several: bool) -> str:
     return f"{setting[COUNTING]}, {_file(setting[PROMPT])}" if several else setting[COUNTING]
 
 

@@ -1,6 +1,6 @@
 """A difference between two scores as a sum of parts: what was changed on the way from one to the other, one at a time.
 
-Pure: what a score is, the caller says. A setting says of each aspect whose way it follows. From the first setting to the
+Pure: what a score is, the caller says. A setting says whose way each aspect follows. From the first setting to the
 second one aspect after the other is changed, and after each change the score is computed. So the parts are differences
 of scores that exist, and sum to the whole.
 """

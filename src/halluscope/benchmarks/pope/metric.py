@@ -93,9 +93,9 @@ def compute(
         removed; `signature`. With `objects` also
         `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and `undefined_classes`, the
         number of classes without a precision or a recall. With `sampling` also `samplings`, name -> the same
-        scores, and `f1_mean`, the mean of their F1. `interval`, `classes` and `per_question` when asked for. With `corrected` also
-        `corrected`, the whole result by those answers, with a signature of its own, and `difference`, by how much each
-        score is higher by them.
+        scores, and `f1_mean`, the mean of their F1. `interval`, `classes` and `per_question` when asked for. With
+        `corrected` also `corrected`, the whole result by those answers, with a signature of its own, and `difference`,
+        by how much each score is higher by them.
 
     Raises:
         ValueError: for any bad input.
