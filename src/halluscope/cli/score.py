@@ -36,7 +36,7 @@ def run(given: argparse.Namespace) -> None:
         common.check_output(given, "items")
     ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
     for one in ready:
-        remark(benchmark, one, given)
+        _remark(benchmark, one, given)
     shared = {"bootstrap": given.bootstrap, "seed": given.seed} | ({benchmark.items: True} if items else {})
     unless = defaults(benchmark.compute)
     every = [option.name for option in benchmark.options if option.every]
@@ -49,7 +49,7 @@ def run(given: argparse.Namespace) -> None:
             named = {name: chosen.get(name, unless[name]) for name in every}
             results.append((one.matched.name, named | result))
     if items:
-        _write(items, ready, results, benchmark)
+        _write(items, ready, results, benchmark, every if len(results) > len(ready) else [])
     _print(benchmark, results, ready, options, given)
 
 
@@ -58,7 +58,7 @@ def _shown(ready: Ready) -> str:
     return one_line(ready.matched.name)
 
 
-def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> None:
+def _remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> None:
     """Say what of the dataset is scored, and by what responses were matched.
 
     Raises:
@@ -106,22 +106,19 @@ def _warn_of_other_rows(results: Results) -> None:
         )
 
 
-def _write(file: Path, ready: Sequence[Ready], results: Results, benchmark: Benchmark) -> None:
-    """Move the tables of rows out of the results into a new file of JSON lines."""
-    key = registry.identity(benchmark)
+def _write(
+    file: Path, ready: Sequence[Ready], results: Results, benchmark: Benchmark, varied: Sequence[str]
+) -> None:
+    """Move the tables of rows out of the results, several of each, into a new file of JSON lines."""
+    key = registry.identity(benchmark).key
+    each = [one for one in ready for _ in range(len(results) // len(ready))]
     check_new(file)
-    every = [option.name for option in benchmark.options if option.every] if len(results) > len(ready) else []
-    of_each = (one for one in ready for _ in range(len(results) // len(ready)))
     with new_file(file) as lines:
-        for one, (name, result) in zip(of_each, results, strict=True):
-            chosen = {option: result[option] for option in every}
+        for one, (name, result) in zip(each, results, strict=True):
+            how = {"responses": name, **{option: result[option] for option in varied}}
             for row, found in zip(one.matched.rows, result.pop(benchmark.items), strict=True):
-                known = {
-                    part: getattr(row, part)
-                    for part in key.key
-                    if part not in found and getattr(row, part, "") != ""
-                }
-                lines.write(json_line({"responses": name, **chosen, **known, **found}))
+                known = {part: getattr(row, part) for part in key if part not in found}
+                lines.write(json_line({**how, **known, **found}))
 
 
 def _print(

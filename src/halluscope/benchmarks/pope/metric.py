@@ -17,8 +17,8 @@ from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
 from halluscope.benchmarks.pope.scoring import Conventions, Counts
 from halluscope.inputs import Id, flags, ids, listed, paired, texts, word, words
-from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.responses import parsers as replies
+from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -32,8 +32,8 @@ CONVENTIONS = {USUAL: Conventions(), LMMS_EVAL: Conventions(unread_missed=False,
 
 LABELS = ("yes", "no")
 
-SAID = {YES: "yes", NO: "no", OTHER: None}
-"""What a reply says, for people."""
+OF_EACH = ("accuracy", "yes_ratio", "unparsed")
+"""In these each question has a part of its own."""
 
 COMPARED = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed")
 """Of these the result says by how much other answers move them."""
@@ -79,8 +79,8 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         per_class: also give the table `classes`; needs `objects`.
-        per_question: also give, for each question, what is right (`answer`) and what was read (`said`, None where the
-            parser cannot read the reply).
+        per_question: also give, for each question, what the reply says, and its part in `accuracy`, `yes_ratio` and
+            `unparsed`.
         questions: the text of each question, for the digest of the data in the signature; it moves no score.
         forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
         corrected: other answers to the same questions, "yes", "no", or None for a question that they leave out, such as
@@ -121,8 +121,8 @@ def compute(
     asked, classes = _groups(objects, rows)
     shape = (len(samplings), len(classes), 2, 3)
     present = np.fromiter(map("yes".__eq__, references), bool, rows)
-    read = replies.read(predictions, parser)
-    place = scoring.places(present, read, sampled * len(classes) + asked)
+    answers = replies.read(predictions, parser)
+    place = scoring.places(present, answers, sampled * len(classes) + asked)
     counts = scoring.count(place, shape)
     score = partial(_score, conventions=conventions, by_class=objects is not None, samplings=samplings)
     result: dict[str, Any] = _each(score(counts[None]), lambda values: float(values[0]))
@@ -160,8 +160,7 @@ def compute(
     if per_class:
         result["classes"] = _of_each_class(counts.sum(axis=0), classes, conventions)
     if per_question:
-        pairs = zip(references, read.tolist(), strict=True)
-        result["per_question"] = [{"answer": answer, "said": SAID[code]} for answer, code in pairs]
+        result["per_question"] = _of_each_question(present, answers, conventions)
     if others is not None:
         answered = [answer is not None for answer in others]
         columns: dict[str, Sequence[Any] | None] = {
@@ -171,10 +170,13 @@ def compute(
             "questions": questions,
             "forms": forms,
         }
+        kept: dict[str, Any] = {
+            name: list(compress(of, answered)) for name, of in columns.items() if of is not None
+        }
         result["corrected"] = compute(
             list(compress(said, answered)),
             list(filter(None, others)),
-            **{name: list(compress(of, answered)) for name, of in columns.items() if of is not None},
+            **kept,
             parser=parser,
             convention=convention,
             bootstrap=bootstrap,
@@ -236,6 +238,20 @@ def _each(scores: dict[str, Any], change: Callable[[Floats], Any]) -> dict[str, 
         name: _each(value, change) if isinstance(value, dict) else change(value)
         for name, value in scores.items()
     }
+
+
+def _of_each_question(
+    present: NDArray[np.bool_], answers: NDArray[np.int8], conventions: Conventions
+) -> list[dict[str, Any]]:
+    """What each reply says, and what it adds to the scores that are means."""
+    counts = scoring.count(scoring.places(present, answers, np.arange(len(answers))), (len(answers), 2, 3))
+    scores = scoring.scores(counts, conventions)
+    columns = {
+        "answer": [LABELS[1 - label] for label in present.tolist()],
+        "said": map(said_of, answers.tolist()),
+        **{name: scores[name].astype(bool).tolist() for name in OF_EACH},
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _of_each_class(counts: Counts, classes: list[str], conventions: Conventions) -> dict[str, dict[str, Any]]:
