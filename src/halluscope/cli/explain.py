@@ -69,7 +69,7 @@ def run(given: argparse.Namespace) -> None:
     if given.format == common.JSON:
         say(to_json(export.listed(found, given.by, given.examples, given.number)))
     else:
-        say(report.text(found, stated, given.by, given.examples, given.format, given.number))
+        say(report.text(found, given.by, given.examples, given.format, given.number))
 
 
 def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:

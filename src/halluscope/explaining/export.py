@@ -10,39 +10,38 @@ from halluscope.explaining.protocols import CHOSEN, Protocol
 from halluscope.explaining.steps import COUNTING, PROMPT, Setting
 
 
-def listed(found: Explained, compared: Sequence[str], examples: int, number: str | None) -> dict[str, Any]:
-    """The same as what JSON holds; differences as they are, not as they are printed."""
-    return {
+def listed(
+    found: Explained, compared: Sequence[str], examples: int, number: str | None = None
+) -> dict[str, Any]:
+    """What is found, as a table of tables; `halluscope.explaining.report.text` has the same arguments."""
+    whole = {
         "benchmark": found.benchmark.name,
         "responses": found.files,
         "protocols": [_described(found, one) for one in found.protocols],
         "not_computed": found.not_computed,
-        "prompts": {
-            file: [{"prompt": prompt, "responses": count} for prompt, count in found.asked(file)]
-            for file in found.files
-        },
+        "prompts": {file: _asked(found, file) for file in found.files},
         "differences": [
             _difference(found, one, examples)
             for score in compared
             for one in differences.differences(found, score)
         ],
-        **(
-            {}
-            if number is None
-            else {
-                "number": [
-                    {**_named(setting), "score": name} for setting, name in differences.places(found, number)
-                ]
-            }
-        ),
     }
+    if number is not None:
+        places = differences.places(found, number)
+        whole["number"] = [_named(setting) | {"score": name} for setting, name in places]
+    return whole
+
+
+def _asked(found: Explained, file: str) -> list[dict[str, Any]]:
+    return [{"prompt": prompt or None, "responses": count} for prompt, count in found.asked(file)]
 
 
 def _described(found: Explained, one: Protocol) -> dict[str, Any]:
     results = []
     for file in found.files:
         setting = found.setting(one, file)
-        scores = {name: found.score(setting, name) for name in found.benchmark.scores if one.reports(name)}
+        names = dict.fromkeys((*found.benchmark.scores, *found.stated.shown))
+        scores = {name: found.score(setting, name) for name in names if one.reports(name)}
         results.append({"responses": file, "scores": scores, "signature": found.result(setting)["signature"]})
     ways = {aspect: one.way(aspect).said for aspect in CHOSEN}
     return {"name": one.name, "by": one.by, "prompt": one.prompt or None, **ways, "results": results}

@@ -148,7 +148,12 @@ def read(benchmark: Benchmark) -> Protocols:
         return _own(benchmark)
     stated = _tuples(tomllib.loads(file.read_text(encoding="utf-8")))
     each = tuple(map(_protocol, _whole(stated.pop("protocols"))))
-    return Protocols(each, **{"shown": stated["compared"]} | stated)
+    return Protocols(each, **{"shown": stated["compared"], "plain": _plain(benchmark)} | stated)
+
+
+def _plain(benchmark: Benchmark) -> tuple[str, ...]:
+    """The scores that the benchmark's own report does not show in percent."""
+    return tuple(getattr(benchmark.module("report"), "PLAIN", ()))
 
 
 def means(*ways: Way) -> str:
@@ -162,7 +167,7 @@ def _own(benchmark: Benchmark) -> Protocols:
     one = Protocol(
         OWN, "this project", benchmark.prompt, Way("all that are scored"), Way("the dataset's"), said, said
     )
-    return Protocols((one,), (benchmark.principal,), tuple(benchmark.scores))
+    return Protocols((one,), (benchmark.principal,), tuple(benchmark.scores), _plain(benchmark))
 
 
 def _whole(stated: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -7,10 +7,10 @@ from typing import Any
 from halluscope.explaining import differences
 from halluscope.explaining.differences import Difference, Readings
 from halluscope.explaining.explained import Explained
-from halluscope.explaining.protocols import CHOSEN, Protocol, Protocols
+from halluscope.explaining.protocols import CHOSEN, Protocol
 from halluscope.explaining.steps import COUNTING, LABELS, OTHER_ORDER, PARSER, PROMPT, ROWS, Setting
 from halluscope.foreign import brief, one_line, quoted
-from halluscope.reporting.tables import aligned, below
+from halluscope.reporting.tables import aligned, below, percent
 
 SAME = "="
 """Stands where two protocols do the same."""
@@ -25,63 +25,55 @@ PARTS = (ROWS, LABELS, PARSER, COUNTING)
 
 
 def text(
-    found: Explained,
-    stated: Protocols,
-    compared: Sequence[str],
-    examples: int,
-    style: str,
-    number: str | None,
+    found: Explained, compared: Sequence[str], examples: int, style: str, number: str | None = None
 ) -> str:
     """Tables of scores and of differences, and what a reader has to know of them.
 
     Args:
         found: the scores.
-        stated: what the room states.
         compared: the scores whose differences are shown.
         examples: how many responses that two parsers read otherwise are shown of each two.
         style: of the tables.
         number: a number as it is printed somewhere, whose place is looked for.
     """
     blocks = [_number(found, number)] if number is not None else []
-    blocks.append(_scores(found, stated, style))
+    blocks.append(_scores(found, style))
     if len(found.protocols) == 1 and len(found.files) == 1:
-        blocks.append(_alone(found, stated))
+        blocks.append(_alone(found))
     else:
-        blocks += [_differences(found, score, stated, style) for score in compared]
+        blocks += [_differences(found, score, style) for score in compared]
         blocks.append(_remarks(found, compared))
     blocks += [_prompts(found), _ways(found), _examples(found, examples), _signatures(found)]
     return "\n\n".join(filter(None, blocks))
 
 
-def _alone(found: Explained, stated: Protocols) -> str:
+def _alone(found: Explained) -> str:
     (one,) = found.protocols
     title = found.benchmark.title
-    if len(stated.each) == 1:
+    if len(found.stated.each) == 1:
         return f"{title} has one protocol, so that there is nothing to compare."
     said = f"Of {title}'s protocols only {one.name} is computed, so that there is nothing to compare."
     return "\n".join([said, *_missing(found)])
 
 
-def _scores(found: Explained, stated: Protocols, style: str) -> str:
+def _scores(found: Explained, style: str) -> str:
     """A table per file: a row for each score, a column for each protocol, as many as stand side by side."""
     parts = [found.protocols[place : place + BESIDE] for place in range(0, len(found.protocols), BESIDE)]
     return "\n\n".join(
         _titled(
-            found,
-            _file(file),
-            aligned(_rows(found, part, file, stated), ["", *(one.name for one in part)], style),
+            found, _file(file), aligned(_rows(found, part, file), ["", *(one.name for one in part)], style)
         )
         for file in found.files
         for part in parts
     )
 
 
-def _rows(found: Explained, protocols: Sequence[Protocol], file: str, stated: Protocols) -> list[list[str]]:
+def _rows(found: Explained, protocols: Sequence[Protocol], file: str) -> list[list[str]]:
     def shown(one: Protocol, score: str) -> str:
         value = found.score(found.setting(one, file), score) if one.reports(score) else float("nan")
-        return _value(value, score in stated.plain)
+        return _value(value, score in found.stated.plain)
 
-    return [[score, *(shown(one, score) for one in protocols)] for score in stated.shown]
+    return [[score, *(shown(one, score) for one in protocols)] for score in found.stated.shown]
 
 
 def _titled(found: Explained, title: str, table: str) -> str:
@@ -89,7 +81,7 @@ def _titled(found: Explained, title: str, table: str) -> str:
     return f"{title}\n{table}" if len(found.files) > 1 else table
 
 
-def _differences(found: Explained, score: str, stated: Protocols, style: str) -> str:
+def _differences(found: Explained, score: str, style: str) -> str:
     """Each two protocols' difference and its parts, which sum to it as they are printed; a table per other file."""
     each_two = [*differences.differences(found, score)]
     if not each_two:
@@ -99,16 +91,8 @@ def _differences(found: Explained, score: str, stated: Protocols, style: str) ->
     aspects = _aspects(found)
     tables = []
     for other, each in groupby(sorted(each_two, key=_other), _other):
-        rows = [_line(found, one, aspects, score in stated.plain) for one in each]
-        header = [
-            score,
-            "against",
-            "is",
-            "and",
-            "moved",
-            *aspects,
-            *(["disagree"] if aspects == PARTS else []),
-        ]
+        rows = [_line(found, one, aspects, score in found.stated.plain) for one in each]
+        header = [score, "against", "is", "and", "moved", *aspects, *["disagree"] * (aspects == PARTS)]
         title = f"{_file(found.files[0])} against {_file(other)}"
         tables.append(_titled(found, title, aligned(rows, header, style, left=2)))
     return "\n\n".join(tables)
@@ -250,20 +234,14 @@ def _count(readings: Readings | None) -> str:
     return "" if readings is None else f"{len(readings.otherwise):,}"
 
 
-def _tenths(value: float) -> int:
-    """A score in tenths of a point as it is printed; a score that is no fraction in thousandths."""
-    return round(1000 * value)
-
-
 def _value(value: float, plain: bool) -> str:
-    if value != value:
-        return "-"
-    return f"{value:.3f}" if plain else f"{_tenths(value) / 10:.1f}"
+    """A score as it is printed everywhere: in percent, or with three digits if it is no fraction."""
+    return f"{value:.3f}" if plain and value == value else percent(value)
 
 
 def _signed(first: float, second: float, plain: bool) -> str:
     """A difference of two scores as they are printed, so that printed parts sum to the printed whole."""
     if first != first or second != second:
         return "-"
-    less = _tenths(second) - _tenths(first)
-    return f"{less / 1000:+.3f}" if plain else f"{less / 10:+.1f}"
+    less = float(_value(second, plain)) - float(_value(first, plain))
+    return f"{less:+.{3 if plain else 1}f}"
