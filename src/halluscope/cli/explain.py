@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     stated = protocols.read(benchmark)
     common.add_responses(parser, benchmark)
-    common.add_options(parser, _less(benchmark, stated))
+    common.add_options(parser, less(benchmark, stated))
     option = parser.add_argument
     option(
         "--protocols",
@@ -61,7 +61,7 @@ def run(given: argparse.Namespace) -> None:
     stated = protocols.load(benchmark)
     chosen = stated.chosen(given.protocols)
     _check(given, benchmark)
-    options = common.options_of(given, _less(benchmark, stated))
+    options = common.options_of(given, less(benchmark, stated))
     found = Explained(benchmark, stated, chosen, given.responses, given.dataset, options, common.door(given))
     for file in found.files:
         remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
@@ -95,7 +95,7 @@ def _printed(word: str) -> str:
     return word
 
 
-def _less(benchmark: Benchmark, stated: protocols.Protocols) -> Benchmark:
+def less(benchmark: Benchmark, stated: protocols.Protocols) -> Benchmark:
     """The benchmark without the options that every protocol sets."""
     return replace(
         benchmark, options=tuple(one for one in benchmark.options if one.name not in stated.settled)

@@ -57,7 +57,7 @@ class Explained:
             door: how responses are read and matched.
 
         Raises:
-            ValueError: the first reason, if no protocol can be computed.
+            ValueError: if no protocol can be computed; the message says why.
         """
         self.benchmark, self.stated = benchmark, stated
         self.rows = Rows(benchmark, stated, responses, dataset, options, door)
@@ -70,7 +70,7 @@ class Explained:
         """Compute the scores of each protocol.
 
         Raises:
-            ValueError: the first reason, if none can be computed.
+            ValueError: if none can be computed; the message says why.
         """
         self.protocols = self._possible(self.protocols, self._compute)
 
@@ -135,22 +135,31 @@ class Explained:
     def _possible(self, among: Sequence[Protocol], do: Callable[[Protocol], None]) -> list[Protocol]:
         """The protocols with which something can be done; why it cannot be with another is kept."""
         possible: list[Protocol] = []
-        failed: list[Exception] = []
+        failed: dict[str, Exception] = {}
         for one in among:
             try:
                 do(one)
             except IMPOSSIBLE as error:
-                failed.append(error)
-                self.not_computed[one.name] = str(error)
+                failed[one.name] = error
             else:
                 possible.append(one)
+        self.not_computed |= {name: str(error) for name, error in failed.items()}
         if not possible:
-            raise failed[0]
+            raise _together(failed)
         return possible
 
     def _compute(self, one: Protocol) -> None:
         for file in self.files:
             self.result(self.setting(one, file))
+
+
+def _together(failed: Mapping[str, Exception]) -> Exception:
+    """Why no protocol can be computed: the one reason, or each protocol's."""
+    reasons = {str(error): error for error in failed.values()}
+    if len(reasons) == 1:
+        return reasons.popitem()[1]
+    each = "\n".join(f"{name}: {error}" for name, error in failed.items())
+    return ValueError(f"No protocol can be computed.\n{each}")
 
 
 def _template(row: Any, asked: str) -> str:

@@ -142,13 +142,20 @@ def load(benchmark: Benchmark) -> Protocols:
 
 
 def read(benchmark: Benchmark) -> Protocols:
-    """Read the protocols of a benchmark as its room states them."""
+    """Read the protocols of a benchmark as its room states them.
+
+    Raises:
+        RegistryError: for a file of another form.
+    """
     file = benchmark.folder / FILE
     if not file.is_file():
         return _own(benchmark)
-    stated = _tuples(tomllib.loads(file.read_text(encoding="utf-8")))
-    each = tuple(map(_protocol, _whole(stated.pop("protocols"))))
-    return Protocols(each, **{"shown": stated["compared"], "plain": _plain(benchmark)} | stated)
+    try:
+        stated = _tuples(tomllib.loads(file.read_text(encoding="utf-8")))
+        each = tuple(map(_protocol, _whole(stated.pop("protocols"))))
+        return Protocols(each, **{"shown": stated["compared"], "plain": _plain(benchmark)} | stated)
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise RegistryError(f"{FILE} of {benchmark.name} cannot be read: {error}.") from error
 
 
 def _plain(benchmark: Benchmark) -> tuple[str, ...]:

@@ -133,9 +133,9 @@ def _order_matters(one: Difference) -> bool:
 
 def _remarks(found: Explained, compared: Sequence[str]) -> str:
     lines = [
-        "moved is the second score less the first, and the sum of what stands behind it: on the way from",
-        f"the first to the second one thing after the other is changed ({', '.join(_aspects(found))}),",
-        f"and the score computed each time. {SAME} is where both do the same.",
+        "moved is the second score less the first, and the sum of what stands behind it: from the first to the",
+        "second one thing after the other is changed, from left to right, and the score computed each time.",
+        f"{SAME} is where both do the same.",
     ]
     if len(found.files) == 1 and found.benchmark.items:
         lines.append("disagree is how many responses the two parsers read otherwise.")
@@ -163,7 +163,7 @@ def _prompts(found: Explained) -> str:
     lines += [f"  {one.name} asks {quoted(one.prompt, 80)}" for one in found.protocols if one.prompt]
     if len(found.files) == 1:
         lines.append(
-            "  What another prompt would move cannot be computed from one file; give one per prompt to --responses."
+            "  What another prompt would move cannot be computed from one file: give --responses one per prompt."
         )
     return "\n".join(lines)
 

@@ -1,0 +1,425 @@
+"""`halluscope explain`: parts known by hand, the same scores as `score`, and every benchmark of the registry."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import halluscope
+from halluscope import cli, registry
+from halluscope.cli import common
+from halluscope.cli import explain as command
+from halluscope.errors import RegistryError
+from halluscope.explaining import differences, protocols
+from halluscope.explaining.explained import Explained
+from halluscope.explaining.protocols import CHOSEN, FILE
+from halluscope.judging.models.language_model import LanguageModelJudge
+from halluscope.registry import Benchmark
+from halluscope.vocabularies import load
+from tests import small_datasets
+from tests.small_datasets import needs
+from tests.test_malformed_commands import SCORED, good  # noqa: F401
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
+
+SAMPLINGS = ("random", "popular", "adversarial")
+
+
+def lines(file: Path, rows: list[dict[str, Any]]) -> str:
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return str(file)
+
+
+def explain(capsys, *words: str) -> dict[str, Any]:
+    assert cli.main(["explain", *words, "--json"]) == 0, capsys.readouterr().err
+    return json.loads(capsys.readouterr().out)
+
+
+def text(capsys, *words: str) -> str:
+    assert cli.main(["explain", *words]) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def of(found: dict[str, Any], score: str, *names: str) -> dict[str, Any]:
+    """The difference of a score between two protocols."""
+    (one,) = (
+        one
+        for one in found["differences"]
+        if one["score"] == score and [one[which]["protocol"] for which in ("first", "second")] == [*names]
+    )
+    return one
+
+
+def rounded(parts: dict[str, float]) -> dict[str, float]:
+    """The parts that are not 0."""
+    return {aspect: round(part, 9) for aspect, part in parts.items() if part}
+
+
+# Worked examples
+
+
+@pytest.fixture
+def three(tmp_path) -> list[str]:
+    """Three of POPE's questions, two about what is there, and a response to each."""
+    asked = [
+        {"question_id": n, "image": "1.jpg", "text": f"Is there a {thing} in the image?", "label": label}
+        for n, (thing, label) in enumerate((("dog", "yes"), ("cat", "yes"), ("bus", "no")))
+    ]
+    texts = ["Yes", "Yes, a cat.", "No"]
+    said = [{"question_id": n, "response": said} for n, said in enumerate(texts)]
+    return [
+        "--responses",
+        lines(tmp_path / "m.jsonl", said),
+        "--dataset",
+        lines(tmp_path / "random.json", asked),
+    ]
+
+
+@needs("pope")
+def test_three_responses_by_hand(three, capsys):
+    """The official rule reads all three, and is right each time: accuracy and F1 are 1.
+
+    lmms-eval's rule does not read "Yes, a cat.": accuracy 2/3. Of the dog and the cat one is found: recall 1/2, F1
+    2/3. Its way to count leaves that response out of recall: F1 1. So what the parser takes the counting gives back.
+    """
+    found = explain(capsys, "pope", *three)
+    f1, accuracy = (of(found, score, "official", "lmms-eval") for score in ("f1", "accuracy"))
+    assert f1["values"] == pytest.approx([1, 1, 1, 1, 2 / 3, 1])
+    assert rounded(f1["parts"]) == {"parser": -0.333333333, "counting": 0.333333333}
+    assert rounded(f1["parts_in_other_order"]) == {}
+    assert rounded(accuracy["parts"]) == {"parser": -0.333333333}
+    assert (f1["read_otherwise"], f1["of"]) == (1, 3)
+    (example,) = f1["examples"]
+    assert (example["question_id"], example["text"]) == (1, "Yes, a cat.")
+    assert (example["first"], example["second"]) == ({"said": "yes"}, {"said": None})
+
+
+@needs("pope")
+def test_three_responses_as_text(three, capsys):
+    printed = text(capsys, "pope", *three, "--number", "66.7")
+    assert printed.startswith("66.7 is\n") and "\n  lmms-eval: accuracy\n" in printed
+    (row,) = (
+        line.split() for line in printed.splitlines() if line.startswith("official  ") and "+0.0*" in line
+    )
+    assert row == ["official", "lmms-eval", "100.0", "100.0", "+0.0*", "=", "=", "-33.3", "+33.3", "1"]
+    assert "* The order matters" in printed
+    assert "m does not say what was asked" in printed
+    assert "1 random: 'Yes, a cat.' is 'yes', or unreadable" in printed
+    assert "repope is not computed: --corrected is not given" in printed
+    assert max(len(line) for line in printed.splitlines() if "signature" not in line) <= 100
+
+
+@needs("repope")
+def test_other_labels_and_the_rows_that_they_leave_out(tmp_path, capsys):
+    """POPE's six questions, of which the model errs in the last; RePOPE corrects the first and leaves out the last.
+
+    Accuracy 5/6; without the last 5/5; with the first answer corrected 4/5.
+    """
+    built = small_datasets.build("repope", tmp_path)
+    asked = [str(tmp_path / f"repope-inputs/pope-inputs/coco_pope_{name}.json") for name in SAMPLINGS]
+    texts = ["Yes", "No", "Yes", "No", "Yes", "Yes"]
+    answers = [json.loads(line)["label"] for line in Path(asked[0]).read_text().splitlines()]
+    right = [text.lower() == answer for text, answer in zip(texts, answers, strict=True)]
+    assert right == [True] * 5 + [False]
+    said = [
+        {"question_id": n, "sampling": name, "response": text}
+        for name in SAMPLINGS
+        for n, text in enumerate(texts)
+    ]
+    file = lines(tmp_path / "m.jsonl", said)
+    words = ["--responses", file, "--dataset", *asked, "--corrected", str(built), "--partial"]
+    found = explain(capsys, "pope", *words)
+    moved = of(found, "accuracy", "official", "repope")
+    assert moved["values"] == pytest.approx([5 / 6, 5 / 6, 1, 4 / 5, 4 / 5, 4 / 5])
+    assert rounded(moved["parts"]) == {"rows": round(1 / 6, 9), "labels": -0.2}
+    own = halluscope.score("repope", file, built, parser="pope")
+    assert own["accuracy"] == moved["values"][-1]
+    one_sampling = explain(capsys, "pope", *words, "--protocols", "official", "popular", "--by", "accuracy")
+    assert (
+        of(one_sampling, "accuracy", "official", "popular")["difference"] == 0
+    )  # all samplings are alike here
+
+
+@needs("pope")
+def test_other_labels_of_other_questions(three, tmp_path, capsys):
+    other = {"question_id": 0, "image": "1.jpg", "text": "Is there a cow in the image?", "label": "yes"}
+    corrected = lines(tmp_path / "repope_random.json", [other])
+    words = [*three, "--corrected", corrected, "--protocols", "repope"]
+    assert cli.main(["explain", "pope", *words]) == 2
+    assert "corrected has no row for question_id 0, sampling random" in capsys.readouterr().err
+
+
+# Prompts
+
+
+@needs("pope")
+def test_what_a_prompt_moves_takes_two_files(three, tmp_path, capsys):
+    """Asked for one word, the model says "Yes" where it said "Yes, a cat.", and lmms-eval's rule reads it."""
+    asks = [
+        f"Is there a {thing} in the image?\nAnswer the question using a single word or phrase."
+        for thing in ("dog", "cat", "bus")
+    ]
+    said = [
+        {"question_id": n, "prompt": asked, "response": text}
+        for n, (asked, text) in enumerate(zip(asks, ("Yes", "Yes", "No"), strict=True))
+    ]
+    short = lines(tmp_path / "short.jsonl", said)
+    words = [*three[:2], short, *three[2:]]
+    found = explain(capsys, "pope", *words)
+    assert found["responses"] == ["m", "short"]
+    assert found["prompts"] == {
+        "m": [{"prompt": None, "responses": 3}],
+        "short": [
+            {"prompt": "{question} Answer the question using a single word or phrase.", "responses": 3},
+        ],
+    }
+    same = of(found, "accuracy", "lmms-eval", "lmms-eval")
+    assert (same["first"]["responses"], same["second"]["responses"]) == ("m", "short")
+    assert rounded(same["parts"]) == {"prompt": 0.333333333}
+    assert of(found, "accuracy", "official", "lmms-eval")["difference"] == 0
+    printed = text(capsys, "pope", *words)
+    assert "m against short" in printed and "cannot be computed from one file" not in printed
+    assert max(len(line) for line in printed.splitlines() if "signature" not in line) <= 100
+
+
+@needs("chair")
+def test_files_about_other_images_are_no_two_prompts(tmp_path, capsys):
+    files = [
+        lines(tmp_path / f"{name}.jsonl", [{"image_id": image, "caption": "A dog."}])
+        for name, image in (("a", 1), ("b", 2))
+    ]
+    dataset = tmp_path / "labels.json"
+    dataset.write_text(json.dumps({1: ["dog"], 2: ["cat"]}))
+    assert cli.main(["explain", "throne", "--responses", *files, "--dataset", str(dataset)]) == 2
+    assert "b and a answer other rows" in capsys.readouterr().err
+
+
+# What cannot be computed is said, and the rest is
+
+
+@needs("hallusionbench")
+def test_without_the_questions_that_have_no_image(tmp_path, capsys):
+    built = small_datasets.build("hallusionbench", tmp_path)
+    ids = {"category": "VS", "subcategory": "chart", "set_id": 0, "question_id": 0}
+    said = [
+        ids | {"figure_id": figure, "response": text}
+        for figure, text in ((1, "Yes."), (2, "Both yes and no."))
+    ]
+    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", str(built)]
+    found = explain(capsys, "hallusionbench", *words)
+    assert [one["name"] for one in found["protocols"]] == ["lmms-eval", "vlmevalkit"]
+    assert "has no response to 1 of the 3 rows" in found["not_computed"]["official"]
+    assert (
+        of(found, "aAcc", "lmms-eval", "vlmevalkit")["difference"] == 0
+    )  # neither reads the second, which is wrong
+    whole = [*said, ids | {"figure_id": 0, "response": "I cannot know."}]
+    words[1] = lines(tmp_path / "whole.jsonl", whole)
+    moved = of(explain(capsys, "hallusionbench", *words), "aAcc", "official", "lmms-eval")
+    assert moved["values"] == pytest.approx(
+        [2 / 3, 2 / 3, 1 / 2, 1 / 2, 1 / 2, 1 / 2]
+    )  # not to know is right without
+
+
+@needs("chair")
+def test_a_reader_that_is_not_there(tmp_path, capsys, monkeypatch):
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"]}))
+    (tmp_path / "synonyms.txt").write_text("\n".join(load("coco").classes))
+    said = lines(tmp_path / "m.jsonl", [{"image_id": 1, "caption": "A dog."}])
+    words = ["--responses", said, "--dataset", str(tmp_path / "labels.json")]
+    words += ["--synonyms", str(tmp_path / "synonyms.txt"), "--allow-other-synonyms"]
+    printed = text(capsys, "chair", *words)
+    assert "only halluscope is computed, so that there is nothing to compare" in printed
+    assert "script is not computed: reader='nltk' needs nltk's data" in printed
+    assert cli.main(["explain", "chair", *words, "--protocols", "script"]) == 2
+    assert "nltk.downloader" in capsys.readouterr().err
+
+
+@needs("throne")
+def test_no_judge_is_asked_twice(tmp_path, capsys, monkeypatch, tiny_t5):
+    """Three ways to count, one poll."""
+    asked: list[tuple[str, str]] = []
+    answer = LanguageModelJudge.answer
+
+    def noted(self, texts, questions, pairs):
+        asked.extend((texts[text], questions[question].text) for text, question in pairs.tolist())
+        return answer(self, texts, questions, pairs)
+
+    monkeypatch.setattr(LanguageModelJudge, "answer", noted)
+    said = [{"image_id": 1, "response": "A dog."}, {"image_id": 2, "response": "A cat."}]
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["cat", "dog"]}))
+    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", str(tmp_path / "labels.json")]
+    found = explain(capsys, "throne", *words, "--judges", str(tiny_t5), "--device", "cpu", "--quiet")
+    assert [one["name"] for one in found["protocols"]] == ["paper", "supplement", "released"]
+    assert asked and len(asked) == len(set(asked))
+    assert {*of(found, "f0.5_all", "paper", "released")["parts"].values()} - {0.0, None}
+
+
+# Every benchmark that the registry finds
+
+
+@pytest.fixture(scope="module")
+def each_explained(good) -> dict[str, tuple[Explained, list[str]]]:  # noqa: F811
+    """For each benchmark what a good file of responses gives by all protocols that can be computed, and the words."""
+    return {one.values[0].name: _explained(one.values[0], *good[one.values[0].name]) for one in SCORED}
+
+
+def _explained(benchmark: Benchmark, words: list[str], responses: Path) -> tuple[Explained, list[str]]:
+    stated = protocols.load(benchmark)
+    words = ["explain", *(word for word in words[1:] if word != "--json")]
+    for spelt in (f"--{option}" for option in stated.settled):
+        if spelt in words:
+            del words[words.index(spelt) : words.index(spelt) + 2]
+    words += ["--responses", str(responses), "--protocols", *stated.names]
+    given = cli.parser("explain").parse_args(words)
+    options = common.options_of(given, command.less(benchmark, stated))
+    found = Explained(
+        benchmark, stated, stated.each, given.responses, given.dataset, options, common.door(given)
+    )
+    found.compute()
+    return found, words
+
+
+@pytest.mark.parametrize("benchmark", SCORED)
+def test_protocols_score_as_score_does(benchmark, each_explained):
+    """The options that a protocol means, given to `halluscope.score`, make the same scores and the same signature."""
+    found, words = each_explained[benchmark.name]
+    given = cli.parser("explain").parse_args(words)
+    for one in found.protocols:
+        if one.labels.dataset or one.labels.without:
+            continue
+        options = dict(found.rows.options(one.labels))
+        for aspect in CHOSEN:
+            options |= one.way(aspect).options
+        own = halluscope.score(benchmark.name, given.responses[0], given.dataset, **options)
+        got = found.result(found.setting(one, found.files[0]))
+        assert got["signature"] == own["signature"]
+        for score in benchmark.scores:
+            assert got.get(score) == own.get(score) or math.isnan(got[score]), (one.name, score)
+
+
+@pytest.mark.parametrize("benchmark", SCORED)
+def test_differences_are_sums(benchmark, each_explained, capsys):
+    """Of all scores and each two protocols, computed and printed."""
+    found, words = each_explained[benchmark.name]
+    for score in benchmark.scores:
+        for one in differences.differences(found, score):
+            whole = one.values[-1] - one.values[0]
+            assert [*one.parts] == ["prompt", *CHOSEN]
+            if not math.isnan(sum(one.values)):
+                for parts in (one.parts, one.in_other_order):
+                    assert math.isclose(math.fsum(parts.values()), whole, abs_tol=1e-12) or math.isnan(
+                        sum(parts.values())
+                    )
+    assert cli.main([*words, "--number", "50.0"]) == 0
+    printed = capsys.readouterr().out
+    assert all(one.name in printed for one in found.protocols)
+    assert cli.main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["benchmark"] == benchmark.name
+    if len(found.stated.each) == 1:
+        assert f"{benchmark.title} has one protocol" in printed
+
+
+@pytest.mark.parametrize("benchmark", SCORED)
+def test_what_a_room_states(benchmark):
+    stated = protocols.load(benchmark)
+    assert len(set(stated.names)) == len(stated.each) and stated.usual
+    assert all(one.by for one in stated.each)
+    assert all("{question}" in one.prompt or not one.prompt for one in stated.each) or stated.each[0].prompt
+    for one in stated.each:
+        for aspect in CHOSEN:
+            assert len(one.way(aspect).said) <= 88, f"{one.name}: {aspect} does not fit on a line"
+            for option, value in one.way(aspect).options.items():
+                choices = next((o.choices for o in benchmark.options if o.name == option), ())
+                assert not choices or value in choices, f"{one.name}: {option}"
+
+
+# Malformed input
+
+
+@needs("pope")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--protocols", "offical"], "Did you mean 'official'?"),
+        (["--by", "f2"], "POPE has no score 'f2'; expected one of accuracy"),
+        (["--examples", "-1"], "--examples is -1; expected 0 or more"),
+        (["--protocols", "repope"], "--corrected is not given, and repope needs it"),
+        (["--limit", "0"], "at least 1 response"),
+    ],
+)
+def test_words_that_cannot_be(three, capsys, words, said):
+    assert cli.main(["explain", "pope", *three, *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@needs("pope")
+@pytest.mark.parametrize("word", ["eighty", "nan", "1e999", ""])
+def test_a_number_that_is_none(three, capsys, word):
+    with pytest.raises(SystemExit):
+        cli.main(["explain", "pope", *three, "--number", word])
+    assert "expected a number, such as 0.5" in capsys.readouterr().err
+
+
+@needs("pope")
+def test_a_number_that_no_score_is(three, capsys):
+    assert "12.34 is no score of these responses" in text(capsys, "pope", *three, "--number", "12.34")
+    places = explain(capsys, "pope", *three, "--number", "0.667")["number"]
+    assert {"responses": "m", "protocol": "lmms-eval", "score": "accuracy"} in places
+    assert {"responses": "m", "protocol": "official", "score": "accuracy"} not in places
+
+
+@needs("pope")
+def test_what_an_lvlm_says_cannot_steer_the_terminal(three, tmp_path, capsys):
+    said = [{"question_id": n, "response": f"Yes\x1b[31m\nofficial: {n}"} for n in range(3)]
+    printed = text(capsys, "pope", "--responses", lines(tmp_path / "x.jsonl", said), *three[2:])
+    assert "\x1b" not in printed and r"'Yes\x1b[31m\nofficial: 0'" in printed
+
+
+STATED = """
+compared = ["accuracy"]
+[[protocols]]
+name = "a"
+by = "somebody"
+rows = {said = "all"}
+labels = {said = "the dataset's"}
+parser = {said = "a rule", options = {parser = "pope"}}
+counting = {said = "a way"}
+"""
+
+
+@needs("pope")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("", ""), None),
+        (('said = "a rule"', 'said = ""'), "a does not say its parser"),
+        (("{parser =", "{parsre ="), "a means the option 'parsre', which pope does not have"),
+        (('["accuracy"]', '["acuracy"]'), "there is no score 'acuracy'"),
+        (("counting", "labels.dataset = 'nowhere'\ncounting"), "TOML"),
+    ],
+)
+def test_a_room_that_states_too_little(monkeypatch, tmp_path, change, said):
+    pope = registry.benchmark("pope")
+    monkeypatch.setattr(Benchmark, "folder", tmp_path)
+    (tmp_path / FILE).write_text(STATED.replace(*change))
+    if said is None:
+        assert protocols.load(pope).names == ["a"]
+    elif said == "TOML":
+        with pytest.raises(RegistryError, match="cannot be read"):
+            protocols.load(pope)
+    else:
+        with pytest.raises(RegistryError, match=said):
+            protocols.load(pope)
+
+
+@needs("pope")
+def test_two_of_one_name(monkeypatch, tmp_path):
+    monkeypatch.setattr(Benchmark, "folder", tmp_path)
+    (tmp_path / FILE).write_text(f'{STATED}\n[[protocols]]\nname = "a"\nlike = "a"\nby = "another"\n')
+    with pytest.raises(RegistryError, match="two protocols have the same name"):
+        protocols.load(registry.benchmark("pope"))
