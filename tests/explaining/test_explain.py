@@ -19,11 +19,14 @@ from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.registry import Benchmark
 from halluscope.vocabularies import load
 from tests import small_datasets
+from tests.benchmarks.test_chair_nltk import data, made  # noqa: F401
+from tests.malformed_files import BYTES
 from tests.small_datasets import needs
-from tests.test_malformed_commands import SCORED, good  # noqa: F401
+from tests.test_malformed_commands import SCORED, check, good  # noqa: F401
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
+pytestmark = pytest.mark.filterwarnings("ignore")
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 SAMPLINGS = ("random", "popular", "adversarial")
 
 
@@ -107,7 +110,7 @@ def test_three_responses_as_text(three, capsys):
     assert "* The order matters" in printed
     assert "m does not say what was asked" in printed
     assert "1 random: 'Yes, a cat.' is 'yes', or unreadable" in printed
-    assert "repope is not computed: --corrected is not given" in printed
+    assert "not computed: repope, for --corrected is not given" in printed
     assert max(len(line) for line in printed.splitlines() if "signature" not in line) <= 100
 
 
@@ -196,6 +199,34 @@ def test_files_about_other_images_are_no_two_prompts(tmp_path, capsys):
     assert "b and a answer other rows" in capsys.readouterr().err
 
 
+# What the authors' programs said of the same responses
+
+
+@needs("pope")
+def test_the_official_protocol_is_the_script(upstream, tmp_path, capsys):
+    golden = json.loads((GOLDEN / "pope_official.json").read_text())
+    said = [{"question_id": n, "response": golden["texts"][i]} for n, i in enumerate(golden["answers"], 1)]
+    dataset = str(upstream / "pope/coco" / golden["questions"])
+    found = explain(capsys, "pope", "--responses", lines(tmp_path / "m.jsonl", said), "--dataset", dataset)
+    scores = found["protocols"][0]["results"][0]["scores"]
+    assert {name: scores[name] for name in golden["expected"]} == pytest.approx(golden["expected"], abs=1e-9)
+
+
+@needs("amber")
+def test_the_official_protocol_is_the_script_for_answers(upstream, tmp_path, capsys):
+    golden = json.loads((GOLDEN / "amber_official.json").read_text())
+    texts = [golden["code"][letter] for letter in golden["answers"]]
+    said = [{"id": n, "response": text} for n, text in enumerate(texts, golden["answers_from"])]
+    dataset = [str(upstream / "amber" / name) for name in ("annotations.json", "query/query_all.json")]
+    found = explain(capsys, "amber", "--responses", lines(tmp_path / "m.jsonl", said), "--dataset", *dataset)
+    scores = found["protocols"][0]["results"][0]["scores"]
+    for score in ("Accuracy", "Precision", "Recall", "F1"):
+        expected = golden["result"][f"Descriminative Task/{score}"]
+        assert scores[score.lower()] == pytest.approx(expected / 100), score
+    moved = of(found, "accuracy", "official", "vlmevalkit")
+    assert moved["read_otherwise"] == sum(text in ("Yes.", "no", "yes") for text in texts)
+
+
 # What cannot be computed is said, and the rest is
 
 
@@ -234,9 +265,27 @@ def test_a_reader_that_is_not_there(tmp_path, capsys, monkeypatch):
     words += ["--synonyms", str(tmp_path / "synonyms.txt"), "--allow-other-synonyms"]
     printed = text(capsys, "chair", *words)
     assert "only halluscope is computed, so that there is nothing to compare" in printed
-    assert "script is not computed: reader='nltk' needs nltk's data" in printed
+    assert "not computed: script, for reader='nltk' needs nltk's data" in printed
     assert cli.main(["explain", "chair", *words, "--protocols", "script"]) == 2
     assert "nltk.downloader" in capsys.readouterr().err
+
+
+@needs("chair")
+def test_two_readers_of_one_caption(made, tmp_path, capsys):  # noqa: F811
+    """A skiing trip mentions skis to a tagger that takes "skiing" for a verb, and nothing to the dictionary."""
+    synonyms = [
+        {"person": "person, man", "skis": "skis, ski"}.get(name, name) for name in load("coco").classes
+    ]
+    (tmp_path / "synonyms.txt").write_text("\n".join(synonyms))
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["person"]}))
+    said = lines(tmp_path / "m.jsonl", [{"image_id": 1, "caption": "The man on a skiing trip."}])
+    words = ["--responses", said, "--dataset", str(tmp_path / "labels.json")]
+    words += ["--synonyms", str(tmp_path / "synonyms.txt"), "--allow-other-synonyms"]
+    moved = of(explain(capsys, "chair", *words), "chair_i", "script", "halluscope")
+    assert moved["values"][0] == 0.5 and rounded(moved["parts"]) == {"parser": -0.5}
+    (example,) = moved["examples"]
+    assert example["first"] == {"mentions": [["man", "person"], ["ski", "skis"]]}
+    assert example["second"] == {"mentions": [["man", "person"]]}
 
 
 @needs("throne")
@@ -310,14 +359,17 @@ def test_differences_are_sums(benchmark, each_explained, capsys):
         for one in differences.differences(found, score):
             whole = one.values[-1] - one.values[0]
             assert [*one.parts] == ["prompt", *CHOSEN]
-            if not math.isnan(sum(one.values)):
-                for parts in (one.parts, one.in_other_order):
-                    assert math.isclose(math.fsum(parts.values()), whole, abs_tol=1e-12) or math.isnan(
-                        sum(parts.values())
-                    )
+            for parts in (one.parts, one.in_other_order):
+                together = math.fsum(parts.values())
+                assert math.isnan(together) or math.isclose(together, whole, abs_tol=1e-12)
+            assert math.isnan(math.fsum(one.parts.values())) == math.isnan(math.fsum(one.values))
     assert cli.main([*words, "--number", "50.0"]) == 0
     printed = capsys.readouterr().out
     assert all(one.name in printed for one in found.protocols)
+    narrow = [
+        line for line in printed.splitlines() if "signature:" not in line and "not computed:" not in line
+    ]
+    assert [line for line in narrow if len(line) > 100] == []
     assert cli.main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["benchmark"] == benchmark.name
     if len(found.stated.each) == 1:
@@ -378,6 +430,23 @@ def test_what_an_lvlm_says_cannot_steer_the_terminal(three, tmp_path, capsys):
     said = [{"question_id": n, "response": f"Yes\x1b[31m\nofficial: {n}"} for n in range(3)]
     printed = text(capsys, "pope", "--responses", lines(tmp_path / "x.jsonl", said), *three[2:])
     assert "\x1b" not in printed and r"'Yes\x1b[31m\nofficial: 0'" in printed
+
+
+@needs("pope")
+@pytest.mark.parametrize("called", BYTES)
+def test_damaged_files(three, called, tmp_path, capsys):
+    """Of the responses, and of the other labels: one clear error, or a result by the protocols that are possible."""
+    _, responses, _, dataset = three
+    for damaged in (responses, dataset):
+        other = tmp_path / "repope_random.json"
+        other.write_bytes(Path(damaged).read_bytes())
+        other.write_bytes(BYTES[called](other.read_bytes()))
+        if damaged == responses:
+            words = ["--responses", str(other), "--dataset", dataset]
+        else:
+            words = [*three, "--corrected", str(other)]
+        check(["explain", "pope", *words], capsys, called)
+        check(["explain", "pope", *words, "--json"], capsys, called)
 
 
 STATED = """

@@ -66,10 +66,11 @@ def run(given: argparse.Namespace) -> None:
     for file in found.files:
         remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
     found.compute()
+    scores = list(dict.fromkeys(given.by))
     if given.format == common.JSON:
-        say(to_json(export.listed(found, given.by, given.examples, given.number)))
+        say(to_json(export.listed(found, scores, given.examples, given.number)))
     else:
-        say(report.text(found, given.by, given.examples, given.format, given.number))
+        say(report.text(found, scores, given.examples, given.format, given.number))
 
 
 def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
@@ -92,7 +93,7 @@ def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
 def _printed(word: str) -> str:
     """A number with the digits that are printed, as argparse takes it for a type."""
     number(word)
-    return word
+    return word.strip()
 
 
 def less(benchmark: Benchmark, stated: protocols.Protocols) -> Benchmark:

@@ -153,13 +153,20 @@ class Explained:
             self.result(self.setting(one, file))
 
 
+def by_reason(failed: Mapping[str, str]) -> dict[str, str]:
+    """Why protocols cannot be computed: the names of those with the same reason -> the reason."""
+    names: dict[str, list[str]] = {}
+    for name, why in failed.items():
+        names.setdefault(why, []).append(name)
+    return {", ".join(of): why for why, of in names.items()}
+
+
 def _together(failed: Mapping[str, Exception]) -> Exception:
-    """Why no protocol can be computed: the one reason, or each protocol's."""
-    reasons = {str(error): error for error in failed.values()}
+    """Why no protocol can be computed: the one reason, or each."""
+    reasons = by_reason({name: str(error) for name, error in failed.items()})
     if len(reasons) == 1:
-        return reasons.popitem()[1]
-    each = "\n".join(f"{name}: {error}" for name, error in failed.items())
-    return ValueError(f"No protocol can be computed.\n{each}")
+        return next(iter(failed.values()))
+    return ValueError("\n".join(["No protocol can be computed.", *map(": ".join, reasons.items())]))
 
 
 def _template(row: Any, asked: str) -> str:

@@ -92,6 +92,7 @@ class Protocols:
         shown: the scores in the table.
         plain: scores that are no fractions.
         read: what in the table of rows says how a response was read; () for all that stands there.
+        words: what stands there for something -> the word for people.
     """
 
     each: tuple[Protocol, ...]
@@ -99,6 +100,7 @@ class Protocols:
     shown: tuple[str, ...]
     plain: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from halluscope.explaining import differences
 from halluscope.explaining.differences import Difference, Readings
-from halluscope.explaining.explained import Explained
+from halluscope.explaining.explained import Explained, by_reason
 from halluscope.explaining.protocols import CHOSEN, Protocol
 from halluscope.explaining.steps import COUNTING, LABELS, OTHER_ORDER, PARSER, PROMPT, ROWS, Setting
 from halluscope.foreign import brief, one_line, quoted
@@ -133,9 +133,9 @@ def _order_matters(one: Difference) -> bool:
 
 def _remarks(found: Explained, compared: Sequence[str]) -> str:
     lines = [
-        "moved is the second score less the first, and the sum of what stands behind it: from the first to the",
-        "second one thing after the other is changed, from left to right, and the score computed each time.",
-        f"{SAME} is where both do the same.",
+        "moved is the second score less the first, and the sum of what stands behind it: one thing after",
+        f"the other is changed, from left to right, and the score computed each time. {SAME} is where both do",
+        "the same.",
     ]
     if len(found.files) == 1 and found.benchmark.items:
         lines.append("disagree is how many responses the two parsers read otherwise.")
@@ -148,7 +148,8 @@ def _remarks(found: Explained, compared: Sequence[str]) -> str:
 
 def _missing(found: Explained) -> Iterator[str]:
     """Why protocols are not computed."""
-    return (f"{name} is not computed: {one_line(why, 300)}" for name, why in found.not_computed.items())
+    each = by_reason(found.not_computed).items()
+    return (f"not computed: {names}, for {one_line(why, 300)}" for names, why in each)
 
 
 def _prompts(found: Explained) -> str:
@@ -191,7 +192,7 @@ def _examples(found: Explained, most: int) -> str:
                 f"{first} and {second} disagree on {_count(readings)} of {readings.of:,} responses, such as"
             )
         lines += [
-            f"  {_id(id)}: {quoted(text, TEXT)} is {_reading(a)}, or {_reading(b)}"
+            f"  {_id(id)}: {quoted(text, TEXT)} is {_reading(found, a)}, or {_reading(found, b)}"
             for id, text, a, b in shown
         ]
     return "\n".join(lines)
@@ -201,8 +202,9 @@ def _id(known: Mapping[str, Any]) -> str:
     return one_line(" ".join(map(str, known.values())), NAME)
 
 
-def _reading(read: Mapping[str, Any]) -> str:
-    return ", ".join("unreadable" if value is None else brief(value, 40) for value in read.values())
+def _reading(found: Explained, read: Mapping[str, Any]) -> str:
+    words = {"None": "unreadable", **found.stated.words}
+    return ", ".join(words.get(str(value)) or brief(value, 40) for value in read.values())
 
 
 def _signatures(found: Explained) -> str:
