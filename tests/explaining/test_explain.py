@@ -184,7 +184,28 @@ def test_what_a_prompt_moves_takes_two_files(three, tmp_path, capsys):
     assert of(found, "accuracy", "official", "lmms-eval")["difference"] == 0
     printed = text(capsys, "pope", *words)
     assert "m against short" in printed and "cannot be computed from one file" not in printed
+    assert "prompts: m does not say what was asked" in printed
+    assert "single word or phrase.' (3)\n  which is what lmms-eval asks" in printed
     assert max(len(line) for line in printed.splitlines() if "signature" not in line) <= 100
+
+
+@needs("chair")
+def test_two_prompts_in_another_order(tmp_path, capsys):
+    """CHAIR_i 1/2 and 1, whatever the order of the captions."""
+    said = {"a": {1: "A dog.", 2: "A dog."}, "b": {2: "A dog and a bus.", 1: "A bus."}}
+    files = [
+        lines(
+            tmp_path / f"{name}.jsonl",
+            [{"image_id": n, "prompt": name, "caption": t} for n, t in each.items()],
+        )
+        for name, each in said.items()
+    ]
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["cat"]}))
+    (tmp_path / "synonyms.txt").write_text("\n".join(load("coco").classes))
+    words = ["--responses", *files, "--dataset", str(tmp_path / "labels.json"), "--protocols", "halluscope"]
+    words += ["--synonyms", str(tmp_path / "synonyms.txt"), "--allow-other-synonyms"]
+    moved = of(explain(capsys, "chair", *words), "chair_i", "halluscope", "halluscope")
+    assert (moved["values"][0], rounded(moved["parts"])) == (0.5, {"prompt": 0.5})
 
 
 @needs("chair")
@@ -484,6 +505,16 @@ def test_a_room_that_states_too_little(monkeypatch, tmp_path, change, said):
     else:
         with pytest.raises(RegistryError, match=said):
             protocols.load(pope)
+
+
+@needs("pope")
+def test_a_room_that_states_nothing_has_one_protocol(three, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(Benchmark, "folder", tmp_path / "nowhere")
+    printed = text(capsys, "pope", *three, "--parser", "strict")
+    assert "POPE has one protocol, so that there is nothing to compare." in printed
+    assert printed.count("signature:") == 1 and "|parser:strict|" in printed
+    found = explain(capsys, "pope", *three)
+    assert [one["name"] for one in found["protocols"]] == ["halluscope"] and found["differences"] == []
 
 
 @needs("pope")

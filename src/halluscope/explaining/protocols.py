@@ -214,11 +214,11 @@ def _problems(benchmark: Benchmark, found: Protocols) -> Iterator[str]:
         if lacking := [aspect for aspect in CHOSEN if not one.way(aspect).said]:
             yield f"{one.name} does not say its {', '.join(lacking)}"
         ways = [one.way(aspect) for aspect in CHOSEN]
-        means = {
+        meant = {
             *one.needs,
             *(name for way in ways for name in (*way.options, *way.without, way.dataset) if name),
         }
-        if unknown := sorted(means - known):
+        if unknown := sorted(meant - known):
             yield f"{one.name} means the option {unknown[0]!r}, which {benchmark.name} does not have"
     for score in {*found.compared, *found.shown, *(name for one in found.each for name in one.scores)}:
         try:

@@ -18,8 +18,8 @@ SAME = "="
 BESIDE = 6
 """So many protocols stand side by side in a table."""
 
-TEXT, NAME = 40, 24
-"""So many characters of a response, and of a file's name, are shown."""
+TEXT, NAME, PROMPTED = 40, 24, 80
+"""So many characters of a response, of a file's name, and of a prompt are shown."""
 
 PARTS = (ROWS, LABELS, PARSER, COUNTING)
 
@@ -154,19 +154,26 @@ def _missing(found: Explained) -> Iterator[str]:
 
 def _prompts(found: Explained) -> str:
     """What was asked, as far as it is known, and whether that can be told from the rest."""
-    lines = []
-    for file in found.files:
-        said = [(prompt, count) for prompt, count in found.asked(file) if prompt]
-        shown = ", ".join(f"{quoted(prompt, 80)} ({count:,})" for prompt, count in said[:3])
-        lines.append(
-            f"prompts: {_file(file)} " + (f"answers {shown}" if said else "does not say what was asked")
-        )
-    lines += [f"  {one.name} asks {quoted(one.prompt, 80)}" for one in found.protocols if one.prompt]
+    lines = [line for file in found.files for line in _asked(found, file)]
+    lines += [f"  {one.name} asks {quoted(one.prompt, PROMPTED)}" for one in found.protocols if one.prompt]
     if len(found.files) == 1:
         lines.append(
             "  What another prompt would move cannot be computed from one file: give --responses one per prompt."
         )
     return "\n".join(lines)
+
+
+def _asked(found: Explained, file: str) -> list[str]:
+    """What a file's responses say was asked, and who asks so."""
+    said = [(prompt, count) for prompt, count in found.asked(file) if prompt]
+    if not said:
+        return [f"prompts: {_file(file)} does not say what was asked"]
+    shown = ", ".join(f"{quoted(prompt, PROMPTED)} ({count:,})" for prompt, count in said[:3])
+    same = [one.name for one in found.protocols if [one.prompt] == [prompt for prompt, _ in said]]
+    return [
+        f"prompts: {_file(file)} answers {shown}",
+        f"  which is what {', '.join(same) or 'no protocol here, as far as is known,'} asks",
+    ]
 
 
 def _ways(found: Explained) -> str:

@@ -57,7 +57,7 @@ class Rows:
         first, *others = self._prepare(one.rows)
         self.files = [ready.matched.name for ready in (first, *others)]
         for other in others:
-            if [*map(self.key, other.matched.rows)] != [*map(self.key, first.matched.rows)]:
+            if sorted(map(self.key, other.matched.rows)) != sorted(map(self.key, first.matched.rows)):
                 raise ValueError(
                     f"{other.matched.name} and {first.matched.name} answer other rows ({len(other.matched.rows):,} and "
                     f"{len(first.matched.rows):,}); expected one LVLM's responses to the same rows, a file per prompt."
