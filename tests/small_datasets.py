@@ -138,8 +138,15 @@ def _amber(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
         {"id": 1, "type": types[0], "truth": ["dog", "grass"], "hallu": ["person"]},
         *({"id": n, "type": kind, "truth": "no"} for n, kind in enumerate(types[1:], 1005)),
     ]
+    asked = (
+        "Describe this image.",
+        "Is there a person in this image?",
+        "Is the grass dry in this image?",
+        "Is there direct contact between the dog and grass?",
+    )
     queries = [
-        {"id": row["id"], "image": "AMBER_1.jpg", "query": f"What of {row['type']}?"} for row in annotations
+        {"id": row["id"], "image": "AMBER_1.jpg", "query": query}
+        for row, query in zip(annotations, asked, strict=True)
     ]
     (inputs / "annotations.json").write_text(json.dumps(annotations))
     (inputs / "query_all.json").write_text(json.dumps(queries))

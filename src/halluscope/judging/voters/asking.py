@@ -181,7 +181,7 @@ class _Asked:
 
     def _facts(self) -> str:
         why = reasons(self._failures() - self._before)
-        return f"{self._failed:,} of {self._wanted:,} questions got no reply of {one_line(self._judge.key, 80)}{why}."
+        return f"{self._failed:,} of {self._wanted:,} questions got no reply from {one_line(self._judge.key, 80)}{why}."
 
     def _recalled(self, questions: Sequence[Question]) -> NDArray[np.int8]:
         """What is known without asking: codes [texts, questions]."""
