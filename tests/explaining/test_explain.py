@@ -26,7 +26,8 @@ from tests.test_malformed_commands import SCORED, check, good  # noqa: F401
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests/golden"
 SAMPLINGS = ("random", "popular", "adversarial")
 
 
@@ -103,10 +104,10 @@ def test_three_responses_by_hand(three, capsys):
 def test_three_responses_as_text(three, capsys):
     printed = text(capsys, "pope", *three, "--number", "66.7")
     assert printed.startswith("66.7 is\n") and "\n  lmms-eval: accuracy\n" in printed
-    (row,) = (
-        line.split() for line in printed.splitlines() if line.startswith("official  ") and "+0.0*" in line
-    )
-    assert row == ["official", "lmms-eval", "100.0", "100.0", "+0.0*", "=", "=", "-33.3", "+33.3", "1"]
+    two = text(capsys, "pope", *three, "--protocols", "official", "lmms-eval").splitlines()
+    shown = (ROOT / "docs/signatures.md").read_text().partition("f1        against")[2].partition("```")[0]
+    assert len(shown.splitlines()) == 3 and {*f"f1        against{shown}".splitlines()} <= {*two}
+    assert "  lmms-eval  100.0  100.0    +0.0*       =         =     -33.3       +33.3           1" in shown
     assert "* The order matters" in printed
     assert "m does not say what was asked" in printed
     assert "1 random: 'Yes, a cat.' is 'yes', or unreadable" in printed
