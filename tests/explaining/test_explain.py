@@ -20,7 +20,9 @@ from halluscope.registry import Benchmark
 from halluscope.vocabularies import load
 from tests import small_datasets
 from tests.benchmarks.test_chair_nltk import data, made  # noqa: F401
+from tests.judging.conftest import access_key, serve  # noqa: F401
 from tests.malformed_files import BYTES
+from tests.scripted_server import reply
 from tests.small_datasets import needs
 from tests.test_malformed_commands import SCORED, check, good  # noqa: F401
 
@@ -330,6 +332,27 @@ def test_no_judge_is_asked_twice(tmp_path, capsys, monkeypatch, tiny_t5):
     assert {*of(found, "f0.5_all", "paper", "released")["parts"].values()} - {0.0, None}
 
 
+@needs("hallusionbench")
+@pytest.mark.parametrize("fresh", [(), ("--fresh",)], ids=["kept", "fresh"])
+def test_no_grader_is_asked_twice(serve, access_key, fresh, tmp_path, capsys):  # noqa: F811
+    """The official script counts all three verdicts, lmms-eval two of them; a reader of yes and no asks nobody."""
+    server = serve(lambda prompt, count, body: reply("same" if "same" in prompt else "incorrect"))
+    built = small_datasets.build("hallusionbench", tmp_path)
+    ids = {"category": "VS", "subcategory": "chart", "set_id": 0, "question_id": 0}
+    said = [ids | {"figure_id": figure, "response": f"It is {figure}."} for figure in range(3)]
+    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", str(built), "--quiet", *fresh]
+    found = explain(capsys, "hallusionbench", *words, "--judge", f"openai:judge@{server.url}")
+    assert [one["name"] for one in found["protocols"]] == [
+        "official",
+        "halluscope",
+        "lmms-eval",
+        "vlmevalkit",
+    ]
+    assert len(server.prompts) == len(set(server.prompts)) >= 3
+    assert of(found, "aAcc", "official", "lmms-eval")["parts"]["parser"] == 0
+    assert of(found, "aAcc", "official", "vlmevalkit")["read_otherwise"] == 2  # what was wrong is unreadable
+
+
 # Every benchmark that the registry finds
 
 
@@ -363,9 +386,7 @@ def test_protocols_score_as_score_does(benchmark, each_explained):
     for one in found.protocols:
         if one.labels.dataset or one.labels.without:
             continue
-        options = dict(found.rows.options(one.labels))
-        for aspect in CHOSEN:
-            options |= one.way(aspect).options
+        options = found.rows.options(*map(one.way, CHOSEN))
         own = halluscope.score(benchmark.name, given.responses[0], given.dataset, **options)
         got = found.result(found.setting(one, found.files[0]))
         assert got["signature"] == own["signature"]

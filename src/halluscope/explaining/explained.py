@@ -97,9 +97,7 @@ class Explained:
 
     def result(self, setting: Setting) -> Result:
         """The result at a setting; computed once."""
-        options = self.rows.options(self.whose(setting, LABELS).labels)
-        for aspect in CHOSEN:
-            options |= self.whose(setting, aspect).way(aspect).options
+        options = self.rows.options(*(self.whose(setting, aspect).way(aspect) for aspect in CHOSEN))
         about = same_rows(setting[PROMPT], self.whose(setting, ROWS), self.whose(setting, LABELS))
         key = (*about, repr(sorted(options.items())))
         if key not in self._results:

@@ -72,10 +72,11 @@ class Rows:
             self._ready[key] = self._put(file, rows_of, labels_of)
         return self._ready[key]
 
-    def options(self, labels: Way) -> dict[str, Any]:
-        """The user's options that hold where labels are chosen in this way."""
-        gone = self._others | {*labels.without}
-        return {name: value for name, value in self._options.items() if name not in gone}
+    def options(self, *ways: Way) -> dict[str, Any]:
+        """The options that ways mean, and those of the user's that hold in all of them."""
+        gone = self._others.union(*(way.without for way in ways))
+        left = {name: value for name, value in self._options.items() if name not in gone}
+        return left | {name: value for way in ways for name, value in way.options.items()}
 
     def identity(self, row: Any) -> dict[str, Any]:
         """What finds a row, for people."""
@@ -93,9 +94,8 @@ class Rows:
         """The files, matched to the rows that count."""
         key = means(rows)
         if key not in self._prepared:
-            options = self.options(Way()) | dict(rows.options)
             self._prepared[key] = scoring.prepare(
-                self._benchmark, self._responses, self._dataset, options, self._door
+                self._benchmark, self._responses, self._dataset, self.options(rows), self._door
             )
         return self._prepared[key]
 
@@ -110,7 +110,7 @@ class Rows:
         ]
         if rows == mine:
             return prepared[place]
-        options = self.options(labels_of.labels) | dict(rows_of.rows.options)
+        options = self.options(labels_of.labels, rows_of.rows)
         return scoring.among(self._benchmark, prepared[place], rows, options, (place, len(prepared)))
 
     def _labelled(self, rows: Sequence[Any], labels: Way) -> Sequence[Any]:
