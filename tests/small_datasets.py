@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PIL import Image as Pillow
 
 from halluscope import registry
@@ -16,8 +17,6 @@ OBJECTS = [["person", "cup"], [], ["dog"]]
 
 def needs(*names: str) -> Any:
     """A test of certain benchmarks or datasets, which is skipped where one of them is not part of the package."""
-    import pytest  # which `make lmms-eval` is without
-
     missing = sorted({*names} - {*registry.names()})
     return pytest.mark.skipif(bool(missing), reason=f"there is no {', '.join(missing)}")
 

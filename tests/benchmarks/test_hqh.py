@@ -916,6 +916,7 @@ def test_upstreams_own_form_of_answers(files, texts, capsys):
     assert result["matched"] == "order" and "|responses:order|" in result["signature"]
 
 
+@pytest.mark.usefixtures("wide")
 def test_tables_like_the_papers(files, texts, served, capsys):
     mine, right = answers(files, "mine.jsonl", texts), answers(files, "right.jsonl", TRUTHS)
     (files / "right.jsonl").write_text(

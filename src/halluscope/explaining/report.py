@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from halluscope.explaining import differences
-from halluscope.explaining.differences import Difference, Readings
+from halluscope.explaining.differences import Difference
 from halluscope.explaining.explained import Explained, by_reason
 from halluscope.explaining.protocols import CHOSEN, Protocol
 from halluscope.explaining.steps import COUNTING, LABELS, OTHER_ORDER, PARSER, PROMPT, ROWS, Setting
@@ -14,9 +14,6 @@ from halluscope.reporting.tables import aligned, below, percent
 
 SAME = "="
 """Stands where two protocols do the same."""
-
-BESIDE = 6
-"""So many protocols stand side by side in a table."""
 
 TEXT, NAME, PROMPTED = 40, 24, 80
 """So many characters of a response, of a file's name, and of a prompt are shown."""
@@ -57,23 +54,19 @@ def _alone(found: Explained) -> str:
 
 
 def _scores(found: Explained, style: str) -> str:
-    """A table per file: a row for each score, a column for each protocol, as many as stand side by side."""
-    parts = [found.protocols[place : place + BESIDE] for place in range(0, len(found.protocols), BESIDE)]
+    """A table per file: a row for each score, a column for each protocol."""
+    header = ["", *(one.name for one in found.protocols)]
     return "\n\n".join(
-        _titled(
-            found, _file(file), aligned(_rows(found, part, file), ["", *(one.name for one in part)], style)
-        )
-        for file in found.files
-        for part in parts
+        _titled(found, _file(file), aligned(_rows(found, file), header, style)) for file in found.files
     )
 
 
-def _rows(found: Explained, protocols: Sequence[Protocol], file: str) -> list[list[str]]:
+def _rows(found: Explained, file: str) -> list[list[str]]:
     def shown(one: Protocol, score: str) -> str:
         value = found.score(found.setting(one, file), score) if one.reports(score) else float("nan")
         return _value(value, score in found.stated.plain)
 
-    return [[score, *(shown(one, score) for one in protocols)] for score in found.stated.shown]
+    return [[score, *(shown(one, score) for one in found.protocols)] for score in found.stated.shown]
 
 
 def _titled(found: Explained, title: str, table: str) -> str:
@@ -92,7 +85,7 @@ def _differences(found: Explained, score: str, style: str) -> str:
     tables = []
     for other, each in groupby(sorted(each_two, key=_other), _other):
         rows = [_line(found, one, aspects, score in found.stated.plain) for one in each]
-        header = [score, "against", "is", "and", "moved", *aspects, *["disagree"] * (aspects == PARTS)]
+        header = [score, "against", "diff", *aspects]
         title = f"{_file(found.files[0])} against {_file(other)}"
         tables.append(_titled(found, title, aligned(rows, header, style, left=2)))
     return "\n\n".join(tables)
@@ -111,10 +104,8 @@ def _line(found: Explained, one: Difference, aspects: Sequence[str], plain: bool
     first, last = one.values[0], one.values[-1]
     return [
         *(setting[COUNTING] for setting in (one.first, one.second)),
-        *(_value(value, plain) for value in (first, last)),
         _signed(first, last, plain) + ("*" if _order_matters(one) else ""),
         *_parts(found, one, aspects, plain),
-        *([_count(differences.readings(found, one.first, one.second))] if aspects == PARTS else []),
     ]
 
 
@@ -133,12 +124,10 @@ def _order_matters(one: Difference) -> bool:
 
 def _remarks(found: Explained, compared: Sequence[str]) -> str:
     lines = [
-        "moved is the second score less the first, and the sum of what stands behind it: one thing after",
+        "diff is the second score less the first, and the sum of what stands behind it: one thing after",
         f"the other is changed, from left to right, and the score computed each time. {SAME} is where both do",
         "the same.",
     ]
-    if len(found.files) == 1 and found.benchmark.items:
-        lines.append("disagree is how many responses the two parsers read otherwise.")
     if any(_order_matters(one) for score in compared for one in differences.differences(found, score)):
         lines.append(
             f"* The order matters: --json has the parts in the order {', '.join(OTHER_ORDER[1:])} too."
@@ -190,14 +179,14 @@ def _way(one: Protocol, aspects: Sequence[str]) -> str:
 
 
 def _examples(found: Explained, most: int) -> str:
-    """Some responses that two parsers read otherwise, of each two parsers once."""
+    """How many responses two parsers read otherwise, and some of these, of each two parsers once."""
     lines = []
     for first, second, readings in differences.read_otherwise(found):
         shown = differences.diverse(readings, most)
-        if shown:
-            lines.append(
-                f"{first} and {second} disagree on {_count(readings)} of {readings.of:,} responses, such as"
-            )
+        lines.append(
+            f"{first} and {second} read {len(readings.otherwise):,} of {readings.of:,} responses otherwise"
+            f"{', such as' if shown else ''}"
+        )
         lines += [
             f"  {_id(id)}: {quoted(text, TEXT)} is {_reading(found, a)}, or {_reading(found, b)}"
             for id, text, a, b in shown
@@ -237,10 +226,6 @@ def _label(setting: Setting, several: bool) -> str:
 
 def _file(name: str) -> str:
     return one_line(name, NAME)
-
-
-def _count(readings: Readings | None) -> str:
-    return "" if readings is None else f"{len(readings.otherwise):,}"
 
 
 def _value(value: float, plain: bool) -> str:
