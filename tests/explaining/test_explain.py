@@ -352,6 +352,23 @@ def test_no_grader_is_asked_twice(serve, access_key, fresh, tmp_path, capsys):  
     assert of(found, "aAcc", "official", "vlmevalkit")["read_otherwise"] == 2  # what was wrong is unreadable
 
 
+@needs("mmhal")
+def test_two_readings_of_one_rating(serve, access_key, tmp_path, capsys):  # noqa: F811
+    """Ratings 4 and 4, and a reply that holds none: the mean is 4, or by the script, for which that is a 0, 8/3."""
+    server = serve(lambda prompt, count, body: reply("Hm." if "counting" in prompt else "Rating: 4"))
+    built = small_datasets.build("mmhal", tmp_path)
+    said = [{"id": n, "response": "Two dogs."} for n in range(3)]
+    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", str(built), "--quiet"]
+    words += ["--max-failed", "1", "--judge", f"openai:judge@{server.url}"]
+    moved = of(explain(capsys, "mmhal", *words), "rating", "official", "strict")
+    assert (moved["values"][0], moved["values"][-1]) == pytest.approx((8 / 3, 4))
+    assert rounded(moved["parts"]) == {"parser": round(4 / 3, 9)}
+    assert len(server.prompts) == len(set(server.prompts)) == 3
+    assert ["rating", "2.667", "4.000"] in [
+        line.split() for line in text(capsys, "mmhal", *words).splitlines()
+    ]
+
+
 # Every benchmark that the registry finds
 
 
