@@ -304,6 +304,8 @@ def test_no_option_is_missing_from_the_signature():
         assert signed(**{option: value}) != plain, option
     for option, value in nothing.items():
         assert signed(**{option: value}) == plain, option
+    elsewhere_ = [row | {"image_src": "https://example.net/0.jpg"} for row in rows()]
+    assert mmhal.compute(TEXTS, elsewhere_, bootstrap=5, judge=judge)["signature"] == plain
     official = signed(reading="official")
     assert official != signed(prompts="authors") and official == signed(prompts="authors", reading="official")
 

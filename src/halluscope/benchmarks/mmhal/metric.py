@@ -4,7 +4,7 @@ Each response is rated from 0 to 6 by a language model that sees no image, only 
 OpenImages' labels name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -103,7 +103,7 @@ def compute(
     graded = Graded(
         of="mmhal",
         questions=questions,
-        about=(question.row.values() for question in questions),
+        about=map(_about, questions),
         texts=predictions,
         image=image,
         tally=lambda one: scoring.tally(one["rating"], image, groups),
@@ -150,6 +150,12 @@ def _asked(
     return judged.from_model(
         grading, wording.key, [RATING, READABLE], grading.verdicts(asked), _numbers, _notes
     )
+
+
+def _about(question: RatedQuestion) -> Iterator[Any]:
+    """What tells a question from others; where its photograph was published does not."""
+    yield from (question.id, question.image_id, question.question, question.answer)
+    yield from (question.type, question.topic, *question.contents)
 
 
 def _numbers(verdict: Verdict) -> tuple[float, float]:
