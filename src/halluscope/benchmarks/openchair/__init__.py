@@ -57,7 +57,8 @@ found, and a language model that reads the caption from which the image was made
         ),
         Option(
             "reader",
-            "who finds nouns: lemminflect, a dictionary with a few rules (default), or nltk, a tagger (extra nltk)",
+            "who finds nouns: lemminflect, a dictionary with a few rules (default), spacy, a tagger, as the authors' "
+            "script does (extra spacy), or nltk, another (extra nltk)",
         ),
         Option(
             "concreteness",

@@ -93,8 +93,8 @@ def compute(
         convention: "released" counts a noun as often as it comes, but for six words that speak of the image itself
             ("photo"), and leaves out what is undecided; "first", the authors' script as it stood first, counts a noun
             once per caption, and what is undecided as hallucinated.
-        reader: who finds a caption's nouns: "lemminflect", a dictionary and a few rules, or "nltk", which tags words,
-            with nltk's data. The authors' script has spaCy's en_core_web_sm tag them: pass what it finds as `nouns`.
+        reader: who finds a caption's nouns: "lemminflect", a dictionary and a few rules; "spacy", whose en_core_web_sm
+            tags words, as in the authors' script; or "nltk", which tags words too, with nltk's data.
         concreteness: the ratings of Brysbaert et al. (2014), a file: only nouns rated above 4.5 count, as in the paper.
             By default all nouns do, and the signature says so.
         nouns: the nouns of each caption in their dictionary form, as often as they come, where another program has
@@ -124,12 +124,12 @@ def compute(
 
     Raises:
         ValueError: for any bad input, before a model is loaded.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]', or 'halluscope[nltk]').
-        FileNotFoundError: without the data that nltk needs, or the file of ratings.
+        MissingExtra: without the reader's package (pip install 'halluscope[words]', [spacy] or [nltk]).
+        FileNotFoundError: without spaCy's model, the data that nltk needs, or the file of ratings.
     """
     flags(per_image=per_image)
     word("convention", convention, scoring.CONVENTIONS)
-    readers.check(reader)
+    readers.check_of_common_nouns(reader)
     predictions, references = _paired(predictions, references)
     image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
     form = form_of(() if forms is None else texts("forms", forms, len(predictions)))
