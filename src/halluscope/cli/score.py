@@ -47,7 +47,7 @@ def run(given: argparse.Namespace) -> None:
         common.check_output(given, "out")
     ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
     for one in ready:
-        _remark(benchmark, one, given)
+        remark(benchmark, one, given)
     shared = {"bootstrap": given.bootstrap, "seed": given.seed}
     about = {"command": given.words, "dataset": given.dataset}
     unless = defaults(benchmark.compute)
@@ -76,7 +76,7 @@ def _shown(ready: Ready) -> str:
     return one_line(ready.matched.name)
 
 
-def _remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> None:
+def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> None:
     """Say what of the dataset is scored, and by what responses were matched.
 
     Raises:

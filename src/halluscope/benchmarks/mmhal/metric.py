@@ -4,7 +4,7 @@ Each response is rated from 0 to 6 by a language model that sees no image, only 
 OpenImages' labels name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,13 +19,10 @@ from halluscope.inputs import flags, paired, warn_of_a_part, word
 from halluscope.judging.graders import judged
 from halluscope.judging.graders.grading import Grading
 from halluscope.judging.graders.judged import NOBODY, Criterion, Judged
-from halluscope.responses import lengths
-from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, form_of, signature
-from halluscope.stats import tallies as tallying
+from halluscope.responses.graded import Graded
+from halluscope.responses.thoughts import REMOVED, take_out
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.tallies import numbers
+from halluscope.stats.tallies import Bools, numbers
 
 QUESTIONS = 96
 
@@ -103,35 +100,20 @@ def compute(
     image = numbers([question.image_id for question in questions])
     types = np.array([question.type for question in questions])
     groups = {name: types == name for name in TYPES if name in types}
-    tallies = [
-        {**scoring.tally(one["rating"], image, groups), MEAN_WORDS: lengths.tally(predictions, image)}
-        for one in verdicts.each()
-    ]
-    result: dict[str, Any] = tallying.scores(tallies) | {
-        "unreadable": _unreadable(verdicts),
-        "questions": len(questions),
-        "images": int(image.max()) + 1,
-        "counts": tallying.counted(tallies, COUNTS, groups),
-        "thoughts": thought,
-        "signature": signature(
-            "mmhal",
-            data=data_of("mmhal", (question.row.values() for question in questions)),
-            judge=verdicts.key,
-            repeats=len(tallies),
-            **verdicts.drawn,
-            **form_of(question.form for question in questions),
-            **choice(thoughts),
-            interval=resampling,
-        ),
-    }
-    result |= verdicts.digest([question.id for question in questions])
-    result |= tallying.uncertainty(tallies, resampling)
-    if per_question:
-        result["per_question"] = [
-            {"id": question.id, "type": question.type, **verdicts.of(row)}
-            for row, question in enumerate(questions)
-        ]
-    return result
+    graded = Graded(
+        of="mmhal",
+        questions=questions,
+        about=map(_about, questions),
+        texts=predictions,
+        image=image,
+        tally=lambda one, by: scoring.tally(one["rating"], by, groups),
+        resampling=resampling,
+        thoughts=(thoughts, thought),
+        unread=("unreadable", _unreadable(verdicts)),
+        counts=COUNTS,
+        groups=groups,
+    )
+    return graded.result(verdicts, {}, ("type",) if per_question else None)
 
 
 def _wording(words: str | None, reading: str) -> Wording:
@@ -171,6 +153,12 @@ def _asked(
     )
 
 
+def _about(question: RatedQuestion) -> Iterator[Any]:
+    """What tells a question from others; where its photograph was published does not."""
+    yield from (question.id, question.image_id, question.question, question.answer)
+    yield from (question.type, question.topic, *question.contents)
+
+
 def _numbers(verdict: Verdict) -> tuple[float, float]:
     return verdict.rating, verdict.readable
 
@@ -179,8 +167,8 @@ def _notes(verdict: Verdict | None) -> dict[str, str]:
     return {"analysis": verdict.analysis if verdict else ""}
 
 
-def _unreadable(verdicts: Judged) -> float:
-    """The share of responses without a rating that could be read."""
+def _unreadable(verdicts: Judged) -> Bools:
+    """Which responses have no rating that could be read: [repeats, questions]."""
     rating = verdicts.values["rating"]
     readable = verdicts.values.get("readable", np.ones_like(rating))
-    return float((np.isnan(rating) | (readable == 0)).mean())
+    return np.asarray(np.isnan(rating) | (readable == 0))
