@@ -83,6 +83,7 @@ def again(run: Run, **options: Any) -> Run:
         ValueError: if it cannot be scored, because it was changed.
     """
     told, judges = replace(run.said, is_read=True), run.benchmark.judges
+    options["progress"] = False
     if judges and judges.kind == "verdicts" and run.options.get("judge", judges.default) not in judges.rules:
         options["judge"] = Absent(*(told.grader or ("nobody", True)))
     with warnings.catch_warnings():
