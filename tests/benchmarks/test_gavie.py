@@ -314,6 +314,10 @@ def changed(**values):
         (changed(id=0), r"references\[2\] has the id 0, as references\[0\] has"),
         (changed(id="2"), r"references\[2\]: id is '2'"),
         (changed(image_id="x"), r"references\[2\]: image_id is 'x'"),
+        (
+            {"references": [{"id": 1, "image_id": 1, "question": "?", "answer": "!"}] * 4},
+            "no row of the dataset gavie",
+        ),
         (changed(question=" "), r"references\[2\]: question is ' '"),
         (changed(regions="a dog"), r"references\[2\]: regions is 'a dog'; expected a list of regions"),
         (changed(regions=[{"x": 1}]), r"references\[2\]: regions\[0\] is .*expected a region: phrase, x, y"),
@@ -401,7 +405,7 @@ def test_bad_regions(files, content, message):
         ("[{", "not JSON, or is cut off"),
         ("[]", "holds nothing"),
         (json.dumps([{"image_id": "x", "question": "What?"}]), "image_id is 'x'"),
-        (json.dumps([{"image_id": "1", "instruction": "What?"}]), r"\[0\]: id is None"),
+        (json.dumps([{"image_id": "1", "instruction": "What?"}]), r"\[0\] has no id, question, regions"),
     ],
 )
 def test_bad_instructions(files, content, message):

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 from typing import Any
 
 from halluscope.foreign import brief
 from halluscope.inputs import is_like_a_list
-from halluscope.judging.graders.judged import Criterion, read_given
+from halluscope.judging.graders.judged import Criterion, as_option
 from halluscope.numbers import id_of, is_id
 from halluscope.reading.rows import once_by_id, read_columns
 
@@ -65,7 +64,7 @@ class Instruction:
 
 
 COLUMNS = tuple(field.name for field in fields(Instruction))
-NEEDED = COLUMNS[:3]
+NEEDED = COLUMNS[:4]
 
 
 def load(sources: Sequence[str]) -> list[Instruction]:
@@ -91,9 +90,8 @@ def inputs(questions: Sequence[Instruction], *, ratings: Any = None, responses: 
     Raises:
         ValueError: as `halluscope.judging.graders.judged.read_given`.
     """
-    if isinstance(ratings, str | Path):
-        ratings = read_given(ratings, responses, [question.id for question in questions], CRITERIA)
-    return {"references": questions} | ({} if ratings is None else {"ratings": ratings})
+    ids = [question.id for question in questions]
+    return {"references": questions, **as_option("ratings", ratings, responses, ids, CRITERIA)}
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[Instruction]:
@@ -123,7 +121,10 @@ def read(row: Any, where: str, number: int = 0) -> Instruction:
         raise ValueError(
             f"{where} is {brief(row)}; expected a row of the dataset gavie, or of evaluation_set.json."
         )
-    id = number if row.keys() == {"image_id", "question"} else row.get("id")
+    is_upstreams = row.keys() == {"image_id", "question"}
+    if not is_upstreams and (missing := [name for name in NEEDED if name not in row]):
+        raise ValueError(f"{where} has no {', '.join(missing)}: it is no row of the dataset gavie.")
+    id = number if is_upstreams else row["id"]
     if not is_id(id):
         raise ValueError(f"{where}: id is {brief(id)}; expected a whole number of 64 bits.")
     given, question = row.get("image_id"), row.get("question")
