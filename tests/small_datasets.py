@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image as Pillow
 
@@ -160,12 +162,27 @@ def _amber(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
         {"id": 1, "type": types[0], "truth": ["dog", "grass"], "hallu": ["person"]},
         *({"id": n, "type": kind, "truth": "no"} for n, kind in enumerate(types[1:], 1005)),
     ]
+    asked = (
+        "Describe this image.",
+        "Is there a person in this image?",
+        "Is the grass dry in this image?",
+        "Is there direct contact between the dog and grass?",
+    )
     queries = [
-        {"id": row["id"], "image": "AMBER_1.jpg", "query": f"What of {row['type']}?"} for row in annotations
+        {"id": row["id"], "image": "AMBER_1.jpg", "query": query}
+        for row, query in zip(annotations, asked, strict=True)
     ]
     (inputs / "annotations.json").write_text(json.dumps(annotations))
     (inputs / "query_all.json").write_text(json.dumps(queries))
     return builder("amber").build(inputs, None, out, **options)
+
+
+def _openchair(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    """The authors' columns, without images."""
+    captions = ["A dog sleeps on a wooden bench.", "A woman holds a red umbrella.", "Two cats on a couch."]
+    source = inputs / "test-00000-of-00001.parquet"
+    pq.write_table(pa.table({"text": captions}), source)
+    return builder("openchair").build(source, out=out, **options)
 
 
 def _haloquest(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
@@ -197,6 +214,7 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "mmhal": _mmhal,
     "gavie": _gavie,
     "amber": _amber,
+    "openchair": _openchair,
     "haloquest": _haloquest,
     "object_enumeration": _object_enumeration,
 }

@@ -1,7 +1,8 @@
 """From responses and a dataset to results: read, matched, and scored, in the same way for each benchmark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from halluscope.options import ALL, Door, check, keywords, taken
 from halluscope.reading.rows import check_distinct
 from halluscope.registry import Benchmark
 from halluscope.responses import files
-from halluscope.responses.files import Given, Reading
+from halluscope.responses.files import PROMPT, Given, Reading
 from halluscope.responses.match import ORDER, Identity, Matched, match
 from halluscope.signature import changed, data_of
 
@@ -108,6 +109,8 @@ def prepare(
     rows = module.load(dataset, **taken(module.load, options))
     identity = _identity(benchmark, options, door)
     matched = [match(one, rows, identity) for one in read]
+    for one in matched:
+        _check_prompts(one, benchmark)
     return [
         Ready(
             one,
@@ -143,10 +146,26 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     if matched.other_prompts:
         result["other_prompts"] = matched.other_prompts
         choices["prompts"] = f"other,{matched.other_prompts}"
+    if any(matched.prompts):
+        choices["prompts"] = [name or "own" for name in matched.prompts]
     for signed in (result, *(part for part in result.values() if isinstance(part, dict))):
         if "signature" in signed:
             signed["signature"] = changed(signed["signature"], **choices)
     return result
+
+
+def _check_prompts(matched: Matched[Any], benchmark: Benchmark) -> None:
+    """Check the names of the prompts that responses say were asked.
+
+    Raises:
+        ValueError: for a name that the benchmark does not have.
+    """
+    if unknown := [name for name in matched.prompts if name and name not in benchmark.prompts]:
+        known = ", ".join(map(repr, benchmark.prompts)) or "none, for there are no other prompts"
+        raise ValueError(
+            f"{matched.name}: {PROMPT} is {brief(unknown[0])}, which names no prompt of {benchmark.name}; expected "
+            f"{known}."
+        )
 
 
 def _how(benchmark: Benchmark, by: str) -> str:
@@ -164,13 +183,56 @@ def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str,
 
 
 def of_rows(
-    benchmark: Benchmark, rows: Sequence[Any], texts: Sequence[str], options: Mapping[str, Any]
+    benchmark: Benchmark,
+    rows: Sequence[Any],
+    texts: Sequence[str],
+    options: Mapping[str, Any],
+    prompt: str = "",
 ) -> dict[str, Any]:
-    """Score texts about rows of a dataset that belong together already, as a harness gives them."""
+    """Score texts about rows of a dataset that belong together already, as a harness gives them.
+
+    Args:
+        benchmark: whose rows these are.
+        rows: of the dataset, without images.
+        texts: one per row.
+        options: of the benchmark.
+        prompt: the name of the prompt that was asked, of `Benchmark.prompts`; "" for the benchmark's own.
+    """
     module = benchmark.module("rows")
     inputs = module.inputs(module.read_all(rows), **taken(module.inputs, options))
     result: dict[str, Any] = benchmark.compute(texts, **dict(options) | inputs)
+    if prompt:
+        result["signature"] = changed(result["signature"], prompts=prompt)
     return result
+
+
+def of_each(
+    benchmark: Benchmark,
+    rows: Sequence[Any],
+    texts: Sequence[str],
+    options: Mapping[str, Any],
+    prompt: str = "",
+) -> tuple[dict[str, Any], list[dict[str, float]]]:
+    """Score texts as `of_rows` does, and tell what each row adds to the scores.
+
+    Returns:
+        The result; and for each row its values of the scores that are means (`Benchmark.means`), without those in which
+        it has no part. A score is the mean of its values; where the benchmark leaves it undefined, as some do for a
+        part of their rows, the values are there all the same.
+    """
+    table = {benchmark.items: True} if benchmark.means else {}
+    result = of_rows(benchmark, rows, texts, {**options, **table}, prompt)
+    items = result.pop(benchmark.items) if table else [{}] * len(rows)
+    return result, [
+        {name: float(item[name]) for name in benchmark.means if item[name] is not None} for item in items
+    ]
+
+
+def clusters(benchmark: Benchmark, rows: Sequence[Any]) -> list[Hashable]:
+    """What each row shares with those that it depends on: its image, or what the room's `cluster_of` says."""
+    module = benchmark.module("rows")
+    of_image = attrgetter(registry.identity(benchmark).image_key)
+    return list(map(getattr(module, "cluster_of", of_image), module.read_all(rows)))
 
 
 def _of_one(benchmark: Benchmark, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -208,6 +208,13 @@ def test_an_endpoint_judges(served, by):
         "type": "visual challenge",
         "correct": False,
         "point": "Seven",
+        "accuracy": False,
+        "accuracy/generated": False,
+        "accuracy/real": None,
+        "accuracy/false_premises": None,
+        "accuracy/visual_challenge": False,
+        "accuracy/insufficient_context": None,
+        "unreadable": False,
     }
     assert got["verdicts"].startswith("verdicts-6-")
     assert f",{prompts.WORDINGS[by].key}|repeats:1|seeds:0|" in got["signature"]

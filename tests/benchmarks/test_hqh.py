@@ -401,6 +401,7 @@ def test_an_endpoint_judges(served, texts):
         "correct": False,
         "extra_claims": 2,
         "evidence": ["a cat", "a dog"],
+        **{"main_hal": True, "extra_hal": 2, "overall_hal": True, "unjudged": False},
     }
     again = hqh.compute(texts, rows(), judgements=got["per_question"])
     assert figures(again) == pytest.approx(figures(got))
@@ -915,6 +916,7 @@ def test_upstreams_own_form_of_answers(files, texts, capsys):
     assert result["matched"] == "order" and "|responses:order|" in result["signature"]
 
 
+@pytest.mark.usefixtures("wide")
 def test_tables_like_the_papers(files, texts, served, capsys):
     mine, right = answers(files, "mine.jsonl", texts), answers(files, "right.jsonl", TRUTHS)
     (files / "right.jsonl").write_text(

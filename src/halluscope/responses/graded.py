@@ -30,6 +30,7 @@ class Graded:
         thoughts: what was done with thoughts, and how many texts held one that was removed.
         counts: score -> what its whole is called, and its part; none for no counts.
         groups: name -> which questions belong to it: [questions].
+        adds: what the response to a question adds to each score that is a mean, given what was judged of it.
     """
 
     of: str
@@ -42,6 +43,7 @@ class Graded:
     thoughts: tuple[str, int]
     counts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     groups: Mapping[str, Bools] = field(default_factory=dict)
+    adds: Callable[[Any, Mapping[str, Any]], Mapping[str, Any]] = lambda question, judged: {}
 
     def result(
         self, verdicts: Judged, facts: Mapping[str, Any], each: Sequence[str] | None = None, **signed: Any
@@ -69,10 +71,13 @@ class Graded:
         found |= tallying.uncertainty(tallies, self.resampling)
         if each is not None:
             found["per_question"] = [
-                {"id": one.id, **{name: getattr(one, name) for name in each}, **verdicts.of(row)}
-                for row, one in enumerate(self.questions)
+                self._row(one, verdicts.of(row), each) for row, one in enumerate(self.questions)
             ]
         return found
+
+    def _row(self, question: Any, judged: Mapping[str, Any], each: Sequence[str]) -> dict[str, Any]:
+        told = {name: getattr(question, name) for name in ("id", *each)}
+        return {**told, **judged, **self.adds(question, judged)}
 
     def _signature(self, verdicts: Judged, signed: Mapping[str, Any]) -> str:
         return signature(

@@ -26,7 +26,14 @@ about existence, attributes (state, number, action) and relations, "no" is the p
         **{f"f1/{part}": HIGHER for part in _PARTS},
         "unreadable": LOWER,
     },
-    others={"accuracy_mean": HIGHER, "rows": None, "descriptions": None, "questions": None, "images": None},
+    others={
+        "accuracy_mean": HIGHER,
+        "yes_ratio": None,
+        "rows": None,
+        "descriptions": None,
+        "questions": None,
+        "images": None,
+    },
     citation="""
 @article{wang2023llm,
   title={An LLM-free Multi-dimensional Benchmark for MLLMs Hallucination Evaluation},
@@ -39,6 +46,8 @@ about existence, attributes (state, number, action) and relations, "no" is the p
     links=("https://arxiv.org/abs/2311.07397", "https://github.com/junyangwang0410/AMBER"),
     licence="AMBER's annotations and queries: Apache-2.0. The origin of its images is not stated: they are never "
     "published from here.",
+    compared="With convention=official, and the nouns and synonyms that the authors' script found, its figures are "
+    "those that the script prints: tests/benchmarks/test_amber.py, tests/golden/amber_official.json.",
     datasets=(
         Dataset(
             "amber",
@@ -66,9 +75,14 @@ about existence, attributes (state, number, action) and relations, "no" is the p
             "reader",
             "who finds nouns: lemminflect (default), or nltk as the authors' script does (extra nltk)",
         ),
-        Option("similar", "pairs of words that count as synonyms, JSON (default: none)", metavar="FILE"),
+        Option(
+            "similar",
+            "pairs of words that count as synonyms: JSON, or amber:similar if it was built (default: none)",
+            metavar="FILE-OR-DATASET",
+        ),
     ),
     given=("nouns",),
     items="per_row",
+    means=("hal", "accuracy", "unreadable"),
     extras=("words",),
 )

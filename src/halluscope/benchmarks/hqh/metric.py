@@ -66,7 +66,7 @@ def compute(
             on each other.
         seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
         level: of the interval, in (0, 1).
-        per_question: also give, for each question, what was judged (first repeat).
+        per_question: also give, for each question, what was judged, and its part in each score (first repeat).
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge ("reference-only", the default, asks no model: does the
             answer contain the right one? It cannot see extra claims), repeats (the scores are means), judge_seed,
@@ -127,6 +127,7 @@ def compute(
         thoughts=(thoughts, thought),
         counts=COUNTS,
         groups=groups,
+        adds=_adds,
     )
     return graded.result(
         verdicts,
@@ -206,3 +207,15 @@ def _image_data(questions: Sequence[FreeQuestion]) -> str:
     """Whether a judge is told of the images what upstream knows of them."""
     told = [question.caption is not None or question.details is not None for question in questions]
     return "all" if all(told) else "part" if any(told) else "none"
+
+
+def _adds(question: FreeQuestion, judged: Mapping[str, Any]) -> dict[str, Any]:
+    """What an answer adds to each score; None where nobody judged or counted."""
+    correct, extra = judged["correct"], judged["extra_claims"]
+    known, counted = correct is not None, extra is not None
+    return {
+        "main_hal": not correct if known else None,
+        "extra_hal": extra,
+        "overall_hal": not correct or extra > 0 if known and counted else None,
+        "unjudged": not known,
+    }
