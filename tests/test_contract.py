@@ -86,6 +86,18 @@ def test_each_number_says_which_way_it_is_better(benchmark, tmp_path):
     assert {benchmark.direction(name) for name in numbers(result)} <= {HIGHER, LOWER, None}
 
 
+@each(lambda one: bool(one.items))
+def test_a_score_that_is_a_mean_is_that_of_the_rows(benchmark, tmp_path):
+    """What the rows have under its name; and of the scores that are none the rows have nothing."""
+    result = scored(benchmark, tmp_path, **{benchmark.items: True})
+    rows = result[benchmark.items]
+    assert {*benchmark.scores} & {name for row in rows for name in row} == {*benchmark.means}
+    for name in benchmark.means:
+        values = [row[name] for row in rows if row[name] is not None]
+        if not math.isnan(result[name]):
+            assert result[name] == pytest.approx(sum(values) / len(values))
+
+
 @each()
 def test_evaluate_gives_the_same(benchmark, tmp_path):
     metric = evaluate.load(str(share("metrics", benchmark.name)))

@@ -97,6 +97,16 @@ class Judges:
     rules: tuple[str, ...]
 
     @property
+    def option(self) -> str:
+        """The option that names them."""
+        return {"votes": "judges", "verdicts": "judge"}[self.kind]
+
+    @property
+    def rule(self) -> str | None:
+        """Who judges if no language model is wanted; None if nobody can."""
+        return self.default if self.default in self.rules else next(iter(self.rules), None)
+
+    @property
     def options(self) -> type:
         """The dataclass that holds how they are asked."""
         if self.kind == "votes":
@@ -113,11 +123,12 @@ class Judges:
         Raises:
             JudgeUnavailable: if one is not to be had.
         """
+        judge = options.get(self.option, self.default)
         if self.kind == "votes":
             from halluscope.judging.voters.resolve import find
 
-            find(options.get("judges", self.default))
-        elif (judge := options.get("judge", self.default)) not in self.rules:
+            find(judge)
+        elif judge not in self.rules:
             from halluscope.judging.graders.resolve import check_name, resolve_chat
 
             check_name(judge, self.rules)
@@ -144,6 +155,7 @@ class Benchmark:
         reads: the names of the datasets that it is scored on.
         prompt: what an LVLM is asked; `QUESTION` stands for the row's own. Rows without a question may have a `prompt`
             of their own, which is asked instead.
+        prompts: other prompts that people ask it with, by name.
         max_new_tokens: how long a response may be.
         target: the column with what is right.
         chooses: whether the responses choose the images that are scored; otherwise each question needs one.
@@ -151,6 +163,8 @@ class Benchmark:
         options: what a user may set.
         given: options of `compute` that come from the rows, or stand for a judge's work.
         items: the option, and the key of a result, for a table of each image or question; "" if it has none.
+        means: the scores that are means over the rows. In the table of `items` each row has its value under the score's
+            name, and None where it has no part in the score. Any other score is of the whole set alone.
         extras: the extras of this package that it cannot do without.
     """
 
@@ -167,6 +181,7 @@ class Benchmark:
     datasets: tuple[Dataset, ...] = ()
     reads: tuple[str, ...] = ()
     prompt: str = QUESTION
+    prompts: Mapping[str, str] = field(default_factory=dict)
     max_new_tokens: int = 256
     target: str = "answer"
     chooses: bool = False
@@ -174,6 +189,7 @@ class Benchmark:
     options: tuple[Option, ...] = ()
     given: tuple[str, ...] = ()
     items: str = ""
+    means: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
 
     def module(self, name: str) -> ModuleType:
@@ -270,6 +286,10 @@ class Benchmark:
     def prompt_of(self, own: Any) -> str:
         """The prompt for a row whose column `prompt` says `own`: that, in a benchmark whose rows have no question."""
         return own if QUESTION not in self.prompt and isinstance(own, str) and own.strip() else self.prompt
+
+    def named_prompt(self, prompt: str | None) -> str | None:
+        """A prompt, which may be called by its name in `prompts`; None stands for the benchmark's own."""
+        return self.prompts.get(prompt, prompt) if prompt else None
 
     def check_prompt(self, prompt: str) -> None:
         """Check that a prompt puts each row's question, if rows have one.
@@ -442,6 +462,10 @@ def _problems_of_scores(record: Benchmark) -> Iterator[str]:
     for score, direction in {**record.scores, **record.others}.items():
         if direction not in (HIGHER, LOWER, None):
             yield f"the direction of {score!r} is {direction!r}; expected {HIGHER!r}, {LOWER!r} or None"
+    if unknown := [score for score in record.means if score not in record.scores]:
+        yield f"its means name {', '.join(unknown)}, which `scores` does not have"
+    if record.means and not record.items:
+        yield "it has means, and no table of `items` where each row's values stand"
     if not _is_there("metrics", record.name, "README.md"):
         yield f"its metric has no card (metrics/{record.name}/README.md)"
 

@@ -1,7 +1,8 @@
 """From responses and a dataset to results: read, matched, and scored, in the same way for each benchmark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -164,13 +165,56 @@ def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str,
 
 
 def of_rows(
-    benchmark: Benchmark, rows: Sequence[Any], texts: Sequence[str], options: Mapping[str, Any]
+    benchmark: Benchmark,
+    rows: Sequence[Any],
+    texts: Sequence[str],
+    options: Mapping[str, Any],
+    prompt: str = "",
 ) -> dict[str, Any]:
-    """Score texts about rows of a dataset that belong together already, as a harness gives them."""
+    """Score texts about rows of a dataset that belong together already, as a harness gives them.
+
+    Args:
+        benchmark: whose rows these are.
+        rows: of the dataset, without images.
+        texts: one per row.
+        options: of the benchmark.
+        prompt: the name of the prompt that was asked, of `Benchmark.prompts`; "" for the benchmark's own.
+    """
     module = benchmark.module("rows")
     inputs = module.inputs(module.read_all(rows), **taken(module.inputs, options))
     result: dict[str, Any] = benchmark.compute(texts, **dict(options) | inputs)
+    if prompt:
+        result["signature"] = changed(result["signature"], prompts=prompt)
     return result
+
+
+def of_each(
+    benchmark: Benchmark,
+    rows: Sequence[Any],
+    texts: Sequence[str],
+    options: Mapping[str, Any],
+    prompt: str = "",
+) -> tuple[dict[str, Any], list[dict[str, float]]]:
+    """Score texts as `of_rows` does, and tell what each row adds to the scores.
+
+    Returns:
+        The result; and for each row its values of the scores that are means (`Benchmark.means`), without those in which
+        it has no part. A score is the mean of its values; where the benchmark leaves it undefined, as some do for a
+        part of their rows, the values are there all the same.
+    """
+    table = {benchmark.items: True} if benchmark.means else {}
+    result = of_rows(benchmark, rows, texts, {**options, **table}, prompt)
+    items = result.pop(benchmark.items) if table else [{}] * len(rows)
+    return result, [
+        {name: float(item[name]) for name in benchmark.means if item[name] is not None} for item in items
+    ]
+
+
+def clusters(benchmark: Benchmark, rows: Sequence[Any]) -> list[Hashable]:
+    """What each row shares with those that it depends on: its image, or what the room's `cluster_of` says."""
+    module = benchmark.module("rows")
+    of_image = attrgetter(registry.identity(benchmark).image_key)
+    return list(map(getattr(module, "cluster_of", of_image), module.read_all(rows)))
 
 
 def _of_one(benchmark: Benchmark, options: Mapping[str, Any]) -> dict[str, Any]:

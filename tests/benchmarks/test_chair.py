@@ -137,6 +137,7 @@ def test_figures_worked_by_hand(own):
         "found": ["dog"],
         "hallucinated": ["couch"],
         "missed": [],
+        "chair_s": True,
     }
     assert got["per_image"][1]["missed"] == ["cup"]
 

@@ -187,6 +187,21 @@ def test_nothing_said_yes_has_no_precision():
     assert pope.compute(["Yes", "No"], ["no", "yes"])["f1"] == 0.0
 
 
+def test_what_each_question_adds():
+    """lmms-eval's rule reads a whole "yes" alone, and its yes ratio is that of the labels."""
+    replies, labels = ["Yes", "no", "Yes.", "yes"], ["yes", "yes", "no", "no"]
+    rows = pope.compute(replies, labels, parser="lmms-eval", per_question=True)["per_question"]
+    assert rows[2] == {
+        "answer": "no",
+        "said": None,
+        "accuracy": False,
+        "yes_ratio": False,
+        "unparsed": True,
+    }
+    assert [row["accuracy"] for row in rows] == [True, False, False, False]
+    assert [row["yes_ratio"] for row in rows] == [True, True, False, False]
+
+
 # Each choice that can move a number, with another value for it.
 MOVES = {
     "parser": "strict",
@@ -199,7 +214,7 @@ MOVES = {
     "thoughts": "kept",
     "forms": ["parallel-1-0"] * 2,
 }
-MOVES_NOTHING = {"corrected", "per_class"}
+MOVES_NOTHING = {"corrected", "per_class", "per_question"}
 SAYS_WHAT_IT_IS_ABOUT = {"questions"}
 
 
@@ -210,7 +225,8 @@ def test_no_option_is_missing_from_the_signature():
     plain = pope.compute(["", ""], ["yes", "no"], **base)["signature"]
     for option, value in MOVES.items():
         assert pope.compute(["", ""], ["yes", "no"], **(base | {option: value}))["signature"] != plain, option
-    assert pope.compute(["", ""], ["yes", "no"], **base, per_class=True)["signature"] == plain
+    for table in ("per_class", "per_question"):
+        assert pope.compute(["", ""], ["yes", "no"], **base, **{table: True})["signature"] == plain
     asked = pope.compute(["", ""], ["yes", "no"], **base, questions=["Is there a dog?", "A dog?"])[
         "signature"
     ]

@@ -49,7 +49,7 @@ def run(given: argparse.Namespace) -> None:
             named = {name: chosen.get(name, unless[name]) for name in every}
             results.append((one.matched.name, named | result))
     if items:
-        _write(items, ready, results, benchmark)
+        _write(items, ready, results, benchmark, every if len(results) > len(ready) else [])
     _print(benchmark, results, ready, options, given)
 
 
@@ -106,15 +106,19 @@ def _warn_of_other_rows(results: Results) -> None:
         )
 
 
-def _write(file: Path, ready: Sequence[Ready], results: Results, benchmark: Benchmark) -> None:
-    """Move the tables of rows out of the results into a new file of JSON lines."""
-    key = registry.identity(benchmark)
+def _write(
+    file: Path, ready: Sequence[Ready], results: Results, benchmark: Benchmark, varied: Sequence[str]
+) -> None:
+    """Move the tables of rows out of the results, several of each, into a new file of JSON lines."""
+    key = registry.identity(benchmark).key
+    each = [one for one in ready for _ in range(len(results) // len(ready))]
     check_new(file)
     with new_file(file) as lines:
-        for one, (name, result) in zip(ready, results, strict=True):
+        for one, (name, result) in zip(each, results, strict=True):
+            how = {"responses": name, **{option: result[option] for option in varied}}
             for row, found in zip(one.matched.rows, result.pop(benchmark.items), strict=True):
-                known = {part: getattr(row, part) for part in key.id if part not in found}
-                lines.write(json_line({"responses": name, **known, **found}))
+                known = {part: getattr(row, part) for part in key if part not in found}
+                lines.write(json_line({**how, **known, **found}))
 
 
 def _print(

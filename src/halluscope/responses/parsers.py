@@ -124,6 +124,11 @@ def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:
     return np.fromiter(map(codes.__getitem__, replies), np.int8, len(replies))
 
 
+def said_of(code: int) -> str | None:
+    """What a code of an answer says, for people; None if nobody could read the reply."""
+    return {YES: "yes", NO: "no"}.get(code)
+
+
 # VLMEvalKit's way with punctuation: a sign is deleted wherever it stands if it touches a blank anywhere, else it
 # becomes a blank; a number such as 1,000 anywhere deletes all signs. Only the first 32 full stops are deleted.
 _SIGNS = frozenset(';/[]"{}()=+\\_-><@`,?!')

@@ -70,5 +70,6 @@ about existence, attributes (state, number, action) and relations, "no" is the p
     ),
     given=("nouns",),
     items="per_row",
+    means=("hal", "accuracy", "unreadable"),
     extras=("words",),
 )

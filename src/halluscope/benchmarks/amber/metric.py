@@ -25,9 +25,9 @@ from halluscope.benchmarks.amber.rows import (
 )
 from halluscope.inputs import flags, listed, paired, word
 from halluscope.inputs import texts as words_of
-from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
+from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -39,10 +39,10 @@ Codes = NDArray[np.int8]
 """[questions], as `halluscope.judging.votes` has them."""
 
 OF_DESCRIPTION = ("mentions", "hallucinated", "missed", "imagined")
-"""What the table of rows says of a description."""
+"""What the table of rows says of a description, word by word."""
 
-SAID = {YES: "yes", NO: "no", OTHER: None}
-"""What a reply says, for people."""
+NOTHING = dict.fromkeys((*OF_DESCRIPTION, "hal", "answer", "said", "accuracy", "unreadable"))
+"""A row of that table in which nothing stands yet."""
 
 
 def compute(
@@ -79,7 +79,7 @@ def compute(
         bootstrap: how many resamples of the images an interval is made of; 0 for none.
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
-        per_row: also give, for each row, what was found.
+        per_row: also give, for each row, what was found, and its part in `hal`, `accuracy` and `unreadable`.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too.
 
     Returns:
@@ -207,22 +207,32 @@ def _tally(
 def _of_each_row(
     rows: Sequence[AmberRow], descriptions: Sequence[Description], answers: Codes
 ) -> list[dict[str, Any]]:
-    """What was found in each row's text; None for what is of the other task."""
+    """What was found in each row's text, and its part in each score; None for what is of the other task."""
     described, replied = iter(descriptions), iter(answers.tolist())
     return [
-        {"id": row.id, "dimension": row.dimension}
+        {"id": row.id, "dimension": row.dimension, **NOTHING}
         | (
             _of_description(row, next(described))
             if row.task == GENERATIVE
-            else dict.fromkeys(OF_DESCRIPTION) | {"answer": row.answer, "said": SAID[next(replied)]}
+            else _of_answer(row, said_of(next(replied)))
         )
         for row in rows
     ]
 
 
-def _of_description(row: AmberRow, found: Description) -> dict[str, list[str] | None]:
+def _of_answer(row: AmberRow, said: str | None) -> dict[str, Any]:
+    """What a reply says."""
+    return {
+        "answer": row.answer,
+        "said": said,
+        "accuracy": said == row.answer,
+        "unreadable": said is None,
+    }
+
+
+def _of_description(row: AmberRow, found: Description) -> dict[str, Any]:
     """What a description mentions, word by word."""
     missed = [name for place, name in enumerate(row.truth) if place not in found.covered]
     imagined = [row.hallu[place] for place in sorted(found.imagined)]
     words = (list(found.mentions), list(found.hallucinated), missed, imagined)
-    return dict(zip(OF_DESCRIPTION, words, strict=True)) | {"answer": None, "said": None}
+    return {**dict(zip(OF_DESCRIPTION, words, strict=True)), "hal": bool(found.hallucinated)}

@@ -39,5 +39,6 @@ of captions with at least one.
     ),
     given=("image_ids", "forms"),
     items="per_image",
+    means=("chair_s",),
     extras=("words",),
 )

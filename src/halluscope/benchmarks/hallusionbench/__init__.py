@@ -76,4 +76,5 @@ illusion)?
     ),
     given=("correctness", "same"),
     items="per_question",
+    means=("aAcc",),
 )

@@ -405,7 +405,7 @@ def _of_each_question(
         {
             "question": describe(question.id),
             "correctness": int(correctness[row]),
-            "right": bool(right[row]),
+            "aAcc": bool(right[row]),
             "failure": FAILURES[failure[row]] or None,
         }
         for row, question in enumerate(questions)

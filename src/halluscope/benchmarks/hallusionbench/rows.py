@@ -152,6 +152,11 @@ def known_protocol(protocol: Any) -> Counting:
     return PROTOCOLS[protocol]
 
 
+def cluster_of(question: VisualQuestion) -> str:
+    """What a question shares with those that it depends on."""
+    return question.set
+
+
 def inputs(questions: Sequence[VisualQuestion]) -> dict[str, Any]:
     """What the metric takes of the dataset's rows."""
     return {"references": questions}

@@ -73,7 +73,7 @@ def compute(
             on each other.
         seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
         level: of the interval, in (0, 1).
-        per_question: also give, for each question, what was judged (first repeat).
+        per_question: also give, for each question, what was judged, and its part in each score (first repeat).
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge ("reference-only", the default, asks no model: does the
             answer contain the right one? It cannot see extra claims), repeats (the scores are means), judge_seed,
@@ -305,6 +305,18 @@ def _of_each_question(questions: Sequence[FreeQuestion], judged: _Judged) -> lis
                 "correct": None if correct == UNJUDGED else bool(correct),
                 "extra_claims": None if extra == UNJUDGED else extra,
                 **({} if judged.evidence is None else {"evidence": list(judged.evidence[row] or ())}),
+                **_parts(correct, extra),
             }
         )
     return rows
+
+
+def _parts(correct: int, extra: int) -> dict[str, int | bool | None]:
+    """What an answer adds to each score; None where it was not judged for it."""
+    judged, counted = correct != UNJUDGED, extra != UNJUDGED
+    return {
+        "main_hal": correct == 0 if judged else None,
+        "extra_hal": extra if counted else None,
+        "overall_hal": correct == 0 or extra > 0 if judged and counted else None,
+        "unjudged": not judged,
+    }

@@ -1,7 +1,7 @@
 """POPE: yes/no questions about single objects (Li et al., EMNLP 2023), complete (THRONE, section 5.4) or sampled."""
 
 from halluscope.options import Option
-from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset
+from halluscope.registry import HIGHER, LOWER, QUESTION, Benchmark, Dataset
 
 _RATIOS = ("precision", "recall", "f1", "f0.5")
 _ASKED = ("image_id", "object", "question", "answer")
@@ -69,6 +69,7 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
             builder="complete:COMPLETE_OBJECTS365",
         ),
     ),
+    prompts={"short": f"{QUESTION}\nAnswer the question using a single word or phrase."},
     max_new_tokens=64,
     options=(
         Option(
@@ -91,4 +92,6 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
         Option("per_class", "also a table of the classes", flag=True),
     ),
     given=("objects", "sampling", "image_ids", "questions", "forms", "corrected"),
+    items="per_question",
+    means=("accuracy", "yes_ratio", "unparsed"),
 )

@@ -18,6 +18,7 @@ from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
 from halluscope.benchmarks.pope.scoring import Conventions, Counts
 from halluscope.inputs import Id, flags, ids, listed, paired, texts, word, words
 from halluscope.responses import parsers as replies
+from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -28,6 +29,9 @@ CONVENTIONS = {"lmms-eval": Conventions(unread_missed=False, yes_of_labels=True)
 """How those count who use a parser, where it is not the default way."""
 
 LABELS = ("yes", "no")
+
+OF_EACH = ("accuracy", "yes_ratio", "unparsed")
+"""In these each question has a part of its own."""
 
 COMPARED = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed")
 """Of these the result says by how much other answers move them."""
@@ -45,6 +49,7 @@ def compute(
     seed: int = 0,
     level: float = 0.95,
     per_class: bool = False,
+    per_question: bool = False,
     questions: Sequence[str] | None = None,
     forms: Sequence[str] | None = None,
     corrected: Sequence[str | None] | None = None,
@@ -69,6 +74,8 @@ def compute(
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
         per_class: also give the table `classes`; needs `objects`.
+        per_question: also give, for each question, what the reply says, and its part in `accuracy`, `yes_ratio` and
+            `unparsed`.
         questions: the text of each question, for the digest of the data in the signature; it moves no score.
         forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
         corrected: other answers to the same questions, "yes", "no", or None for a question that they leave out, such as
@@ -81,14 +88,14 @@ def compute(
         removed; `signature`. With `objects` also
         `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and `undefined_classes`, the
         number of classes without a precision or a recall. With `sampling` also `samplings`, name -> the same
-        scores, and `f1_mean`, the mean of their F1. `interval` and `classes` when asked for. With `corrected` also
-        `corrected`, the whole result by those answers, with a signature of its own, and `difference`, by how much each
-        score is higher by them.
+        scores, and `f1_mean`, the mean of their F1. `interval`, `classes` and `per_question` when asked for. With
+        `corrected` also `corrected`, the whole result by those answers, with a signature of its own, and `difference`,
+        by how much each score is higher by them.
 
     Raises:
         ValueError: for any bad input.
     """
-    flags(per_class=per_class)
+    flags(per_class=per_class, per_question=per_question)
     predictions, references = paired(predictions, references)
     rows, references = len(predictions), words("references", references, LABELS)
     sampling = None if sampling is None else words("sampling", sampling, SAMPLINGS, rows)
@@ -107,7 +114,8 @@ def compute(
     asked, classes = _groups(objects, rows)
     shape = (len(samplings), len(classes), 2, 3)
     present = np.fromiter(map("yes".__eq__, references), bool, rows)
-    place = scoring.places(present, replies.read(predictions, parser), sampled * len(classes) + asked)
+    answers = replies.read(predictions, parser)
+    place = scoring.places(present, answers, sampled * len(classes) + asked)
     counts = scoring.count(place, shape)
     score = partial(_score, conventions=conventions, by_class=objects is not None, samplings=samplings)
     result: dict[str, Any] = _each(score(counts[None]), lambda values: float(values[0]))
@@ -143,6 +151,8 @@ def compute(
         result["interval"] = resampling.intervals(map(score, drawn))
     if per_class:
         result["classes"] = _of_each_class(counts.sum(axis=0), classes, conventions)
+    if per_question:
+        result["per_question"] = _of_each_question(present, answers, conventions)
     if others is not None:
         answered = [answer is not None for answer in others]
         columns: dict[str, Sequence[Any] | None] = {
@@ -152,10 +162,13 @@ def compute(
             "questions": questions,
             "forms": forms,
         }
+        kept: dict[str, Any] = {
+            name: list(compress(of, answered)) for name, of in columns.items() if of is not None
+        }
         result["corrected"] = compute(
             list(compress(said, answered)),
             list(filter(None, others)),
-            **{name: list(compress(of, answered)) for name, of in columns.items() if of is not None},
+            **kept,
             parser=parser,
             bootstrap=bootstrap,
             seed=seed,
@@ -216,6 +229,20 @@ def _each(scores: dict[str, Any], change: Callable[[Floats], Any]) -> dict[str, 
         name: _each(value, change) if isinstance(value, dict) else change(value)
         for name, value in scores.items()
     }
+
+
+def _of_each_question(
+    present: NDArray[np.bool_], answers: NDArray[np.int8], conventions: Conventions
+) -> list[dict[str, Any]]:
+    """What each reply says, and what it adds to the scores that are means."""
+    counts = scoring.count(scoring.places(present, answers, np.arange(len(answers))), (len(answers), 2, 3))
+    scores = scoring.scores(counts, conventions)
+    columns = {
+        "answer": [LABELS[1 - label] for label in present.tolist()],
+        "said": map(said_of, answers.tolist()),
+        **{name: scores[name].astype(bool).tolist() for name in OF_EACH},
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _of_each_class(counts: Counts, classes: list[str], conventions: Conventions) -> dict[str, dict[str, Any]]:
