@@ -1,0 +1,125 @@
+"""A dataset that a harness asks row by row, and how its responses are scored: one at a time, and as a whole."""
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from halluscope import scoring
+from halluscope.answering.answer import about
+from halluscope.answering.sources import Source
+from halluscope.harness import functions, kept
+from halluscope.harness.functions import CLUSTER, Scored
+from halluscope.harness.settings import Settings
+from halluscope.reading.rows import Row
+from halluscope.registry import Benchmark
+from halluscope.responses.files import PROMPT, TASK
+
+log = logging.getLogger(__name__)
+
+Said = Mapping[str, str]
+"""What an LVLM said, by the names of the rows."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A dataset that is asked.
+
+    Attributes:
+        task: its name.
+        prompt: the name of what is asked instead of the benchmark's own prompt; "" for that.
+        setting: what holds for it.
+        source: its rows, and their images.
+        rows: by their names, which their ids make.
+    """
+
+    task: str
+    prompt: str
+    setting: Settings
+    source: Source
+    rows: Mapping[str, Row]
+
+    @classmethod
+    def open(cls, task: str, prompt: str, setting: Settings, keep: int) -> "Asked":
+        """Open a dataset.
+
+        Args:
+            task: its name.
+            prompt: the name of what is asked instead of the benchmark's own prompt; "" for that.
+            setting: what holds for it.
+            keep: how many images stay open.
+
+        Raises:
+            ValueError: if it cannot be opened, or a judge that is named is not to be had.
+        """
+        source = functions.opened(task, setting, keep)
+        rows = {" ".join(map(str, source.dataset.identity(row).values())): row for row in source.rows}
+        return cls(task, prompt, setting, source, rows)
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """Whose rows these are."""
+        return self.source.benchmark
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether no language model judges, so that a response can be scored as soon as it is there."""
+        judges = self.benchmark.judges
+        named = self.setting.options.get(judges.option) if judges else []
+        return not judges or {*(named if isinstance(named, list) else [named])} <= {*judges.rules}
+
+    def documents(self) -> list[dict[str, Any]]:
+        """The rows, each with the marks that a harness' functions want."""
+        marks = {TASK: self.task} | ({PROMPT: self.prompt} if self.prompt else {})
+        return [{**row, **marks} for row in self.rows.values()]
+
+    def told(self, document: Mapping[str, Any], cluster: object) -> dict[str, Any]:
+        """What a log says of a row, by which its response is found again."""
+        marks = {name: document[name] for name in (TASK, PROMPT) if name in document}
+        return {**marks, **about(document, self.source.dataset.key), CLUSTER: str(cluster)}
+
+    def added(self, name: str, text: str) -> dict[str, float]:
+        """What a response adds to the scores that are means; NaN where it has no part, or a language model judges."""
+        found: Mapping[str, float] = {}
+        if self.by_rules and self.benchmark.means:
+            _, (found,) = self._scored([self.rows[name]], [text])
+        return {score: found.get(score, math.nan) for score in self.benchmark.means}
+
+    def score(self, said: Said, log_file: Path) -> Scored:
+        """Score a set. What cannot be judged is logged, with the command that does it later; the result is then empty.
+
+        Args:
+            said: the responses.
+            log_file: where the harness keeps them.
+        """
+        nothing: Scored = {}, [{} for _ in said]
+        if not self.setting.judged:
+            log.warning(
+                "%s is not scored: a language model judges it, and none is named. %s",
+                self.task,
+                self._where(len(said), log_file),
+            )
+            return nothing
+        try:
+            return self._scored([self.rows[name] for name in said], list(said.values()))
+        except Exception as error:  # whatever a judge raises, a lack of memory too
+            log.error(
+                "%s is not scored: %s %s", self.task, functions.reason(error), self._where(len(said), log_file)
+            )
+            return nothing
+
+    def clusters(self, said: Said) -> list[str]:
+        """What each row shares with those that it depends on."""
+        return list(map(str, scoring.clusters(self.benchmark, [self.rows[name] for name in said])))
+
+    def _scored(self, rows: Sequence[Row], texts: Sequence[str]) -> Scored:
+        return scoring.of_each(self.benchmark, rows, texts, self.setting.options, self.prompt)
+
+    def _where(self, count: int, log_file: Path) -> str:
+        """Where the responses are, and what scores them."""
+        partial = count < len(self.rows)
+        command = kept.command(self.task, self.setting, log_file, partial)
+        limit = f" --limit {count}" if partial and self.benchmark.chooses else ""
+        return f"The responses are in the log; to score them: {command}{limit}"
