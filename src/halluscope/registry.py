@@ -147,6 +147,7 @@ class Benchmark:
         citation: BibTeX.
         links: where to read more.
         licence: what the licences of its upstream files allow.
+        compared: with what of its authors its figures were compared, and where; "" if with nothing.
         principal: the score by which models are compared; "" in a room without a metric.
         scores: the scores that it reports, in this order, and which way each is better. "main_hal" speaks for
             "main_hal/count" too. A room without a metric has none.
@@ -188,6 +189,7 @@ class Benchmark:
     judges: Judges | None = None
     options: tuple[Option, ...] = ()
     given: tuple[str, ...] = ()
+    compared: str = ""
     items: str = ""
     means: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()

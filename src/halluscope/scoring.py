@@ -13,7 +13,7 @@ from halluscope.options import ALL, Door, check, keywords, taken
 from halluscope.reading.rows import check_distinct
 from halluscope.registry import Benchmark
 from halluscope.responses import files
-from halluscope.responses.files import Given, Reading
+from halluscope.responses.files import PROMPT, Given, Reading
 from halluscope.responses.match import ORDER, Identity, Matched, match
 from halluscope.signature import changed, data_of
 
@@ -109,6 +109,8 @@ def prepare(
     rows = module.load(dataset, **taken(module.load, options))
     identity = _identity(benchmark, options, door)
     matched = [match(one, rows, identity) for one in read]
+    for one in matched:
+        _check_prompts(one, benchmark)
     return [
         Ready(
             one,
@@ -144,10 +146,26 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     if matched.other_prompts:
         result["other_prompts"] = matched.other_prompts
         choices["prompts"] = f"other,{matched.other_prompts}"
+    if any(matched.prompts):
+        choices["prompts"] = [name or "own" for name in matched.prompts]
     for signed in (result, *(part for part in result.values() if isinstance(part, dict))):
         if "signature" in signed:
             signed["signature"] = changed(signed["signature"], **choices)
     return result
+
+
+def _check_prompts(matched: Matched[Any], benchmark: Benchmark) -> None:
+    """Check the names of the prompts that responses say were asked.
+
+    Raises:
+        ValueError: for a name that the benchmark does not have.
+    """
+    if unknown := [name for name in matched.prompts if name and name not in benchmark.prompts]:
+        known = ", ".join(map(repr, benchmark.prompts)) or "none, for there are no other prompts"
+        raise ValueError(
+            f"{matched.name}: {PROMPT} is {brief(unknown[0])}, which names no prompt of {benchmark.name}; expected "
+            f"{known}."
+        )
 
 
 def _how(benchmark: Benchmark, by: str) -> str:

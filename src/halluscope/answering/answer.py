@@ -22,6 +22,7 @@ from halluscope.files.opening import parse
 from halluscope.files.writing import only_writer
 from halluscope.foreign import brief
 from halluscope.reading.rows import Row
+from halluscope.responses.files import PROMPT
 
 RUN = "run"
 """What each line says of the run that made it; lines of different runs do not mix."""
@@ -42,12 +43,14 @@ class Asking:
         max_new_tokens: how long an answer may be.
         sample: how answers are drawn; None for the likeliest.
         first: what is asked in a turn before; None for nothing.
+        called: the name of the prompt; None if it has none.
     """
 
     prompt: str | None
     max_new_tokens: int
     sample: Sample | None
     first: str | None
+    called: str | None = None
 
     def settings(self) -> dict[str, Any]:
         """What stands in each line of it."""
@@ -77,7 +80,8 @@ def answer(
         vlm: who answers, or what loads it when everything else is checked.
         source: what is asked.
         out: the file; this process alone writes to it meanwhile. A last line that is cut off is asked again.
-        prompt: what to ask instead; "{question}" stands for the row's question.
+        prompt: what to ask instead; "{question}" stands for the row's question. Or the name of one of the benchmark's
+            other prompts, which each line then tells.
         max_new_tokens: how long an answer may be (default: the benchmark's).
         sample: how answers are drawn; None gives the likeliest (greedy decoding). A question's draws are its own: they
             depend on neither the batch nor where a killed run stopped.
@@ -96,6 +100,8 @@ def answer(
         OutputError: if another process answers into the same file; before a model is loaded.
     """
     benchmark = source.benchmark
+    called = prompt if prompt in benchmark.prompts else None
+    prompt = benchmark.named_prompt(prompt)
     benchmark.check_prompt(prompt or benchmark.prompt)
     length = benchmark.max_new_tokens if max_new_tokens is None else max_new_tokens
     for name, value in (("max_new_tokens", length), ("batch_size", batch_size), ("limit", limit)):
@@ -103,7 +109,7 @@ def answer(
             raise ValueError(f"{name} is {value}; expected at least 1.")
     if first is not None and not first.strip():
         raise ValueError("The first turn is empty; expected what to ask before the question.")
-    asking = Asking(prompt, length, sample, first)
+    asking = Asking(prompt, length, sample, first, called)
     settings = {
         "dataset": source.name,
         "questions": f"{len(source.rows)}-{source.digest(prompt)}",
@@ -155,6 +161,7 @@ def _answered(
     for place, (row, text) in enumerate(zip(rows, said, strict=True)):
         kept = {FIRST: before[place]} if before else {}
         put = {} if "question" in row else {"prompt": asked[place]}
+        put |= {PROMPT: asking.called} if asking.called else {}
         line = {**about(row, source.dataset.key), **kept, "response": text, **put, RUN: run}
         yield json.dumps(line).encode() + b"\n"
 

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from halluscope import registry
 from halluscope.arguments import number, whole
 from halluscope.foreign import one_line
 from halluscope.terminal import tell
@@ -12,6 +13,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.set_defaults(run=run)
     option = parser.add_argument
+    named = ", ".join(f"{name} ({one.name})" for one in registry.benchmarks() for name in one.prompts)
     option("--model", required=True, help="a folder or a Hub id (org/name@revision), for images and text")
     option(
         "--dataset", required=True, help="a built dataset's folder or a Hub id; name:config picks a config"
@@ -20,7 +22,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--out", required=True, type=Path, metavar="FILE", help="the answers; if it is there, go on with it"
     )
     option("--images", metavar="FOLDER", help="the image files, if the dataset was built without them")
-    option("--prompt", metavar="TEXT", help="what to ask instead; {question} stands for the question")
+    option(
+        "--prompt",
+        metavar="TEXT",
+        help=f"what to ask instead; {{question}} stands for the question; or a name: {named}",
+    )
     option(
         "--max-new-tokens", type=whole, metavar="N", help="how long an answer may be (default: by benchmark)"
     )

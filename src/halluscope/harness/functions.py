@@ -1,10 +1,10 @@
 """The functions that the task files of lm-eval and lmms-eval name.
 
 A document is a row of the dataset, without its image, and the name of its task. Scoring is of a whole set: a document
-gives its answer to each score, and the set is judged once, whichever score is asked for first.
+gives its answer to each score, and the set is judged once, whichever score is asked for first. What a document adds to
+a score that is a mean stands in its answer too, so that the harness has standard errors.
 """
 
-import json
 import logging
 import math
 import threading
@@ -23,8 +23,9 @@ from halluscope.foreign import one_line
 from halluscope.harness import kept, settings
 from halluscope.harness.settings import Settings
 from halluscope.options import taken
-from halluscope.registry import SIGNATURE
-from halluscope.responses.files import TASK
+from halluscope.registry import SIGNATURE, Benchmark
+from halluscope.responses.files import PROMPT, TASK
+from halluscope.stats.clustered import standard_error
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,13 @@ SPLIT = "test"
 
 IMAGE = "<image>"
 """Where lm-eval puts the image: before the prompt, as `halluscope answer` does."""
+
+SCORE, CLUSTER = "score", "cluster"
+"""Where an answer holds what it adds to a score, and what it shares with those that it depends on. The first is
+lmms-eval's name for it; the second is told to it as `cluster_key`."""
+
+CLUSTERED = "_stderr_clustered"
+"""What stands behind a score's name for its standard error by clusters, as lmms-eval has it."""
 
 
 @dataclass(frozen=True)
@@ -42,42 +50,43 @@ class Answer:
     text: str
 
 
-@dataclass(frozen=True)
-class Item:
-    """An answer, for one score. As text, which is what a harness logs, the one for the signature says whose it is:
-    `halluscope.responses.samples` reads that."""
+class Item(dict[str, Any]):
+    """An answer, for one score; what it holds is what a harness logs.
 
-    score: str
-    answer: Answer
+    That is whose answer it is (`halluscope.responses.files` reads that), its `CLUSTER`, and, of a score that is a mean,
+    what it adds as `SCORE`: from the start where no judge is needed, else once the set is judged.
+    """
 
-    def __str__(self) -> str:
-        doc = self.answer.doc
-        if self.score != SIGNATURE:
-            return "of the whole set"
-        return json.dumps({TASK: doc[TASK]} | registry.dataset(doc[TASK]).identity(doc))
+    def __init__(self, name: str, answer: Answer, held: Mapping[str, Any]) -> None:
+        super().__init__(held)
+        self.name, self.answer = name, answer
 
+
+Scored = tuple[dict[str, Any], list[dict[str, float]]]
+"""A result, and what each row adds to the scores that are means."""
 
 _opened: dict[str, tuple[Settings, Source]] = {}
-_scored: dict[str, tuple[list[Answer], dict[str, Any]]] = {}
+_scored: dict[tuple[str, str], tuple[list[Answer], Scored]] = {}
 _scoring = threading.Lock()
 
 
-def dataset(task: str, **metadata: Any) -> Any:
+def dataset(task: str, prompt: str = "", **metadata: Any) -> Any:
     """lm-eval's `custom_dataset`: the documents of a task, as a `DatasetDict` of one split.
 
     Args:
-        task: its name.
-        metadata: what lm-eval was given with --metadata: settings by task, such as
-            {"throne_coco": {"judges": "lexical"}}; and much that is not ours.
+        task: the name of a dataset.
+        prompt: the name of what is asked instead of the benchmark's own prompt, if anything.
+        metadata: what lm-eval was given with --metadata: settings by dataset, such as
+            {"throne_coco": {"judges": "flan-t5"}}; and much that is not ours.
     """
     from datasets import DatasetDict
 
-    return DatasetDict({SPLIT: _open(task, metadata.get(task))})
+    return DatasetDict({SPLIT: _open(task, prompt, metadata.get(task))})
 
 
 def documents(marker: Any) -> Any:
     """lmms-eval's `process_docs`: the documents of the task that the file beside the task names."""
-    return _open(marker[0][TASK])
+    return _open(marker[0][TASK], marker[0].get(PROMPT, ""))
 
 
 def images(doc: Mapping[str, Any]) -> list[Image]:
@@ -89,7 +98,8 @@ def images(doc: Mapping[str, Any]) -> list[Image]:
 
 def prompt(doc: Mapping[str, Any], _: Any = None) -> str:
     """What the LVLM is asked."""
-    return registry.benchmark(doc[TASK]).asked(doc)
+    benchmark = registry.benchmark(doc[TASK])
+    return benchmark.asked(doc, benchmark.named_prompt(doc.get(PROMPT)))
 
 
 def marked_prompt(doc: Mapping[str, Any]) -> str:
@@ -104,30 +114,61 @@ def target(doc: Mapping[str, Any]) -> str:
     return right if isinstance(right, str) else ", ".join(right or ())
 
 
-def answers(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Item]:
-    """The answer to a document, for each score of its task."""
-    answer = Answer(doc, results[0])
-    return {name: Item(name, answer) for name in (*registry.benchmark(doc[TASK]).scores, SIGNATURE)}
+def averaged(benchmark: Benchmark) -> tuple[str, ...]:
+    """The scores that lm-eval may average itself: means of what each row adds, which no judge is needed for."""
+    return () if benchmark.judges else benchmark.means
 
 
-def score(items: Sequence[Item]) -> float | str:
-    """A score of a whole set, or its signature.
+def items(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Item]:
+    """lmms-eval's `process_results`: the answer to a document, for each score of its task."""
+    benchmark, answer = registry.benchmark(doc[TASK]), Answer(doc, results[0])
+    (cluster,) = scoring.clusters(benchmark, [doc])
+    about = {name: doc[name] for name in (TASK, PROMPT) if name in doc}
+    held = {**about, **registry.dataset(doc[TASK]).identity(doc), CLUSTER: cluster}
+    added = _added(benchmark, answer)
+    return {
+        name: Item(name, answer, held | ({SCORE: added[name]} if name in added else {}))
+        for name in benchmark.scores
+    }
+
+
+def answers(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | Item]:
+    """lm-eval's `process_results`: the answer to a document, for each score and standard error of its task.
+
+    Of a score that lm-eval averages it is a number; a document that has no part in the score has none.
+    """
+    benchmark, each = registry.benchmark(doc[TASK]), items(doc, results)
+    errors = {f"{name}{CLUSTERED}": each[name] for name in benchmark.means}
+    numbers = {name: each[name].get(SCORE) for name in averaged(benchmark)}
+    return {name: value for name, value in {**each, **numbers, **errors}.items() if value is not None}
+
+
+def score(given: Sequence[Item]) -> float:
+    """A score of a whole set.
 
     What cannot be scored is no reason to lose the answers, which a harness writes only afterwards: whatever a judge
     raises is logged as an error, with the file that keeps the answers and the command that scores it, and the score is
     NaN.
     """
-    name, given = items[0].score, [item.answer for item in items]
-    value = _result(given).get(name, math.nan)
-    return value if isinstance(value, str) else float(value)
+    name, (result, _) = given[0].name, _filled(given)
+    return float(result.get(name, math.nan))
 
 
-def _open(task: str, given: Any = None) -> Any:
+def error(given: Sequence[Item]) -> float:
+    """The standard error of a score that is a mean, by clusters; NaN for fewer than two of them."""
+    _filled(given)
+    known = [item for item in given if SCORE in item]
+    return standard_error([item[SCORE] for item in known], [item[CLUSTER] for item in known])
+
+
+def _open(task: str, prompt: str = "", given: Any = None) -> Any:
     benchmark, wanted = registry.benchmark(task), registry.dataset(task)
     try:
         setting = settings.read(task, given)
         source = sources.open_source(setting.dataset, setting.images, wanted)
-        if benchmark.judges:  # missing, it is better missed before an LVLM answers for hours
+        if (
+            benchmark.judges and setting.judged
+        ):  # missing, it is better missed before an LVLM answers for hours
             benchmark.judges.find(setting.options)
     except ValueError as error:
         log.error("%s: %s", task, error)  # lmms-eval shows only that it tried five times
@@ -136,33 +177,66 @@ def _open(task: str, given: Any = None) -> Any:
     if hasattr(rows, "wanted") and (choice := taken(rows.wanted, setting.options)):
         source = source.only(lambda row: rows.wanted(rows.read(row, task), **choice))
     _opened[task] = setting, source
-    return source.rows.add_column(TASK, np.full(len(source.rows), task))
+    marks = {TASK: task} | ({PROMPT: prompt} if prompt else {})
+    asked = source.rows
+    for name, value in marks.items():
+        asked = asked.add_column(name, np.full(len(asked), value))
+    return asked
 
 
-def _result(given: list[Answer]) -> dict[str, Any]:
+def _added(benchmark: Benchmark, answer: Answer) -> dict[str, float]:
+    """What an answer adds to the scores that are means, where no judge is needed for it."""
+    if not averaged(benchmark):
+        return {}
+    setting, _ = _opened[answer.doc[TASK]]
+    _, (added,) = scoring.of_each(benchmark, [answer.doc], [answer.text], setting.options)
+    return added
+
+
+def _filled(given: Sequence[Item]) -> Scored:
+    """The result of a set, and its items with what each of them adds."""
+    result, each = _result([item.answer for item in given])
+    for item, added in zip(given, each, strict=True):
+        if item.name in added:
+            item[SCORE] = added[item.name]
+    return result, each
+
+
+def _result(given: list[Answer]) -> Scored:
     """The result of a set; the last one of each task is kept."""
-    task = given[0].doc[TASK]
+    task, prompt = given[0].doc[TASK], given[0].doc.get(PROMPT, "")
     with _scoring:
-        kept = _scored.get(task)
-        if kept is None or kept[0] != given:
-            kept = _scored[task] = given, _compute(task, given)
-        return kept[1]
+        known = _scored.get((task, prompt))
+        if known is None or known[0] != given:
+            known = _scored[task, prompt] = given, _compute(task, prompt, given)
+        return known[1]
 
 
-def _compute(task: str, given: Sequence[Answer]) -> dict[str, Any]:
+def _compute(task: str, prompt: str, given: Sequence[Answer]) -> Scored:
     setting, source = _opened[task]
     rows, texts = [answer.doc for answer in given], [answer.text for answer in given]
-    file = kept.keep(task, rows, texts)  # before a judge starts: a process that is killed leaves it too
+    nothing: Scored = {}, [{} for _ in given]
+    file = kept.keep(
+        task, rows, texts, prompt
+    )  # before a judge starts: a process that is killed leaves it too
+    where = _where(task, setting, file, len(rows) < len(source.rows))
+    if not setting.judged:
+        log.warning("%s is not scored: a language model judges it, and none is named. %s", task, where)
+        return nothing
     try:
-        result = scoring.of_rows(registry.benchmark(task), rows, texts, setting.options)
+        found = scoring.of_each(registry.benchmark(task), rows, texts, setting.options, prompt)
     except Exception as error:  # whatever a judge raises, a lack of memory too
-        partial = len(rows) < len(source.rows)
-        log.error("%s is not scored: %s %s", task, _said(error), _where(task, setting, file, partial))
-        return {SIGNATURE: "not scored"}
+        log.error("%s is not scored: %s %s", task, _said(error), where)
+        return nothing
     if file:
         file.unlink(missing_ok=True)
-    log.info("%s: %s", task, result[SIGNATURE])
-    return result
+    _tell(f"{task}: {found[0][SIGNATURE]}")
+    return found
+
+
+def _tell(line: str) -> None:
+    """Log a line where it is seen: lmms-eval shows of this log only what is a warning at least."""
+    log.log(logging.INFO if log.hasHandlers() else logging.WARNING, "%s", line)
 
 
 def _said(error: Exception) -> str:

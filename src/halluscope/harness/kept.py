@@ -15,23 +15,28 @@ from halluscope.foreign import one_line
 from halluscope.harness.settings import Settings
 from halluscope.paths import cache_folder
 from halluscope.reading.rows import Source as Written
+from halluscope.responses.files import PROMPT
 
 log = logging.getLogger(__name__)
 
 
-def keep(task: str, rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> Path | None:
+def keep(task: str, rows: Sequence[Mapping[str, Any]], texts: Sequence[str], prompt: str = "") -> Path | None:
     """Write responses to a file of JSON lines in the user's cache, which `command` scores.
 
     Args:
         task: the name of a dataset.
         rows: of the dataset, one per response.
         texts: the responses.
+        prompt: the name of the prompt that was asked, if it has one.
 
     Returns:
         The file; None if it cannot be written, which is logged, and is no reason not to score.
     """
-    key = registry.dataset(task).key
-    lines = [json_line({**about(row, key), "response": text}) for row, text in zip(rows, texts, strict=True)]
+    key, asked = registry.dataset(task).key, {PROMPT: prompt} if prompt else {}
+    lines = [
+        json_line({**about(row, key), **asked, "response": text})
+        for row, text in zip(rows, texts, strict=True)
+    ]
     digest = hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:8]
     file = cache_folder() / "responses" / f"{task}-{digest}.jsonl"
     try:

@@ -24,15 +24,19 @@ class Settings:
         dataset: a folder or a Hub id.
         images: the folder of image files, if the dataset has none.
         options: of the metric.
+        judged: whether responses are scored here: not where a language model must judge, and the user names none.
     """
 
     dataset: str
     images: str | None
     options: Mapping[str, Any]
+    judged: bool = True
 
 
 def read(task: str, given: Any = None) -> Settings:
     """The settings of a task: what is given, what `TASKS` says, and the defaults, in this order.
+
+    By default rules judge, whoever a benchmark's judge is otherwise: a language model is loaded if it is named.
 
     Args:
         task: the name of a dataset.
@@ -49,8 +53,11 @@ def read(task: str, given: Any = None) -> Settings:
     for name in ("dataset", "images"):
         if not isinstance(merged.get(name), str | None):
             raise ValueError(f"{name} of {task} is {brief(merged[name])}; expected the name of a folder.")
-    options = {**dataset.options, **dataset.harness, **options}
-    return Settings(merged.get("dataset") or sources.where(task), merged.get("images"), options)
+    judges = benchmark.judges
+    rule = {judges.option: judges.rule} if judges and judges.rule else {}
+    judged = not judges or judges.option in {**rule, **options}
+    options = {**dataset.options, **rule, **dataset.harness, **options}
+    return Settings(merged.get("dataset") or sources.where(task), merged.get("images"), options, judged)
 
 
 def _of_environment() -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The task files of lm-eval and lmms-eval, made from the benchmarks' records.
+"""The task files of lm-eval and lmms-eval, made from the benchmarks' records: a folder per benchmark, with its README.
 
 The prompt, the image before it, greedy decoding and the length are part of a task's version.
 """
@@ -6,23 +6,25 @@ The prompt, the image before it, greedy decoding and the length are part of a ta
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from halluscope import registry
 from halluscope.errors import OutputError
 from halluscope.files.writing import new_file
+from halluscope.harness import functions, readme
+from halluscope.harness.functions import CLUSTER, CLUSTERED
 from halluscope.paths import cache_folder
-from halluscope.registry import HIGHER, SIGNATURE, Benchmark, Dataset
-from halluscope.responses.files import TASK
+from halluscope.registry import HIGHER, Benchmark, Dataset, Direction
+from halluscope.responses.files import PROMPT, TASK
 from halluscope.version import __version__
 
 HARNESSES = ("lm-eval", "lmms-eval")
-FUNCTIONS = "halluscope.harness.functions"
 
 
 def write(harness: str, folder: Path | None = None) -> Path:
-    """Write a harness' task files, one per dataset, where they are not there already; nobody else's are replaced.
+    """Write a harness' task files where they are not there already; nobody else's are replaced.
 
     Args:
         harness: "lm-eval" or "lmms-eval".
@@ -41,10 +43,10 @@ def write(harness: str, folder: Path | None = None) -> Path:
     own = cache_folder() / "tasks" / __version__ / short
     folder = folder or own
     texts = {
-        folder / name: text
+        folder / benchmark.name / name: text
         for benchmark in registry.benchmarks()
-        for dataset in benchmark.datasets
-        for name, text in files(short, benchmark, dataset).items()
+        if benchmark.datasets
+        for name, text in files(short, benchmark).items()
     }
     missing = [file for file, text in texts.items() if not _says(file, text)]
     for file in missing:
@@ -63,28 +65,69 @@ def _says(file: Path, text: str) -> bool:
     return file.is_file() and file.read_bytes() == text.encode()
 
 
-def files(harness: str, benchmark: Benchmark, dataset: Dataset) -> dict[str, str]:
-    """The files of one task by name: a task as YAML, and what else it needs."""
-    task = {"lm_eval": _lm_eval, "lmms_eval": _lmms_eval}[harness](dataset)
-    task["metric_list"] = [
-        {"metric": name, "aggregation": _function("score"), "higher_is_better": _better(benchmark, name)}
-        for name in (*benchmark.scores, SIGNATURE)
+@dataclass(frozen=True)
+class Task:
+    """A dataset, and how it is asked.
+
+    Attributes:
+        benchmark: whose dataset it is.
+        dataset: what is asked about.
+        prompt: the name of the prompt; "" for the benchmark's own.
+    """
+
+    benchmark: Benchmark
+    dataset: Dataset
+    prompt: str
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """What its documents hold of it."""
+        return {TASK: self.dataset.name} | ({PROMPT: self.prompt} if self.prompt else {})
+
+    @property
+    def file(self) -> str:
+        """What its files are called, without an ending."""
+        return "_".join(self.marks.values())
+
+    def name(self, harness: str) -> str:
+        """What it is called; it has another name than its files where the harness has a task of that name."""
+        named = self.dataset.harness_task.get(harness, self.dataset.name)
+        return self.file.replace(self.dataset.name, named, 1)
+
+
+def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
+    """The files of a benchmark's tasks by name: each task as YAML, what else it needs, and a README.
+
+    Args:
+        harness: "lm_eval" or "lmms_eval".
+        benchmark: one with datasets.
+    """
+    tasks = [
+        Task(benchmark, dataset, prompt)
+        for dataset in benchmark.datasets
+        for prompt in ("", *benchmark.prompts)
     ]
-    length = {"lm_eval": "max_gen_toks", "lmms_eval": "max_new_tokens"}[harness]
-    greedy = {} if harness == "lm_eval" else {"temperature": 0}
-    task["generation_kwargs"] = {"until": [], "do_sample": False, **greedy, length: benchmark.max_new_tokens}
-    task["metadata"] = {"version": 1.0}
-    found = {f"{dataset.name}.yaml": _yaml(task)}
+    written = {"lm_eval": _lm_eval, "lmms_eval": _lmms_eval}[harness]
+    found = {f"{task.file}.yaml": _yaml(written(task)) for task in tasks}
     if harness == "lmms_eval":  # it loads a file that only names the task; `process_docs` gives the rows
-        found[f"{dataset.name}.json"] = json.dumps({TASK: dataset.name}) + "\n"
-    return found
+        found |= {f"{task.file}.json": json.dumps(task.marks) + "\n" for task in tasks}
+    asked = {task.name(harness): (task.dataset.name, task.prompt) for task in tasks}
+    return found | {"README.md": readme.text(harness, benchmark, _tag(benchmark), asked)}
 
 
-def _lm_eval(dataset: Dataset) -> dict[str, Any]:
+def _tag(benchmark: Benchmark) -> str:
+    """What stands for all tasks of a benchmark."""
+    return f"halluscope_{benchmark.name}"
+
+
+def _lm_eval(task: Task) -> dict[str, Any]:
+    benchmark, prompt = task.benchmark, {"prompt": task.prompt} if task.prompt else {}
+    averaged = functions.averaged(benchmark)
     return {
-        "task": dataset.harness_task.get("lm_eval", dataset.name),
+        "task": task.name("lm_eval"),
+        "tag": _tag(benchmark),
         "custom_dataset": _function("dataset"),
-        "dataset_kwargs": {"task": dataset.name},
+        "dataset_kwargs": {"task": task.dataset.name, **prompt},
         "test_split": "test",
         "output_type": "generate_until",
         "num_fewshot": 0,
@@ -93,14 +136,25 @@ def _lm_eval(dataset: Dataset) -> dict[str, Any]:
         "doc_to_image": _function("images"),
         "doc_to_target": _function("target"),
         "process_results": _function("answers"),
+        "metric_list": [
+            *(
+                _metric(name, "mean" if name in averaged else _function("score"), direction)
+                for name, direction in benchmark.scores.items()
+            ),
+            *(_metric(f"{name}{CLUSTERED}", _function("error"), None) for name in benchmark.means),
+        ],
+        "generation_kwargs": {"until": [], "do_sample": False, "max_gen_toks": benchmark.max_new_tokens},
+        "metadata": {"version": 1.0},
     }
 
 
-def _lmms_eval(dataset: Dataset) -> dict[str, Any]:
+def _lmms_eval(task: Task) -> dict[str, Any]:
+    benchmark = task.benchmark
     return {
-        "task": dataset.harness_task.get("lmms_eval", dataset.name),
+        "task": task.name("lmms_eval"),
+        "tag": _tag(benchmark),
         "dataset_path": "json",
-        "dataset_kwargs": {"data_files": {"test": f"{dataset.name}.json"}},
+        "dataset_kwargs": {"data_files": {"test": f"{task.file}.json"}},
         "test_split": "test",
         "process_docs": _function("documents"),
         "output_type": "generate_until",
@@ -108,8 +162,22 @@ def _lmms_eval(dataset: Dataset) -> dict[str, Any]:
         "doc_to_text": _function("prompt"),
         "doc_to_visual": _function("images"),
         "doc_to_target": _function("target"),
-        "process_results": _function("answers"),
+        "process_results": _function("items"),
+        "cluster_key": CLUSTER,
+        "metric_list": [
+            _metric(name, _function("score"), direction) for name, direction in benchmark.scores.items()
+        ],
+        "generation_kwargs": {
+            **{"until": [], "do_sample": False, "temperature": 0},
+            "max_new_tokens": benchmark.max_new_tokens,
+        },
+        "metadata": {"version": 1.0},
     }
+
+
+def _metric(name: str, aggregation: str, direction: Direction) -> dict[str, Any]:
+    better = None if direction is None else direction == HIGHER
+    return {"metric": name, "aggregation": aggregation, "higher_is_better": better}
 
 
 class _Function(str):
@@ -117,12 +185,7 @@ class _Function(str):
 
 
 def _function(name: str) -> _Function:
-    return _Function(f"{FUNCTIONS}.{name}")
-
-
-def _better(benchmark: Benchmark, score: str) -> bool | None:
-    direction = benchmark.scores.get(score)
-    return None if direction is None else direction == HIGHER
+    return _Function(f"{functions.__name__}.{name}")
 
 
 def _yaml(task: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """The one reader of responses: what an LVLM said, row by row, in whatever file it stands.
 
 A file is one of `halluscope.reading.tables`, what lm-eval and lmms-eval wrote with --log_samples, or a log of Inspect.
-lm-eval logs the whole document, lmms-eval only the text of its scores; that of the signature names task and row.
+lm-eval logs the whole document, lmms-eval only what each score was given, which names task and row.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import limits
-from halluscope.files.opening import check_once, parse, plain_name
+from halluscope.files.opening import check_once, plain_name
 from halluscope.foreign import brief
 from halluscope.paths import is_there
 from halluscope.reading import tables
@@ -28,7 +28,9 @@ TEXTS = (
 LABEL = "label"
 """In a row that has this, `text` is the question."""
 
-TASK, NAMED = "halluscope_task", "signature"
+TASK, PROMPT = "halluscope_task", "halluscope_prompt"
+"""Where a response says of which task it is, and the name of the prompt that was asked, if it has one."""
+
 SAMPLE = {"doc_id", "filtered_resps"}
 """What tells a harness' sample from other rows."""
 
@@ -269,16 +271,20 @@ def _of_samples(located: Sequence[tuple[str, Any]], tasks: Collection[str]) -> I
         yield where, row
 
 
+def _about(sample: Row) -> Row:
+    """What a sample says of its row: the document, or else what one of its scores holds."""
+    if isinstance(doc := sample.get("doc"), Mapping):
+        return doc
+    return next((held for held in sample.values() if isinstance(held, Mapping) and TASK in held), {})
+
+
 def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> Row:
     if not _is_sample(sample):
         raise ValueError(
             f"{where} is no sample: expected doc_id and filtered_resps, as lm-eval and lmms-eval write them with "
             f"--log_samples; got {brief(sample, 120)}."
         )
-    about = sample.get("doc")
-    if about is None and isinstance(named := sample.get(NAMED), str) and named.startswith("{"):
-        about = parse(named, f"{where}, {NAMED}")
-    about = about if isinstance(about, Mapping) else {}
+    about = _about(sample)
     task = about.get(TASK)
     if not about or (task is not None and tasks and task not in [*tasks]):
         raise ValueError(

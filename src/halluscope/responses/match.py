@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from halluscope.foreign import brief
-from halluscope.responses.files import Response, Responses
+from halluscope.responses.files import PROMPT, Response, Responses
 
 ORDER = "order"
 """What responses are matched by that have no id."""
@@ -85,6 +85,7 @@ class Matched(Generic[R]):
         sampled: whether a harness wrote the responses.
         left_out: how many responses are about rows that are not scored.
         other_prompts: how many say that something else was asked than the row's prompt, or the benchmark's.
+        prompts: the names of the prompts that they say were asked; "" where one says nothing.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Matched(Generic[R]):
     sampled: bool = False
     left_out: int = 0
     other_prompts: int = 0
+    prompts: Sequence[str] = ("",)
 
 
 Pair = tuple[Any, Response]
@@ -144,6 +146,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         responses.sampled,
         len(responses.each) - len(found),
         len(others),
+        sorted({str(response.row.get(PROMPT) or "") for _, response in found}),
     )
 
 

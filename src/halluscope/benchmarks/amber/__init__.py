@@ -39,6 +39,8 @@ about existence, attributes (state, number, action) and relations, "no" is the p
     links=("https://arxiv.org/abs/2311.07397", "https://github.com/junyangwang0410/AMBER"),
     licence="AMBER's annotations and queries: Apache-2.0. The origin of its images is not stated: they are never "
     "published from here.",
+    compared="With convention=official, and the nouns and synonyms that the authors' script found, its figures are "
+    "those that the script prints: tests/benchmarks/test_amber.py, tests/golden/amber_official.json.",
     datasets=(
         Dataset(
             "amber",

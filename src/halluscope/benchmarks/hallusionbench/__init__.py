@@ -46,6 +46,8 @@ illusion)?
 """,
     links=("https://arxiv.org/abs/2310.14566", "https://github.com/tianyi-lab/HallusionBench"),
     licence="Questions and images: BSD-3-Clause.",
+    compared="Its figures are those of the authors' script for the same verdicts: "
+    "tests/benchmarks/test_hallusionbench.py, tests/golden/hallusionbench_official.json.",
     datasets=(
         Dataset(
             "hallusionbench",

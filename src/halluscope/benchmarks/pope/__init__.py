@@ -34,6 +34,8 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
     links=("https://arxiv.org/abs/2305.10355",),
     licence="POPE's questions: MIT. RePOPE's answers: their repository states no licence; build them where you use "
     "them. Images, never included: each under the terms of its owner.",
+    compared="Its figures are those of the authors' script for the same answers: "
+    "tests/benchmarks/test_pope.py, tests/golden/pope_official.json.",
     datasets=(
         Dataset(
             "pope",
