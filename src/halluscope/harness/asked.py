@@ -2,6 +2,7 @@
 
 import logging
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from halluscope import scoring
 from halluscope.answering.answer import about
 from halluscope.answering.sources import Source
+from halluscope.foreign import one_line
 from halluscope.harness import functions, kept
 from halluscope.harness.functions import CLUSTER, Scored
 from halluscope.harness.settings import Settings
@@ -84,8 +86,20 @@ class Asked:
         """What a response adds to the scores that are means; NaN where it has no part, or a language model judges."""
         found: Mapping[str, float] = {}
         if self.by_rules and self.benchmark.means:
-            _, (found,) = self._scored([self.rows[name]], [text])
+            found = self._added(name, text)
         return {score: found.get(score, math.nan) for score in self.benchmark.means}
+
+    def _added(self, name: str, text: str) -> Mapping[str, float]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that one row is not the whole benchmark
+                _, (found,) = self._scored([self.rows[name]], [text])
+        except Exception as error:  # the set is scored all the same
+            log.warning(
+                "%s: %s has no score of its own: %s", self.task, one_line(name), functions.reason(error)
+            )
+            return {}
+        return found
 
     def score(self, said: Said, log_file: Path) -> Scored:
         """Score a set. What cannot be judged is logged, with the command that does it later; the result is then empty.
@@ -106,7 +120,10 @@ class Asked:
             return self._scored([self.rows[name] for name in said], list(said.values()))
         except Exception as error:  # whatever a judge raises, a lack of memory too
             log.error(
-                "%s is not scored: %s %s", self.task, functions.reason(error), self._where(len(said), log_file)
+                "%s is not scored: %s %s",
+                self.task,
+                functions.reason(error),
+                self._where(len(said), log_file),
             )
             return nothing
 

@@ -19,6 +19,7 @@ from typing import Any
 import anyio
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import HeadlineMetric
 from inspect_ai.model import ContentImage, ContentText, GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
@@ -26,6 +27,7 @@ from PIL.Image import Image
 from PIL.JpegImagePlugin import JpegImageFile
 
 from halluscope import registry
+from halluscope.foreign import brief
 from halluscope.harness import functions, settings
 from halluscope.harness.asked import Asked, Said
 from halluscope.harness.functions import CLUSTER
@@ -39,6 +41,9 @@ LOG = Path("LOG.eval")
 
 VERSION = "1.0"
 """Of the tasks: the prompts, the image before them, greedy decoding and the length are part of it."""
+
+OURS = "scores"
+"""What Inspect calls the scorer, and in its log what came of it."""
 
 Figures = dict[str, float]
 """Scores by name; standard errors as NAME_stderr."""
@@ -98,8 +103,8 @@ def data_uri(image: Image) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content.getvalue()).decode()}"
 
 
-@scorer(metrics=[])
-def rows(**settled: Any) -> Scorer:
+@scorer(metrics=[], name=OURS)
+def scores(**settled: Any) -> Scorer:
     """What a response adds to the scores that are means."""
     asked = _asked(**settled)
 
@@ -131,7 +136,9 @@ def whole_set(**settled: Any) -> Metric:
     return figures
 
 
-def _figures(asked: Asked, said: Said, result: Mapping[str, Any], each: Sequence[Mapping[str, float]]) -> Figures:
+def _figures(
+    asked: Asked, said: Said, result: Mapping[str, Any], each: Sequence[Mapping[str, float]]
+) -> Figures:
     benchmark, clusters = asked.benchmark, asked.clusters(said)
     scores = {name: float(result.get(name, math.nan)) for name in benchmark.scores}
     errors = {f"{name}_stderr": _error(name, each, clusters) for name in benchmark.means}
@@ -167,8 +174,8 @@ class AtTheEnd:
         """
         if epochs != 1:
             raise ValueError(
-                f"epochs is {epochs}; expected 1: scores of a whole set are of one response per row. Run the task several "
-                "times instead, each with a seed of its own."
+                f"epochs is {epochs}; expected 1: scores of a whole set are of one response per row. Run the task "
+                "several times instead, each with a seed of its own."
             )
         _run.set(_Run())
         return "halluscope"
@@ -179,8 +186,8 @@ class AtTheEnd:
     async def complete_sample(self, id: str | int, epoch: int, scores: Mapping[str, SampleScore]) -> None:
         """A sample is done."""
         run = _run.get()
-        if run and rows.__name__ in scores:
-            run.said[str(id)] = scores[rows.__name__].score.answer or ""
+        if run and OURS in scores:
+            run.said[str(id)] = scores[OURS].score.answer or ""
 
     async def complete_task(self) -> dict[str, Any]:
         """All samples are done: the set is scored beside the event loop, on which other tasks may still ask."""
@@ -199,6 +206,9 @@ def _register(name: str) -> Any:
     def of_dataset(
         dataset: str | None = None, images: str | None = None, prompt: str = "", **options: Any
     ) -> Task:
+        if prompt and prompt not in benchmark.prompts:
+            known = ", ".join(benchmark.prompts) or "none, for it has no other"
+            raise ValueError(f"{name} has no prompt {brief(prompt)}; expected {known}.")
         given = {"dataset": dataset, "images": images, **options}
         setting = settings.read(name, {key: value for key, value in given.items() if value is not None})
         settled = {"task": name, "prompt": prompt, **asdict(setting)}
@@ -217,10 +227,11 @@ def _register(name: str) -> Any:
             dataset=MemoryDataset(samples, asked.source.name),
             setup=image_first(**settled),
             solver=generate(),
-            scorer=rows(**settled),
+            scorer=scores(**settled),
             metrics=[whole_set(**settled)],
             config=GenerateConfig(temperature=0.0, max_tokens=benchmark.max_new_tokens),
             early_stopping=AtTheEnd(asked),
+            headline_metric=HeadlineMetric(metric=benchmark.principal),
             version=VERSION,
         )
 

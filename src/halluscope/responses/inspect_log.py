@@ -58,30 +58,28 @@ def of_json(log: Mapping[str, Any], where: str) -> Iterator[Located]:
 
 
 def _samples(found: Iterator[Located], log: str) -> Iterator[Located]:
-    """Samples as another harness logs them, without those to which nothing was said, for the request failed."""
-    number = 0
-    for number, (where, sample) in enumerate(found, 1):
-        if not isinstance(sample, Mapping) or not sample.keys() >= SAMPLE:
-            raise ValueError(f"{where} is no sample of Inspect: {brief(sample, 120)}. Expected one with {_NAMES}.")
+    """Samples as another harness logs them, without those that nothing was said to, for the request failed."""
+    empty = True
+    for where, sample in found:
+        empty = False
+        output = _output(sample, where)
         if sample["epoch"] != 1:
             raise ValueError(
-                f"{where} is of epoch {brief(sample['epoch'])}: this log holds several responses per row, and expected "
-                "is one. Ask with --epochs 1, or score each epoch from a log of its own."
+                f"{where} is of epoch {brief(sample['epoch'])}: this log holds several responses per row; expected one. "
+                "Run the task with --epochs 1."
             )
-        if (output := _output(sample["output"], where)).get("choices"):
-            yield where, {
-                "doc_id": sample["id"],
-                "doc": sample["metadata"],
-                "filtered_resps": output.get("completion"),
-            }
-    if not number:
-        raise ValueError(f"{log} holds no sample; expected a log that was not written with --no-log-samples.")
+        if output.get("choices"):
+            said = output.get("completion")
+            yield where, {"doc_id": sample["id"], "doc": sample["metadata"], "filtered_resps": said}
+    if empty:
+        raise ValueError(f"{log} holds no sample; expected a log that was written with its samples.")
 
 
-def _output(output: Any, where: str) -> Mapping[str, Any]:
+def _output(sample: Any, where: str) -> Mapping[str, Any]:
+    """What a model gave to a sample."""
+    output = sample["output"] if isinstance(sample, Mapping) and sample.keys() >= SAMPLE else None
     if not isinstance(output, Mapping):
-        raise ValueError(f"{where}: output is {brief(output)}; expected an object with the model's completion.")
+        raise ValueError(
+            f"{where} is no sample of Inspect: it is {brief(sample, 120)}; expected one with {', '.join(sorted(SAMPLE))}."
+        )
     return output
-
-
-_NAMES = ", ".join(sorted(SAMPLE))
