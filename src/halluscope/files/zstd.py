@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from halluscope import limits
 from halluscope.errors import BuildError, MissingExtra
@@ -43,7 +43,7 @@ def members(file: Path, begin: str, end: str) -> Iterator[tuple[str, bytes]]:
             limits.check("rows", len(names), str(file))
             for name in names:
                 yield name, _content(archive, archive.getinfo(name), stream)
-    except (zipfile.BadZipFile, struct.error, OSError, zlib.error, EOFError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, struct.error, OSError) as error:
         raise BuildError(f"{file} is no zip, or is cut off: {error}. Get the file again.") from error
 
 
@@ -56,19 +56,23 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, stream: IO[bytes
     stream.seek(member.header_offset)
     mark, *lengths = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
     stream.seek(sum(lengths), io.SEEK_CUR)
-    content = b"".join(within("unpacked", _unpacked(stream.read(member.compress_size), name), name))
+    content = _unpacked(stream.read(member.compress_size), name)
     if mark != _MARK or zlib.crc32(content) != member.CRC:
         raise zipfile.BadZipFile(f"{brief(member.filename)} is not what was packed")
     return content
 
 
-def _unpacked(packed: bytes, name: str) -> Any:
-    """Packed data as a stream; zstandard bounds what it holds in memory at one time."""
+def _unpacked(packed: bytes, name: str) -> bytes:
+    """Packed data unpacked, no more of it than the limit allows; zstandard bounds what it holds in memory for that."""
     try:
         import zstandard
     except ImportError as error:
         raise MissingExtra(
-            f"{name} is packed by Zstandard, which needs zstandard ({error}): pip install zstandard. Or make JSON of the "
-            "log where Inspect is installed: inspect log convert LOG --to json --output-dir FOLDER."
+            f"{name} is packed by Zstandard, which needs zstandard ({error}): pip install zstandard. Or make JSON of "
+            "the log where Inspect is installed: inspect log convert LOG --to json --output-dir FOLDER."
         ) from error
-    return zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+    stream = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+    try:
+        return b"".join(within("unpacked", stream, name))
+    except zstandard.ZstdError as error:
+        raise zipfile.BadZipFile(f"{brief(name, 200)}: {error}") from error

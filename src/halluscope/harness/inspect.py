@@ -1,8 +1,8 @@
 """The benchmarks as tasks of Inspect, one per dataset: `inspect eval halluscope/pope --model openai/gpt-4o`.
 
-Inspect imports this module by its entry point. A sample is a row of the dataset; its image is put before the prompt when
-its turn comes. A sample's score holds what the row adds to the scores that are means. The metrics are those of the whole
-set, scored once when all samples are there, with Inspect's standard errors by clusters, such as images.
+Inspect imports this module by its entry point. A sample is a row of the dataset; its image is put before the prompt
+when its turn comes. A sample's score holds what the row adds to the scores that are means. The metrics are those of the
+whole set, scored once when all samples are there, with Inspect's standard errors by clusters, such as images.
 """
 
 import base64
@@ -159,8 +159,8 @@ def _error(name: str, each: Sequence[Mapping[str, float]], clusters: Sequence[st
 class AtTheEnd:
     """Scores a set when all its samples are done, and puts the signature into the log.
 
-    Inspect tells nobody of a run's beginning and end but who may stop it early, and keeps what that one says in the log,
-    as `results.early_stopping.metadata`. This one stops nothing.
+    Inspect tells nobody of a run's beginning and end but who may stop it early, and keeps what that one says in the
+    log, as `results.early_stopping.metadata`. This one stops nothing.
     """
 
     def __init__(self, asked: Asked) -> None:

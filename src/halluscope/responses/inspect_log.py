@@ -65,8 +65,8 @@ def _samples(found: Iterator[Located], log: str) -> Iterator[Located]:
         output = _output(sample, where)
         if sample["epoch"] != 1:
             raise ValueError(
-                f"{where} is of epoch {brief(sample['epoch'])}: this log holds several responses per row; expected one. "
-                "Run the task with --epochs 1."
+                f"{where} is of epoch {brief(sample['epoch'])}: this log holds several responses per row; expected "
+                "one. Run the task with --epochs 1."
             )
         if output.get("choices"):
             said = output.get("completion")
@@ -80,6 +80,7 @@ def _output(sample: Any, where: str) -> Mapping[str, Any]:
     output = sample["output"] if isinstance(sample, Mapping) and sample.keys() >= SAMPLE else None
     if not isinstance(output, Mapping):
         raise ValueError(
-            f"{where} is no sample of Inspect: it is {brief(sample, 120)}; expected one with {', '.join(sorted(SAMPLE))}."
+            f"{where} is no sample of Inspect: it is {brief(sample, 120)}; expected one with "
+            f"{', '.join(sorted(SAMPLE))}."
         )
     return output
