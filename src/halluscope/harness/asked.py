@@ -3,7 +3,8 @@
 import logging
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 from halluscope import scoring
 from halluscope.answering.answer import about
 from halluscope.answering.sources import Source
-from halluscope.foreign import one_line
 from halluscope.harness import functions, kept
 from halluscope.harness.functions import CLUSTER, Scored
 from halluscope.harness.settings import Settings
@@ -23,6 +23,11 @@ log = logging.getLogger(__name__)
 
 Said = Mapping[str, str]
 """What an LVLM said, by the names of the rows."""
+
+
+def nothing(said: Iterable[str]) -> Scored:
+    """What is found where nobody judges."""
+    return {}, [{} for _ in said]
 
 
 @dataclass(frozen=True)
@@ -84,22 +89,19 @@ class Asked:
 
     def added(self, name: str, text: str) -> dict[str, float]:
         """What a response adds to the scores that are means; NaN where it has no part, or a language model judges."""
-        found: Mapping[str, float] = {}
-        if self.by_rules and self.benchmark.means:
-            found = self._added(name, text)
+        _, (found,) = self.so_far({name: text}) if self.benchmark.means else nothing([name])
         return {score: found.get(score, math.nan) for score in self.benchmark.means}
 
-    def _added(self, name: str, text: str) -> Mapping[str, float]:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that one row is not the whole benchmark
-                _, (found,) = self._scored([self.rows[name]], [text])
-        except Exception as error:  # the set is scored all the same
-            log.warning(
-                "%s: %s has no score of its own: %s", self.task, one_line(name), functions.reason(error)
-            )
-            return {}
-        return found
+    def so_far(self, said: Said) -> Scored:
+        """Score a part of a set while the rest is asked; nothing comes of it if a language model judges.
+
+        What is wrong is said when the whole set is scored.
+        """
+        if self.by_rules and said:
+            with suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that a part is not the whole benchmark
+                return self._scored(said)
+        return nothing(said)
 
     def score(self, said: Said, log_file: Path) -> Scored:
         """Score a set. What cannot be judged is logged, with the command that does it later; the result is then empty.
@@ -108,16 +110,15 @@ class Asked:
             said: the responses.
             log_file: where the harness keeps them.
         """
-        nothing: Scored = {}, [{} for _ in said]
         if not self.setting.judged:
             log.warning(
                 "%s is not scored: a language model judges it, and none is named. %s",
                 self.task,
                 self._where(len(said), log_file),
             )
-            return nothing
+            return nothing(said)
         try:
-            return self._scored([self.rows[name] for name in said], list(said.values()))
+            return self._scored(said)
         except Exception as error:  # whatever a judge raises, a lack of memory too
             log.error(
                 "%s is not scored: %s %s",
@@ -125,14 +126,15 @@ class Asked:
                 functions.reason(error),
                 self._where(len(said), log_file),
             )
-            return nothing
+            return nothing(said)
 
     def clusters(self, said: Said) -> list[str]:
         """What each row shares with those that it depends on."""
         return list(map(str, scoring.clusters(self.benchmark, [self.rows[name] for name in said])))
 
-    def _scored(self, rows: Sequence[Row], texts: Sequence[str]) -> Scored:
-        return scoring.of_each(self.benchmark, rows, texts, self.setting.options, self.prompt)
+    def _scored(self, said: Said) -> Scored:
+        rows = [self.rows[name] for name in said]
+        return scoring.of_each(self.benchmark, rows, list(said.values()), self.setting.options, self.prompt)
 
     def _where(self, count: int, log_file: Path) -> str:
         """Where the responses are, and what scores them."""

@@ -129,9 +129,7 @@ def whole_set(**settled: Any) -> Metric:
         run = _run.get()
         if run and run.figures and run.said == said:
             return run.figures
-        if run and not run.figures and not asked.by_rules:
-            return _figures(asked, {}, {}, [])
-        return _figures(asked, said, *asked.score(said, LOG))
+        return _figures(asked, said, *(asked.so_far(said) if run else asked.score(said, LOG)))
 
     return figures
 
