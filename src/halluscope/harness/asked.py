@@ -35,35 +35,41 @@ class Asked:
     """A dataset that is asked.
 
     Attributes:
-        task: its name.
+        name: of the dataset, and of its task.
         prompt: the name of what is asked instead of the benchmark's own prompt; "" for that.
         setting: what holds for it.
         source: its rows, and their images.
         rows: by their names, which their ids make.
     """
 
-    task: str
+    name: str
     prompt: str
     setting: Settings
     source: Source
     rows: Mapping[str, Row]
 
     @classmethod
-    def open(cls, task: str, prompt: str, setting: Settings, keep: int) -> "Asked":
+    def open(cls, name: str, prompt: str, setting: Settings, keep: int) -> "Asked":
         """Open a dataset.
 
         Args:
-            task: its name.
+            name: of the dataset.
             prompt: the name of what is asked instead of the benchmark's own prompt; "" for that.
             setting: what holds for it.
             keep: how many images stay open.
 
         Raises:
-            ValueError: if it cannot be opened, or a judge that is named is not to be had.
+            ValueError: if it cannot be opened, its ids do not tell rows apart, or a judge that is named is not to be
+                had.
         """
-        source = functions.opened(task, setting, keep)
+        source = functions.opened(name, setting, keep)
         rows = {" ".join(map(str, source.dataset.identity(row).values())): row for row in source.rows}
-        return cls(task, prompt, setting, source, rows)
+        if len(rows) < len(source.rows):
+            raise ValueError(
+                f"{source.name} has {len(source.rows):,} rows and {len(rows):,} different ids "
+                f"({', '.join(source.dataset.key)}); expected one per row. Build it anew, or name one config."
+            )
+        return cls(name, prompt, setting, source, rows)
 
     @property
     def benchmark(self) -> Benchmark:
@@ -79,7 +85,7 @@ class Asked:
 
     def documents(self) -> list[dict[str, Any]]:
         """The rows, each with the marks that a harness' functions want."""
-        marks = {TASK: self.task} | ({PROMPT: self.prompt} if self.prompt else {})
+        marks = {TASK: self.name} | ({PROMPT: self.prompt} if self.prompt else {})
         return [{**row, **marks} for row in self.rows.values()]
 
     def told(self, document: Mapping[str, Any], cluster: object) -> dict[str, Any]:
@@ -87,9 +93,9 @@ class Asked:
         marks = {name: document[name] for name in (TASK, PROMPT) if name in document}
         return {**marks, **about(document, self.source.dataset.key), CLUSTER: str(cluster)}
 
-    def added(self, name: str, text: str) -> dict[str, float]:
+    def added(self, row: str, text: str) -> dict[str, float]:
         """What a response adds to the scores that are means; NaN where it has no part, or a language model judges."""
-        _, (found,) = self.so_far({name: text}) if self.benchmark.means else nothing([name])
+        _, (found,) = self.so_far({row: text}) if self.benchmark.means else nothing([row])
         return {score: found.get(score, math.nan) for score in self.benchmark.means}
 
     def so_far(self, said: Said) -> Scored:
@@ -113,7 +119,7 @@ class Asked:
         if not self.setting.judged:
             log.warning(
                 "%s is not scored: a language model judges it, and none is named. %s",
-                self.task,
+                self.name,
                 self._where(len(said), log_file),
             )
             return nothing(said)
@@ -122,7 +128,7 @@ class Asked:
         except Exception as error:  # whatever a judge raises, a lack of memory too
             log.error(
                 "%s is not scored: %s %s",
-                self.task,
+                self.name,
                 functions.reason(error),
                 self._where(len(said), log_file),
             )
@@ -139,6 +145,6 @@ class Asked:
     def _where(self, count: int, log_file: Path) -> str:
         """Where the responses are, and what scores them."""
         partial = count < len(self.rows)
-        command = kept.command(self.task, self.setting, log_file, partial)
+        command = kept.command(self.name, self.setting, log_file, partial)
         limit = f" --limit {count}" if partial and self.benchmark.chooses else ""
         return f"The responses are in the log; to score them: {command}{limit}"

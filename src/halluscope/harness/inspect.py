@@ -6,12 +6,10 @@ whole set, scored once when all samples are there, with Inspect's standard error
 """
 
 import base64
-import json
 import math
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -66,21 +64,9 @@ _run: ContextVar[_Run | None] = ContextVar("run", default=None)
 """The run that is under way where somebody looks: Inspect runs several tasks, or models, at the same time."""
 
 
-@lru_cache(maxsize=16)
-def _opened(settled: str) -> Asked:
-    given = json.loads(settled)
-    return Asked.open(given.pop("task"), given.pop("prompt"), settings.Settings(**given), OPEN)
-
-
-def _asked(**settled: Any) -> Asked:
-    """What is asked by these settings, opened once for the task, its solver, its scorer and its metric."""
-    return _opened(json.dumps(settled, sort_keys=True))
-
-
 @solver
-def image_first(**settled: Any) -> Solver:
+def image_first(asked: Asked) -> Solver:
     """Put the row's image, if it has one, before the prompt; it is opened only now."""
-    asked = _asked(**settled)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         image = asked.source.image(asked.rows[str(state.sample_id)])
@@ -104,9 +90,8 @@ def data_uri(image: Image) -> str:
 
 
 @scorer(metrics=[], name=OURS)
-def scores(**settled: Any) -> Scorer:
+def scores(asked: Asked) -> Scorer:
     """What a response adds to the scores that are means."""
-    asked = _asked(**settled)
 
     async def score(state: TaskState, target: Target) -> Score:
         text = state.output.completion
@@ -116,13 +101,12 @@ def scores(**settled: Any) -> Scorer:
 
 
 @metric
-def whole_set(**settled: Any) -> Metric:
+def whole_set(asked: Asked) -> Metric:
     """The scores of all responses together, as `halluscope score` has them, and the standard errors of means.
 
     Inspect asks for them while a run goes on as well, to show them. If a language model judges they are NaN until all
     samples are done.
     """
-    asked = _asked(**settled)
 
     def figures(scores: list[SampleScore]) -> Value:
         said = {str(one.sample_id): one.score.answer or "" for one in scores}
@@ -209,24 +193,13 @@ def _register(name: str) -> Any:
             raise ValueError(f"{name} has no prompt {brief(prompt)}; expected {known}.")
         given = {"dataset": dataset, "images": images, **options}
         setting = settings.read(name, {key: value for key, value in given.items() if value is not None})
-        settled = {"task": name, "prompt": prompt, **asdict(setting)}
-        asked = _asked(**settled)
-        documents, clusters = asked.documents(), asked.clusters(dict.fromkeys(asked.rows, ""))
-        samples = [
-            Sample(
-                input=functions.prompt(document),
-                target=functions.target(document),
-                id=id,
-                metadata=asked.told(document, cluster),
-            )
-            for id, document, cluster in zip(asked.rows, documents, clusters, strict=True)
-        ]
+        asked = Asked.open(name, prompt, setting, OPEN)
         return Task(
-            dataset=MemoryDataset(samples, asked.source.name),
-            setup=image_first(**settled),
+            dataset=MemoryDataset(_samples(asked), asked.source.name),
+            setup=image_first(asked),
             solver=generate(),
-            scorer=scores(**settled),
-            metrics=[whole_set(**settled)],
+            scorer=scores(asked),
+            metrics=[whole_set(asked)],
             config=GenerateConfig(temperature=0.0, max_tokens=benchmark.max_new_tokens),
             early_stopping=AtTheEnd(asked),
             headline_metric=HeadlineMetric(metric=benchmark.principal),
@@ -242,6 +215,20 @@ def _register(name: str) -> Any:
         options: of the benchmark, such as those of its judges.
     """
     return task(name=name)(of_dataset)
+
+
+def _samples(asked: Asked) -> list[Sample]:
+    """The rows, without their images."""
+    documents, clusters = asked.documents(), asked.clusters(dict.fromkeys(asked.rows, ""))
+    return [
+        Sample(
+            input=functions.prompt(document),
+            target=functions.target(document),
+            id=id,
+            metadata=asked.told(document, cluster),
+        )
+        for id, document, cluster in zip(asked.rows, documents, clusters, strict=True)
+    ]
 
 
 TASKS = {
