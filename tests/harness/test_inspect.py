@@ -40,6 +40,9 @@ pytestmark = [
 SAID = ("Yes, there is a dog.", "No.", "A person holds a cup, no dog.", "I cannot tell. \U0001f415")
 
 
+QUIET: Any = {"display": "none", "log_realtime": False}
+
+
 def text_for(prompt: str, image: bytes) -> str:
     """What the mock model says to a prompt about an image: always the same, but to another."""
     return SAID[crc32(prompt.encode() + image) % len(SAID)]
@@ -63,7 +66,7 @@ def mock(said: list[Any] | None = None) -> Any:
 def run(task: Any, folder: Path, model: Any = None, **options: Any) -> EvalLog:
     """The log of `inspect eval halluscope/TASK`."""
     task = f"halluscope/{task}" if isinstance(task, str) else task
-    (log,) = inspect_ai.eval(task, model=model or mock(), display="none", log_dir=str(folder), **options)
+    (log,) = inspect_ai.eval(task, model=model or mock(), log_dir=str(folder), **QUIET, **options)
     return log
 
 
@@ -88,7 +91,7 @@ def logs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Eval
             tasks.TASKS[name](**of) if name in tasks.TASKS else None
             for name, of in harness_data.settings(data).items()
         ]
-        found = inspect_ai.eval(made, model=mock(), display="none", log_dir=str(folder), max_tasks=4)
+        found = inspect_ai.eval(made, model=mock(), log_dir=str(folder), max_tasks=4, **QUIET)
     return {log.eval.task.removeprefix("halluscope/"): log for log in found}
 
 
@@ -263,7 +266,7 @@ def test_several_epochs_are_refused_before_a_model_is_asked(data: Path, tmp_path
 
 def test_two_models_at_the_same_time(data: Path, tmp_path: Path) -> None:
     models = [mock(), mock()]
-    found = inspect_ai.eval("halluscope/throne_coco", model=models, display="none", log_dir=str(tmp_path))
+    found = inspect_ai.eval("halluscope/throne_coco", model=models, log_dir=str(tmp_path), **QUIET)
     assert len({signature(log) for log in found}) == 1 and len(found) == 2
     for log in found:
         ours = scored(data, "throne_coco", log.location)
