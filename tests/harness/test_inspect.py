@@ -334,7 +334,7 @@ def test_no_language_model_judges_that_was_not_named(
     data: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     given = settings.Settings(str(data / "throne_coco"), None, {"vocabulary": "coco"}, judged=False)
-    asked = Asked.open("throne_coco", "", given, 2)
+    asked = Asked.open("throne_coco", "", given)
     said = dict.fromkeys(list(asked.rows)[:2], "A dog.")
     assert asked.score(said, Path("LOG.eval")) == ({}, [{}, {}])
     assert "a language model judges it, and none is named. The responses are in the log" in caplog.text

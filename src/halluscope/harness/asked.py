@@ -49,20 +49,19 @@ class Asked:
     rows: Mapping[str, Row]
 
     @classmethod
-    def open(cls, name: str, prompt: str, setting: Settings, keep: int) -> "Asked":
+    def open(cls, name: str, prompt: str, setting: Settings) -> "Asked":
         """Open a dataset.
 
         Args:
             name: of the dataset.
             prompt: the name of what is asked instead of the benchmark's own prompt; "" for that.
             setting: what holds for it.
-            keep: how many images stay open.
 
         Raises:
             ValueError: if it cannot be opened, its ids do not tell rows apart, or a judge that is named is not to be
                 had.
         """
-        source = functions.opened(name, setting, keep)
+        source = functions.opened(name, setting, keep=1)
         rows = {" ".join(map(str, source.dataset.identity(row).values())): row for row in source.rows}
         if len(rows) < len(source.rows):
             raise ValueError(

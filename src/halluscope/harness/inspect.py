@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,8 @@ from halluscope.harness.asked import Asked, Said
 from halluscope.harness.functions import CLUSTER
 from halluscope.registry import SIGNATURE
 
-OPEN = 64
-"""How many images stay open; rows about one image follow each other."""
+KEPT = 64
+"""How many images are kept as they were sent: rows about one image follow each other."""
 
 LOG = Path("LOG.eval")
 """Stands for Inspect's log in a command: nobody tells a task where it is."""
@@ -68,11 +69,14 @@ _run: ContextVar[_Run | None] = ContextVar("run", default=None)
 def image_first(asked: Asked) -> Solver:
     """Put the row's image, if it has one, before the prompt; it is opened only now."""
 
+    source = asked.source
+    shown = lru_cache(KEPT)(lambda key: ContentImage(image=data_uri(source.find(key))))
+
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        image = asked.source.image(asked.rows[str(state.sample_id)])
-        if image is not None:
+        key = asked.rows[str(state.sample_id)][source.key]
+        if key is not None:
             prompt = state.user_prompt
-            prompt.content = [ContentImage(image=data_uri(image)), ContentText(text=prompt.text)]
+            prompt.content = [shown(key), ContentText(text=prompt.text)]
         return state
 
     return solve
@@ -193,7 +197,7 @@ def _register(name: str) -> Any:
             raise ValueError(f"{name} has no prompt {brief(prompt)}; expected {known}.")
         given = {"dataset": dataset, "images": images, **options}
         setting = settings.read(name, {key: value for key, value in given.items() if value is not None})
-        asked = Asked.open(name, prompt, setting, OPEN)
+        asked = Asked.open(name, prompt, setting)
         return Task(
             dataset=MemoryDataset(_samples(asked), asked.source.name),
             setup=image_first(asked),
