@@ -62,7 +62,7 @@ $(VENV)/.dev: $(VENV)/.demo
 $(VENV)-lmms/.ready: pyproject.toml
 	test -x $(VENV)-lmms/bin/python || $(PYTHON) -m venv $(VENV)-lmms
 	$(VENV)-lmms/bin/python -m pip --disable-pip-version-check install --quiet \
-		-e '.[words]' lmms-eval==0.7.3 torch==2.14.1 torchvision==0.29.1
+		-e '.[words]' pytest lmms-eval==0.7.3 torch==2.14.1 torchvision==0.29.1
 	touch $@
 
 # openai: Inspect asks servers with it. pytest: the small datasets of the tests import it.

@@ -76,6 +76,36 @@ def write(file: Path, rows: list[dict]) -> Path:
     return file
 
 
+def test_a_prompt_that_has_a_name_is_in_the_signature(pope, tmp_path):
+    def signed(*names: str) -> dict[str, str]:
+        rows = [
+            {"question_id": number, "halluscope_prompt": name, "response": "Yes"}
+            for number, name in enumerate(names, 1)
+        ]
+        return keys_of(halluscope.score("pope", rows, questions(pope, "random"))["signature"])
+
+    assert signed("short", "short")["prompts"] == "short" and signed("short", "")["prompts"] == "own,short"
+    assert "prompts" not in signed("", "")
+    with pytest.raises(
+        ValueError, match=r"halluscope_prompt is 'a\|b', which names no prompt of pope; expected 'short'"
+    ):
+        signed("a|b", "short")
+
+
+def test_a_table_of_questions_for_each_parser(pope, tmp_path):
+    """ "Yes." is no whole "yes"."""
+    (tmp_path / "mine.jsonl").write_text(
+        "".join(json.dumps({"question_id": number, "response": "Yes."}) + "\n" for number in (1, 2))
+    )
+    words = ["--responses", str(tmp_path / "mine.jsonl"), "--dataset", *questions(pope, "random")]
+    table = tmp_path / "rows.jsonl"
+    assert cli.main(["score", "pope", *words, "--parser", "all", "--per-question", str(table)]) == 0
+    rows = [json.loads(line) for line in table.read_text().splitlines()]
+    said = {(row["parser"], row["question_id"]): row["said"] for row in rows}
+    assert len(rows) == 10 and {row["sampling"] for row in rows} == {"random"}
+    assert (said["pope", 1], said["lmms-eval", 1], rows[0]["answer"]) == ("yes", None, "no")
+
+
 # Answers about something else
 
 

@@ -464,6 +464,9 @@ def _problems_of_scores(record: Benchmark) -> Iterator[str]:
     for score, direction in {**record.scores, **record.others}.items():
         if direction not in (HIGHER, LOWER, None):
             yield f"the direction of {score!r} is {direction!r}; expected {HIGHER!r}, {LOWER!r} or None"
+    for name, prompt in record.prompts.items():
+        if (QUESTION in prompt) != (QUESTION in record.prompt):
+            yield f"its prompt {name!r} puts the question of a row where its own does not, or the reverse"
     if unknown := [score for score in record.means if score not in record.scores]:
         yield f"its means name {', '.join(unknown)}, which `scores` does not have"
     if record.means and not record.items:

@@ -46,6 +46,17 @@ def asked(data: Path, name: str) -> int:
     return count
 
 
+def test_a_prompt_with_a_name(data: Path, vlm: Vlm, tmp_path: Path) -> None:
+    """Each line tells the name, and the run what it stands for."""
+    out, source = tmp_path / "answers.jsonl", opened(data, "pope")
+    answer(vlm, source, out, prompt="short", limit=2, max_new_tokens=2, progress=False)
+    answer(vlm, source, out, prompt="short", limit=3, max_new_tokens=2, progress=False)  # and goes on
+    written = lines(out)
+    assert [line["halluscope_prompt"] for line in written] == ["short"] * 3
+    asked = "{question}\nAnswer the question using a single word or phrase."
+    assert written[0]["run"]["prompt"] == asked == source.benchmark.prompts["short"]
+
+
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
 @pytest.mark.parametrize("name", harness_data.TASKS)
 def test_round_trip(

@@ -1,7 +1,8 @@
 """The tasks run by the real lmms-eval, with the model that says the same to everything: `make lmms-eval`.
 
 lmms-eval needs torchvision, and so an environment of its own. This fails if a figure is not what must come of that
-text, if a document has no image, or if the logged samples score otherwise.
+text, if a standard error is not that of the logged samples, if the log has no signature, if a document has no image, or
+if the logged samples score otherwise.
 """
 
 import json
@@ -13,13 +14,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from halluscope import registry
 from halluscope.registry import SIGNATURE
+from halluscope.stats.clustered import standard_error
 from tests.harness import data as harness_data
 
 SAYS = "Yes a dog."
 TASKS = {
     dataset.name: dataset.harness_task.get("lmms_eval", dataset.name) for dataset in harness_data.DATASETS
-}
+} | {"pope_short": "halluscope_pope_short"}
 """Our names, and those of the tasks."""
 
 # throne_coco: person and cup; none; dog. A dog is said to be in each of the three.
@@ -47,49 +50,68 @@ def main() -> int:
             "HF_HUB_OFFLINE": "1",
             "OMP_NUM_THREADS": "1",
         }
-        include = said("halluscope", "tasks", "lmms-eval", "--out", str(folder / "tasks")).strip()
-        said(
+        include, _ = said("halluscope", "tasks", "lmms-eval", "--out", str(folder / "tasks"))
+        include = include.strip()
+        _, log = said(
             *("lmms_eval", "--model", "dummy", "--model_args", f"response={SAYS}", "--batch_size", "1"),
             *("--tasks", ",".join(TASKS.values()), "--include_path", include),
             *("--output_path", str(folder / "out"), "--log_samples"),
         )
         (file,) = (folder / "out").rglob("*_results.json")
         results = json.loads(file.read_text())["results"]
-        wrong = [line for name in TASKS for line in differences(name, results[TASKS[name]], folder)]
+        wrong = [line for name in TASKS for line in differences(name, results[TASKS[name]], folder, log)]
         wrong += without_image(include)
     print("\n".join(wrong) or f"lmms-eval: {len(TASKS)} tasks score what {SAYS!r} must give.")
     return 1 if wrong else 0
 
 
-def said(module: str, *arguments: str) -> str:
-    """What a module prints when it is run."""
+def said(module: str, *arguments: str) -> tuple[str, str]:
+    """What a module prints when it is run, and what it logs."""
     ran = subprocess.run(
         [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
     )
     if ran.returncode:
         raise RuntimeError(f"{module} ended with {ran.returncode}: {ran.stderr[-3000:]}")
-    return ran.stdout
+    return ran.stdout, ran.stderr
 
 
-def differences(name: str, result: dict[str, Any], folder: Path) -> list[str]:
+def differences(name: str, result: dict[str, Any], folder: Path, log: str) -> list[str]:
     """Figures that are not as expected, or not as `halluscope score` has them from the samples."""
     (samples,) = (folder / "out").rglob(f"*_samples_{TASKS[name]}.jsonl")
-    command = harness_data.score_command(folder / "data", name, "--responses", str(samples))
-    printed = said("halluscope", *command, "--json", "--bootstrap", "0")
+    dataset = name.removesuffix("_short")
+    command = harness_data.score_command(folder / "data", dataset, "--responses", str(samples))
+    printed, _ = said("halluscope", *command, "--json", "--bootstrap", "0")
     (ours,) = json.loads(printed)
     figures = {key.removesuffix(",none"): value for key, value in result.items() if key.endswith(",none")}
-    figures[SIGNATURE] = harness_data.as_scored(name, figures[SIGNATURE])
+    signatures = [line.partition(": ")[2] for line in log.splitlines() if line.startswith(f"{name}: ")]
+    if [harness_data.as_scored(dataset, line) for line in signatures] != [ours[SIGNATURE]]:
+        return [f"{name}: the log has the signatures {signatures}, and its samples {ours[SIGNATURE]}"]
     wrong = [
         f"{name}: {figure} is {figures.get(figure)}; expected {value}"
         for figure, value in EXPECTED.get(name, {}).items()
         if not isinstance(figures.get(figure), float) or not math.isclose(figures[figure], value)
     ]
+    wrong += errors(name, dataset, figures, [json.loads(line) for line in samples.open()])
     return wrong + [
         f"{name}: {figure} is {value} in lmms-eval and {ours.get(figure)} from its samples"
         for figure, value in figures.items()
         if not figure.endswith(("_stderr", "_stderr_clt", "_stderr_clustered"))
         and not same(value, ours.get(figure))
     ]
+
+
+def errors(name: str, dataset: str, figures: dict[str, Any], samples: list[dict[str, Any]]) -> list[str]:
+    """Standard errors by clusters that are not those of the samples; scores that are no mean have none."""
+    wrong = []
+    for score in registry.benchmark(dataset).scores:
+        added = [sample[score] for sample in samples if "score" in sample[score]]
+        found = figures[f"{score}_stderr_clustered"]
+        expected = standard_error([one["score"] for one in added], [one["cluster"] for one in added])
+        if (math.isnan(expected) and found != "N/A") or not (found == "N/A" or same(found, expected)):
+            wrong.append(f"{name}: the standard error of {score} is {found}; expected {expected}")
+        if found != "N/A":
+            print(f"{name}: {score} {figures[score]:.4f} \u00b1 {found:.4f} by clusters")
+    return wrong
 
 
 def same(theirs: Any, ours: Any) -> bool:

@@ -21,12 +21,13 @@ from halluscope.answering.vlm import Vlm
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.harness import functions, settings, tasks
 from halluscope.judging.voters.lexical import LexicalJudge
-from halluscope.registry import SIGNATURE, Benchmark
+from halluscope.registry import Benchmark
 from halluscope.signature import data_of, keys_of
 from tests import tiny_vlm
 from tests.harness import data as harness_data
 
 TOKENS = 12
+TASKS = [*harness_data.TASKS, "pope_short"]
 
 
 class Run(NamedTuple):
@@ -36,6 +37,12 @@ class Run(NamedTuple):
     model: Path
     results: dict[str, dict[str, Any]]
     samples: dict[str, Path]
+    log: str
+
+    def signature(self, task: str) -> str:
+        """What the log says of a task."""
+        (line,) = re.findall(rf"\b{task}: (\w+\|.+)", self.log)
+        return str(line)
 
     def texts(self, task: str) -> list[str]:
         return [json.loads(line)["filtered_resps"][0] for line in self.samples[task].open()]
@@ -54,7 +61,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     ).stdout.strip()
     command = f"""
         --model hf-multimodal --model_args pretrained={model},dtype=float32,max_length=1024 --apply_chat_template
-        --tasks {",".join(harness_data.TASKS)} --include_path {include} --device cpu --batch_size 4
+        --tasks {",".join(TASKS)} --include_path {include} --device cpu --batch_size 4
         --gen_kwargs max_gen_toks={TOKENS} --output_path {folder / "out"} --log_samples
     """
     environment = {
@@ -79,12 +86,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
     (results,) = (folder / "out").rglob("results_*.json")
-    logged = {task: next((folder / "out").rglob(f"samples_{task}_2*.jsonl")) for task in harness_data.TASKS}
+    logged = {task: next((folder / "out").rglob(f"samples_{task}_2*.jsonl")) for task in TASKS}
     figures = {
         task: {name.removesuffix(",none"): value for name, value in of.items() if name.endswith(",none")}
         for task, of in json.loads(results.read_text())["results"].items()
     }
-    return Run(data, model, figures, logged)
+    return Run(data, model, figures, logged, ran.stderr)
 
 
 def rows_of(run: Run, task: str) -> list[dict[str, Any]]:
@@ -92,11 +99,6 @@ def rows_of(run: Run, task: str) -> list[dict[str, Any]]:
     config = {"pope": "coco", "pope_c": "questions", "pope_c_objects365": "questions"}.get(task)
     (split,) = load_dataset(str(run.data / task), config).values()
     return list(split.remove_columns([name for name in split.column_names if name == "image"]))
-
-
-def scores(task: str) -> list[str]:
-    """What a harness reports of a task."""
-    return [*registry.benchmark(task).scores, SIGNATURE]
 
 
 @pytest.mark.parametrize("task", ["pope", "pope_c", "pope_c_objects365"])
@@ -116,7 +118,7 @@ def test_pope_by_hand(run: Run, task: str) -> None:
         ]
         for row in rows
     ]
-    keys = keys_of(run.results[task]["signature"])
+    keys = keys_of(run.signature(task))
     assert keys["data"] == data_of("pope", about) and keys["data"].startswith(f"pope-{len(rows)}-")
     assert (keys["responses"], keys["parser"]) == ("given", "pope")
 
@@ -131,15 +133,18 @@ def test_throne(run: Run, task: str) -> None:
         vocabulary=task.removeprefix("throne_"),
         judges="lexical",
     )
-    assert run.results[task]["signature"] == expected["signature"]
+    assert run.signature(task) == expected["signature"]
     for score in registry.benchmark(task).scores:
         assert run.results[task][score] == pytest.approx(expected[score], nan_ok=True)
 
 
 @pytest.mark.parametrize("task", harness_data.TASKS)
-def test_every_score_and_the_settings_are_in_the_results(run: Run, task: str) -> None:
-    assert set(scores(task)) <= set(run.results[task])
-    assert run.results[task]["signature"].endswith(f"|version:{__version__}")
+def test_every_score_is_in_the_results_and_the_settings_in_the_log(run: Run, task: str) -> None:
+    benchmark = registry.benchmark(task)
+    errors = {f"{name}_stderr_clustered" for name in benchmark.means}
+    assert {*run.results[task]} - {"signature"} >= {*benchmark.scores} | errors
+    assert all(isinstance(run.results[task][name], float) for name in benchmark.scores)
+    assert run.signature(task).endswith(f"|version:{__version__}")
 
 
 @pytest.fixture(scope="module")
@@ -163,15 +168,45 @@ def test_samples_score_as_in_the_harness(run: Run, task: str, capsys: pytest.Cap
     command = harness_data.score_command(run.data, task, "--responses", str(run.samples[task]))
     assert cli.main([*command, "--json", "--bootstrap", "0"]) == 0
     (result,) = json.loads(capsys.readouterr().out)
-    for score in scores(task):
-        expected = run.results[task][score]
-        if isinstance(expected, float) and expected != expected:
-            expected = None  # NaN, in JSON
-        if score == SIGNATURE:
-            assert keys_of(expected)["responses"] == "given"
-            expected = harness_data.as_scored(task, expected)
-        got = result[score]
-        assert got == pytest.approx(expected) if isinstance(expected, float) else got == expected, score
+    for score in registry.benchmark(task).scores:
+        got = math.nan if result[score] is None else result[score]
+        assert got == pytest.approx(run.results[task][score], nan_ok=True), score
+    assert keys_of(run.signature(task))["responses"] == "given"
+    assert result["signature"] == harness_data.as_scored(task, run.signature(task))
+
+
+def test_standard_errors(run: Run) -> None:
+    """lm-eval's own takes questions for independent; the other, of nine questions about three images, does not."""
+    samples = [json.loads(line) for line in run.samples["pope_c"].open()]
+    values = [sample["accuracy"] for sample in samples]
+    images = [sample["doc"]["image_id"] for sample in samples]
+    mean, found = sum(values) / len(values), run.results["pope_c"]
+    away = [value - mean for value in values]
+    independent = sum(one**2 for one in away) / (len(values) - 1) / len(values)
+    assert found["accuracy"] == pytest.approx(mean)
+    assert found["accuracy_stderr"] == pytest.approx(math.sqrt(independent))
+    together = sum(
+        away[i] * away[j]
+        for i in range(len(away))
+        for j in range(len(away))
+        if i != j and images[i] == images[j]
+    )
+    clustered = math.sqrt(max(0.0, independent + together / len(values) ** 2))
+    assert found["accuracy_stderr_clustered"] == pytest.approx(clustered) and clustered > 0
+
+
+def test_another_prompt_is_another_task(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = {
+        task: json.loads(run.samples[task].open().readline())["arguments"] for task in ("pope", "pope_short")
+    }
+    ends = "\\nAnswer the question using a single word or phrase."
+    assert ends in json.dumps(asked["pope_short"]) and ends not in json.dumps(asked["pope"])
+    assert keys_of(run.signature("pope_short"))["prompts"] == "short"
+    assert "prompts" not in keys_of(run.signature("pope"))
+    command = harness_data.score_command(run.data, "pope", "--responses", str(run.samples["pope_short"]))
+    assert cli.main([*command, "--json", "--bootstrap", "0"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert result["signature"] == harness_data.as_scored("pope", run.signature("pope_short"))
 
 
 def test_samples_of_another_task_or_not_all(
@@ -234,9 +269,9 @@ def test_lm_eval_asks_for_a_set_to_be_judged_once(
     judged: list[int] = []
     of_rows = scoring.of_rows
 
-    def score(benchmark: Benchmark, rows: Any, texts: Any, options: Any) -> dict[str, Any]:
+    def score(benchmark: Benchmark, rows: Any, texts: Any, *others: Any) -> dict[str, Any]:
         judged.append(len(texts))
-        return of_rows(benchmark, rows, texts, options)
+        return of_rows(benchmark, rows, texts, *others)
 
     monkeypatch.setattr(scoring, "of_rows", score)
     results = evaluate()
@@ -258,7 +293,7 @@ def test_lm_eval_ends_well_where_a_judge_runs_out_of_memory(
     with monkeypatch.context() as broken:
         broken.setattr(LexicalJudge, "answer", answer)
         results = evaluate()
-    assert results["signature,none"] == "not scored" and math.isnan(results["precision_all,none"])
+    assert math.isnan(results["precision_all,none"])
     (said,) = re.findall(
         r"OutOfMemoryError: CUDA out of memory\. .+ to score them: halluscope (.+)", caplog.text
     )

@@ -23,7 +23,7 @@ from halluscope.harness import settings, tasks
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.reading import pictures
 from halluscope.reading.rows import read_rows
-from halluscope.registry import HIGHER, SIGNATURE, Benchmark
+from halluscope.registry import HIGHER, Benchmark, Judges
 from halluscope.responses import files
 from halluscope.signature import data_of
 from tests.files.disk import content, full
@@ -64,48 +64,93 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return request.param, tasks.write(request.param, tmp_path_factory.mktemp("tasks") / "of" / "it")
 
 
-def scores(benchmark: Benchmark) -> tuple[str, ...]:
-    """What a harness reports of a benchmark."""
-    return (*benchmark.scores, SIGNATURE)
+def folder_of(name: str) -> str:
+    """Where a dataset's task lies."""
+    return registry.benchmark(name).name
 
 
-def test_a_file_for_each_dataset(written: tuple[str, Path]) -> None:
+def test_a_file_for_each_dataset_and_prompt(written: tuple[str, Path]) -> None:
     harness_name, folder = written
-    made = {f"{name}.yaml" for name in harness_data.TASKS}
-    if harness_name == "lmms-eval":
-        made |= {f"{name}.json" for name in harness_data.TASKS}
-    assert {file.name for file in folder.iterdir()} == made
+    endings = ("yaml", "json") if harness_name == "lmms-eval" else ("yaml",)
+    made = {f"{folder_of(name)}/README.md" for name in harness_data.TASKS}
+    for name in harness_data.TASKS:
+        for prompt in ("", *(f"_{prompt}" for prompt in registry.benchmark(name).prompts)):
+            made |= {f"{folder_of(name)}/{name}{prompt}.{ending}" for ending in endings}
+    assert {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()} == made
+    assert f"pope/pope_short.{endings[0]}" in made
 
 
 @pytest.mark.parametrize("name", harness_data.TASKS)
 def test_task_files_say_what_the_benchmarks_say(name: str, written: tuple[str, Path]) -> None:
     harness_name, folder = written
-    task = yaml.load((folder / f"{name}.yaml").read_text(), _Loader)
+    task = yaml.load((folder / folder_of(name) / f"{name}.yaml").read_text(), _Loader)
     benchmark = registry.benchmark(name)
     length = {"lm-eval": "max_gen_toks", "lmms-eval": "max_new_tokens"}[harness_name]
     assert task["generation_kwargs"][length] == benchmark.max_new_tokens
     assert task["generation_kwargs"]["do_sample"] is False and task["generation_kwargs"]["until"] == []
-    assert tuple(metric["metric"] for metric in task["metric_list"]) == scores(benchmark)
+    errors = {f"{mean}_stderr_clustered": None for mean in benchmark.means if harness_name == "lm-eval"}
     assert {metric["metric"]: metric["higher_is_better"] for metric in task["metric_list"]} == {
         **{score: None if way is None else way == HIGHER for score, way in benchmark.scores.items()},
-        SIGNATURE: None,
+        **errors,
     }
-    functions = [task["process_results"], *(metric["aggregation"] for metric in task["metric_list"])]
-    assert set(functions) == {"halluscope.harness.functions.answers", "halluscope.harness.functions.score"}
+    by = {metric["metric"]: metric["aggregation"].rpartition(".")[2] for metric in task["metric_list"]}
+    averaged = [] if benchmark.judges or harness_name == "lmms-eval" else benchmark.means
+    expected = dict.fromkeys(benchmark.scores, "score") | dict.fromkeys(averaged, "mean")
+    assert by == expected | dict.fromkeys(errors, "error")
     assert task["metadata"]["version"] and (task["test_split"], task["num_fewshot"]) == ("test", 0)
+    assert task["tag"] == f"halluscope_{benchmark.name}_all" != task["task"]
     if harness_name == "lm-eval":
         assert (task["task"], task["dataset_kwargs"]) == (name, {"task": name})
     else:
         assert task["task"] == ("halluscope_pope" if name == "pope" else name)
-        marker = folder / task["dataset_kwargs"]["data_files"]["test"]
+        marker = folder / folder_of(name) / task["dataset_kwargs"]["data_files"]["test"]
         assert json.loads(marker.read_text()) == {"halluscope_task": name}
+        assert task["cluster_key"] == "cluster"
+
+
+def test_a_task_with_another_prompt(
+    data: Path, written: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness_name, folder = written
+    task = yaml.load((folder / "pope" / "pope_short.yaml").read_text(), _Loader)
+    if harness_name == "lm-eval":
+        assert task["task"] == "pope_short"
+        (rows,) = harness.dataset(**task["dataset_kwargs"], **harness_data.settings(data)).values()
+    else:
+        assert task["task"] == "halluscope_pope_short"
+        marker = folder / "pope" / task["dataset_kwargs"]["data_files"]["test"]
+        monkeypatch.setenv(settings.TASKS, json.dumps(harness_data.settings(data)))
+        rows = harness.documents([json.loads(marker.read_text())])
+    asked = f"{rows[0]['question']}\nAnswer the question using a single word or phrase."
+    assert (harness.prompt(rows[0]), harness.marked_prompt(rows[0])) == (asked, f"<image>{asked}")
+
+
+@pytest.mark.parametrize("harness_name", tasks.HARNESSES)
+def test_each_benchmark_has_a_readme(harness_name: str, tmp_path: Path) -> None:
+    folder = tasks.write(harness_name, tmp_path)
+    for benchmark in {
+        registry.benchmark(name).name: registry.benchmark(name) for name in harness_data.TASKS
+    }.values():
+        text = (folder / benchmark.name / "README.md").read_text()
+        assert benchmark.citation.strip() in text and "$" not in text
+        heads = ["Paper", "Citation", "Groups, Tags, and Tasks", "Scores", "Checklist"]
+        assert re.findall("^### (.+)", text, re.MULTILINE) == heads
+        assert "Title: {" not in text and f"| `{benchmark.principal}` |" in text
+        assert (f"[{'x' if benchmark.compared else ' '}] If yes, does the original") in text
+        assert ("takes them for independent" in text) == (
+            bool(benchmark.means) and not benchmark.judges and harness_name == "lm-eval"
+        )
+        for file in (folder / benchmark.name).glob("*.yaml"):
+            assert f"* `{yaml.load(file.read_text(), _Loader)['task']}`: " in text
 
 
 @pytest.mark.parametrize("harness_name", tasks.HARNESSES)
 def test_the_functions_that_task_files_name_are_there(harness_name: str, tmp_path: Path) -> None:
     folder = tasks.write(harness_name, tmp_path)
     named = {
-        name for file in folder.glob("*.yaml") for name in re.findall(r"!function ([\w.]+)", file.read_text())
+        name
+        for file in folder.rglob("*.yaml")
+        for name in re.findall(r"!function ([\w.]+)", file.read_text())
     }
     assert len(named) >= 6
     for name in named:
@@ -120,30 +165,31 @@ def test_the_command_prints_the_folder(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert cli.main(["tasks", harness_name]) == 0
     folder = Path(capsys.readouterr().out.strip())
-    assert (folder / "throne_coco.yaml").is_file() and folder.is_relative_to(tmp_path / "cache")
-    (folder / "throne_coco.yaml").write_text("of another version")
+    file = folder / "throne" / "throne_coco.yaml"
+    assert file.is_file() and folder.is_relative_to(tmp_path / "cache")
+    file.write_text("of another version")
     (folder / "mine.yaml").write_text("mine")
     assert cli.main(["tasks", harness_name]) == 0
     assert Path(capsys.readouterr().out.strip()) == folder
-    assert "throne_coco" in (folder / "throne_coco.yaml").read_text()
+    assert "throne_coco" in file.read_text()
     assert (folder / "mine.yaml").read_text() == "mine"
 
 
 def test_task_files_of_somebody_else_stay(tmp_path: Path) -> None:
     folder = tasks.write("lm-eval", tmp_path / "tasks")
-    (folder / "throne_coco.yaml").unlink()
-    (folder / "pope.yaml").write_text("mine")
+    (folder / "throne" / "throne_coco.yaml").unlink()
+    (folder / "pope" / "pope.yaml").write_text("mine")
     before = content(tmp_path)
     with pytest.raises(
         OutputError, match=r"pope.yaml is there already, and is not this task file; remove it"
     ):
         tasks.write("lm-eval", folder)
     assert content(tmp_path) == before
-    (folder / "pope.yaml").unlink()
+    (folder / "pope" / "pope.yaml").unlink()
     with full(at=100), pytest.raises(OSError):
         tasks.write("lm-eval", folder)
-    assert {*content(tmp_path)} == {*before} - {"tasks/pope.yaml"}
-    assert {file.name for file in tasks.write("lm-eval", folder).iterdir()} > {
+    assert {*content(tmp_path)} == {*before} - {"tasks/pope/pope.yaml"}
+    assert {file.name for file in tasks.write("lm-eval", folder).rglob("*")} > {
         "pope.yaml",
         "throne_coco.yaml",
     }
@@ -304,20 +350,21 @@ def test_a_file_name_that_leads_out(tmp_path: Path) -> None:
 def test_settings_come_from_the_harness_then_from_the_environment(
     data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    coco = {"vocabulary": "coco"}
+    coco = {"vocabulary": "coco", "judges": "lexical"}
     assert settings.read("throne_coco") == settings.Settings(f"{data}/throne_coco", None, coco)
     of_environment = {"throne_coco": {"judges": "lexical", "beta": 1.0, "dataset": "elsewhere"}}
     (tmp_path / "tasks.json").write_text(json.dumps(of_environment))
     for text in (json.dumps(of_environment), str(tmp_path / "tasks.json")):
         monkeypatch.setenv(settings.TASKS, text)
         read = settings.read("throne_coco", {"beta": 2.0})
-        assert read == settings.Settings("elsewhere", None, coco | {"judges": "lexical", "beta": 2.0})
+        assert read == settings.Settings("elsewhere", None, coco | {"beta": 2.0})
 
 
 @pytest.mark.parametrize("name", harness_data.TASKS)
 def test_settings_that_a_dataset_has_of_its_own(name: str) -> None:
-    dataset = registry.dataset(name)
-    assert settings.read(name).options == {**dataset.options, **dataset.harness}
+    dataset, judges = registry.dataset(name), registry.benchmark(name).judges
+    rule = {judges.option: judges.rule} if judges and judges.rule else {}
+    assert settings.read(name).options == {**dataset.options, **rule, **dataset.harness}
     for option, value in dataset.harness.items():
         assert settings.read(name, {option: f"not {value}"}).options[option] == f"not {value}"
     for option in (*dataset.options, *registry.benchmark(name).given):
@@ -362,8 +409,8 @@ def test_a_missing_judge_is_missed_before_an_lvlm_answers(
 ) -> None:
     judges = registry.benchmark(task).judges
     assert judges is not None
-    option, nobody = {"votes": ("judges", "nobody/nothing"), "verdicts": ("judge", "nobody")}[judges.kind]
-    given = {option: nobody, "images": harness_data.pictures(data, task)}
+    nobody = {"votes": "nobody/nothing", "verdicts": "nobody"}[judges.kind]
+    given = {judges.option: nobody, "images": harness_data.pictures(data, task)}
     with pytest.raises(JudgeUnavailable):
         harness.dataset(task, **{task: given})
     assert re.search(f"{task}: .*'{nobody}'", caplog.text)
@@ -375,17 +422,25 @@ def test_a_missing_judge_is_missed_before_an_lvlm_answers(
 def answered(task: str, texts: list[str], **given: Any) -> dict[str, Any]:
     """The figures of texts, as a harness asks for them one by one."""
     rows = harness.dataset(task, **{task: given})["test"]
-    items = [harness.answers(row, [text]) for row, text in zip(rows, texts, strict=True)]
-    return {name: harness.score([of[name] for of in items]) for name in scores(registry.benchmark(task))}
+    items = [harness.items(row, [text]) for row, text in zip(rows, texts, strict=True)]
+    return {name: harness.score([of[name] for of in items]) for name in registry.benchmark(task).scores}
 
 
-def test_a_set_is_judged_once(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def is_not_scored(figures: dict[str, Any]) -> bool:
+    return all(map(math.isnan, figures.values()))
+
+
+def test_a_set_is_judged_once(
+    data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     judged: list[list[str]] = []
     of_rows = scoring.of_rows
 
-    def score(benchmark: Benchmark, rows: Any, texts: list[str], options: Any) -> dict[str, Any]:
+    def score(benchmark: Benchmark, rows: Any, texts: list[str], *others: Any) -> dict[str, Any]:
         judged.append(texts)
-        return of_rows(benchmark, rows, texts, options)
+        return of_rows(benchmark, rows, texts, *others)
+
+    caplog.set_level("INFO")
 
     monkeypatch.setattr(scoring, "of_rows", score)
     texts = ["A dog.", "", "A dog and a person."]
@@ -394,20 +449,109 @@ def test_a_set_is_judged_once(data: Path, monkeypatch: pytest.MonkeyPatch) -> No
     # Objects: person and cup; none; dog. Said: dog; nothing; dog and person: 1 of 3 is right, 1 of 3 is found.
     assert (figures["precision_all"], figures["recall_all"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
     rows = [[row["image_id"], *sorted(row["objects"])] for row in read_rows(str(data / "throne_coco"))]
-    assert figures["signature"].startswith(
-        f"throne|data:{data_of('coco', rows)}|responses:given|judges:lexical-2-"
-    )
+    signed = f"throne_coco: throne|data:{data_of('coco', rows)}|responses:given|judges:lexical-"
+    assert signed in caplog.text and "signature" not in figures
     assert len(rows) == 3
     answered("throne_coco", ["A cup.", "", ""], judges="lexical")
     assert len(judged) == 2
+
+
+ALTERNATELY = ("Yes, there is a dog.", "No.", "A person holds a cup.", "I cannot tell.")
+
+
+@pytest.mark.filterwarnings("ignore:.* questions are scored")
+@pytest.mark.parametrize("task", harness_data.TASKS)
+def test_each_document_adds_its_part(data: Path, task: str) -> None:
+    """What lm-eval averages is a number and its mean the score; lmms-eval finds numbers as `score`, and clusters."""
+    rows = list(harness.dataset(task, **harness_data.settings(data))["test"])
+    texts = [ALTERNATELY[place % len(ALTERNATELY)] for place in range(len(rows))]
+    benchmark = registry.benchmark(task)
+    of_lm_eval = [harness.answers(row, [text]) for row, text in zip(rows, texts, strict=True)]
+    of_lmms_eval = [harness.items(row, [text]) for row, text in zip(rows, texts, strict=True)]
+    for name in benchmark.scores:
+        score = harness.score([one[name] for one in of_lmms_eval])
+        logged = json.loads(json.dumps([one[name] for one in of_lmms_eval]))
+        assert (logged[0].get("halluscope_task") == task) == (name == benchmark.principal)
+        added = [one["score"] for one in logged if "score" in one]
+        numbers = [one[name] for one in of_lm_eval if isinstance(one.get(name), float)]
+        if name not in benchmark.means:
+            assert added == numbers == []
+            continue
+        assert numbers == ([] if benchmark.judges else added)
+        clusters = {one["cluster"] for one in logged}
+        assert len(clusters) == {"pope": 1, "pope_c": 3, "hallusionbench": 1}.get(task, len(clusters))
+        assert math.isnan(score) or score == pytest.approx(sum(added) / len(added))
+        error = harness.error([one[f"{name}_stderr_clustered"] for one in of_lm_eval])
+        shared = [one["cluster"] for one in logged if "score" in one]
+        assert error == pytest.approx(by_definition(added, shared), nan_ok=True)
+
+
+def by_definition(values: list[float], clusters: list[Any]) -> float:
+    """Miller (2024), equation 4, pair by pair."""
+    rows, mean = len(values), sum(values) / len(values) if values else math.nan
+    if len(set(clusters)) < 2:
+        return math.nan
+    squared = sum((value - mean) ** 2 for value in values) / (rows - 1) / rows
+    for i in range(rows):
+        for j in range(rows):
+            if i != j and clusters[i] == clusters[j]:
+                squared += (values[i] - mean) * (values[j] - mean) / rows**2
+    return math.sqrt(max(0.0, squared))
+
+
+def test_a_document_that_cannot_be_scored_is_no_end_of_a_harness(
+    data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = list(harness.dataset("pope", **harness_data.settings(data))["test"])
+    monkeypatch.setattr(scoring, "of_rows", raises(MemoryError()))
+    answers = [harness.answers(row, ["Yes."]) for row in rows]
+    assert all(math.isnan(one["accuracy"]) for one in answers)
+    assert caplog.text.count("pope is not scored: MemoryError") == 1
+
+
+def test_a_language_model_judges_only_if_it_is_named(
+    data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """throne's own judge is flan-t5; without any rule that judges, the answers are kept and the log says where."""
+    assert settings.read("throne_coco").options["judges"] == "lexical"
+    throne = registry.benchmark("throne")
+    unruly = replace(throne, judges=Judges("votes", "flan-t5", ()))
+    monkeypatch.setattr(registry, "benchmark", lambda name: unruly if "throne" in name else None)
+    assert is_not_scored(answered("throne_coco", ["A dog."] * 3))
+    assert "throne_coco is not scored: a language model judges it, and none is named." in caplog.text
+    command = command_in(caplog.text)
+    assert command[:2] == ["score", "throne_coco"] and "--judges" not in command
+    harness._scored.clear()
+    assert not is_not_scored(answered("throne_coco", ["A dog."] * 3, judges="lexical"))
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_prompt_that_was_asked_is_in_the_signature(
+    broken: bool,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level("INFO")
+    rows = list(harness.dataset("pope", "short", **harness_data.settings(data))["test"])
+    items = [harness.items(row, ["Yes."])["f1"] for row in rows]
+    if broken:  # what is kept tells it too
+        with monkeypatch.context() as without:
+            without.setattr(scoring, "of_rows", raises(MemoryError()))
+            harness.score(items)
+        assert cli.main([*command_in(caplog.text), "--json"]) == 0
+        assert "|prompts:short|" in json.loads(capsys.readouterr().out)[0]["signature"]
+    else:
+        assert harness.score(items) == pytest.approx(2 / 3)
+        assert "|prompts:short|version:" in caplog.text
 
 
 def test_what_cannot_be_scored_is_said_and_loses_no_answer(
     data: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     figures = answered("throne_coco", ["A dog."] * 3, judges=["lexical"], agreement="most")
-    assert all(value != value for name, value in figures.items() if name != "signature")
-    assert figures["signature"] == "not scored"
+    assert is_not_scored(figures)
     assert "throne_coco is not scored: agreement is 'most'" in caplog.text and "--responses" in caplog.text
 
 
@@ -445,7 +589,7 @@ def test_a_judge_without_memory_loses_no_answer(
     harness._scored.clear()
     with monkeypatch.context() as broken:
         broken.setattr(scoring, "of_rows", raises(torch.OutOfMemoryError("CUDA out of memory. Tried\nto")))
-        assert answered(task, texts, **given)["signature"] == "not scored"
+        assert is_not_scored(answered(task, texts, **given))
     assert f"{task} is not scored: OutOfMemoryError: CUDA out of memory. Tried\\nto" in caplog.text
     assert cli.main([*command_in(caplog.text), "--json", "--bootstrap", "0"]) == 0
     (result,) = json.loads(capsys.readouterr().out)
@@ -462,7 +606,7 @@ def test_whatever_a_judge_raises_is_said(
 ) -> None:
     monkeypatch.setattr(LexicalJudge, "answer", raises(error))
     figures = answered("throne_coco", ["A dog."] * 3, judges="lexical")
-    assert figures["signature"] == "not scored" and figures["precision_all"] != figures["precision_all"]
+    assert is_not_scored(figures)
     assert f"{type(error).__name__}: " in caplog.text and "\x1b" not in caplog.text
     file = Path(command_in(caplog.text)[3])
     rows = [json.loads(line) for line in file.read_text().splitlines()]
@@ -487,9 +631,9 @@ def test_a_part_is_scored_as_a_part(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = list(harness.dataset("pope", **harness_data.settings(data))["test"])[:4]
-    items = [harness.answers(row, ["Yes."])["accuracy"] for row in rows]
+    items = [harness.items(row, ["Yes."])["accuracy"] for row in rows]
     monkeypatch.setattr(scoring, "of_rows", raises(MemoryError()))
-    assert math.isnan(float(harness.score(items)))
+    assert math.isnan(harness.score(items))
     assert cli.main([*command_in(caplog.text), "--json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)
     assert result["part"][0] == 4
@@ -500,11 +644,11 @@ def test_a_folder_that_takes_no_answers_is_no_reason_not_to_score(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert answered("throne_coco", ["A dog."] * 3, judges="lexical")["signature"] != "not scored"
+    assert not is_not_scored(answered("throne_coco", ["A dog."] * 3, judges="lexical"))
     assert "The responses of throne_coco cannot be kept while they are scored" in caplog.text
     harness._scored.clear()
     monkeypatch.setattr(LexicalJudge, "answer", raises(MemoryError()))
-    assert answered("throne_coco", ["A dog."] * 3, judges="lexical")["signature"] == "not scored"
+    assert is_not_scored(answered("throne_coco", ["A dog."] * 3, judges="lexical"))
     assert "kept only if the harness logs samples" in caplog.text
 
 
@@ -525,7 +669,8 @@ def of_lmms_eval(**changes: Any) -> dict[str, Any]:
     return {
         "doc_id": 0,
         "filtered_resps": "Yes.",
-        "signature": '{"halluscope_task": "pope_c", "question_id": 1}',
+        "input": "Is there a dog in the image?",
+        "accuracy": {"halluscope_task": "pope_c", "question_id": 1, "cluster": 7, "score": 1.0},
     } | changes
 
 

@@ -10,6 +10,7 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,13 @@ class Answer:
 class Item(dict[str, Any]):
     """An answer, for one score; what it holds is what a harness logs.
 
-    That is whose answer it is (`halluscope.responses.files` reads that), its `CLUSTER`, and, of a score that is a mean,
-    what it adds as `SCORE`: from the start where no judge is needed, else once the set is judged.
+    For the principal score that is whose answer it is (`halluscope.responses.files` reads that). For a score that is a
+    mean it is the answer's `CLUSTER`, and what it adds as `SCORE`: from the start where no judge is needed, else once
+    the set is judged.
     """
 
-    def __init__(self, name: str, answer: Answer, held: Mapping[str, Any]) -> None:
-        super().__init__(held)
+    def __init__(self, name: str, answer: Answer) -> None:
+        super().__init__()
         self.name, self.answer = name, answer
 
 
@@ -122,14 +124,15 @@ def averaged(benchmark: Benchmark) -> tuple[str, ...]:
 def items(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Item]:
     """lmms-eval's `process_results`: the answer to a document, for each score of its task."""
     benchmark, answer = registry.benchmark(doc[TASK]), Answer(doc, results[0])
+    each = {name: Item(name, answer) for name in benchmark.scores}
+    marks = {name: doc[name] for name in (TASK, PROMPT) if name in doc}
+    each[benchmark.principal].update(marks | registry.dataset(doc[TASK]).identity(doc))
     (cluster,) = scoring.clusters(benchmark, [doc])
-    about = {name: doc[name] for name in (TASK, PROMPT) if name in doc}
-    held = {**about, **registry.dataset(doc[TASK]).identity(doc), CLUSTER: cluster}
-    added = _added(benchmark, answer)
-    return {
-        name: Item(name, answer, held | ({SCORE: added[name]} if name in added else {}))
-        for name in benchmark.scores
-    }
+    for name in benchmark.means:
+        each[name][CLUSTER] = cluster
+    for name, added in _added(benchmark, answer).items():
+        each[name][SCORE] = added
+    return each
 
 
 def answers(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | Item]:
@@ -198,11 +201,15 @@ def _open(task: str, prompt: str = "", given: Any = None) -> Any:
 
 
 def _added(benchmark: Benchmark, answer: Answer) -> dict[str, float]:
-    """What an answer adds to the scores that are means, where no judge is needed for it."""
+    """What an answer adds to the scores that are means, where no judge is needed for it; NaN if it cannot be scored."""
     if not averaged(benchmark):
         return {}
-    setting, _ = _opened[answer.doc[TASK]]
-    _, (added,) = scoring.of_each(benchmark, [answer.doc], [answer.text], setting.options)
+    task = answer.doc[TASK]
+    try:
+        _, (added,) = scoring.of_each(benchmark, [answer.doc], [answer.text], _opened[task][0].options)
+    except Exception as error:  # whatever it is, a harness has not yet written what the LVLM said
+        _complain(f"{task} is not scored: {_said(error)}")
+        return dict.fromkeys(benchmark.means, math.nan)
     return added
 
 
@@ -227,6 +234,7 @@ def _result(given: list[Answer]) -> Scored:
 
 def _compute(task: str, prompt: str, given: Sequence[Answer]) -> Scored:
     setting, source = _opened[task]
+    called = "_".join(filter(None, (task, prompt)))
     rows, texts = [answer.doc for answer in given], [answer.text for answer in given]
     nothing: Scored = {}, [{} for _ in given]
     file = kept.keep(
@@ -234,17 +242,23 @@ def _compute(task: str, prompt: str, given: Sequence[Answer]) -> Scored:
     )  # before a judge starts: a process that is killed leaves it too
     where = _where(task, setting, file, len(rows) < len(source.rows))
     if not setting.judged:
-        log.warning("%s is not scored: a language model judges it, and none is named. %s", task, where)
+        log.warning("%s is not scored: a language model judges it, and none is named. %s", called, where)
         return nothing
     try:
         found = scoring.of_each(registry.benchmark(task), rows, texts, setting.options, prompt)
     except Exception as error:  # whatever a judge raises, a lack of memory too
-        log.error("%s is not scored: %s %s", task, reason(error), where)
+        log.error("%s is not scored: %s %s", called, reason(error), where)
         return nothing
     if file:
         file.unlink(missing_ok=True)
-    _tell(f"{task}: {found[0][SIGNATURE]}")
+    _tell(f"{called}: {found[0][SIGNATURE]}")
     return found
+
+
+@cache
+def _complain(line: str) -> None:
+    """Log an error, once."""
+    log.error("%s", line)
 
 
 def _tell(line: str) -> None:

@@ -117,7 +117,7 @@ def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
 
 def _tag(benchmark: Benchmark) -> str:
     """What stands for all tasks of a benchmark."""
-    return f"halluscope_{benchmark.name}"
+    return f"halluscope_{benchmark.name}_all"
 
 
 def _lm_eval(task: Task) -> dict[str, Any]:
