@@ -76,7 +76,7 @@ def differences(name: str, folder: Path) -> list[str]:
     assert results and results.early_stopping
     figures: dict[str, Any] = {key: metric.value for key, metric in results.scores[0].metrics.items()}
     figures[SIGNATURE] = harness_data.as_scored(name, str(results.early_stopping.metadata[SIGNATURE]))
-    command = harness_data.score_command(folder / "data", name, "--samples", str(file))
+    command = harness_data.score_command(folder / "data", name, "--responses", str(file))
     (ours,) = json.loads(said("halluscope", *command, "--json", "--bootstrap", "0"))
     scores = (*registry.benchmark(name).scores, SIGNATURE)
     missing = [score for score in scores if score not in figures]

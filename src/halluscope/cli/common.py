@@ -101,7 +101,6 @@ def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     option = parser.add_argument
     option(
         "--responses",
-        "--samples",
         nargs="+",
         required=True,
         metavar="FILE",

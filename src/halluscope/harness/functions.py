@@ -208,7 +208,7 @@ def _added(benchmark: Benchmark, answer: Answer) -> dict[str, float]:
     try:
         _, (added,) = scoring.of_each(benchmark, [answer.doc], [answer.text], _opened[task][0].options)
     except Exception as error:  # whatever it is, a harness has not yet written what the LVLM said
-        _complain(f"{task} is not scored: {_said(error)}")
+        _complain(f"{task} is not scored: {reason(error)}")
         return dict.fromkeys(benchmark.means, math.nan)
     return added
 
