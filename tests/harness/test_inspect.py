@@ -264,6 +264,43 @@ def test_several_epochs_are_refused_before_a_model_is_asked(data: Path, tmp_path
     assert asked == []
 
 
+def test_a_run_that_was_retried_is_scored_as_a_whole(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def output(*given: Any) -> ModelOutput:
+        asked.append(given)
+        if len(asked) == 5:
+            raise ConnectionError("no route")
+        return yes()
+
+    model = get_model("mockllm/model", custom_outputs=output, memoize=False)
+    given = {"images": harness_data.pictures(data, "pope")}
+    broken = run("pope", tmp_path, model, task_args=given, max_samples=1)
+    assert broken.status == "error" and len(asked) == 5
+    assert scored(data, "pope", broken.location, partial=True)["part"] == [4, 18]
+    monkeypatch.setattr(type(model.api), "generate", answering(yes()))
+    (log,) = inspect_ai.eval_retry(broken, log_dir=str(tmp_path), **QUIET)
+    assert keys_of(signature(log))["data"].startswith("pope-18-")
+    assert figures(log)["yes_ratio"] == scored(data, "pope", log.location)["yes_ratio"] == 1
+
+
+def yes() -> ModelOutput:
+    answer = ModelOutput.from_content("mockllm/model", "Yes.")
+    answer.usage = ModelUsage()
+    return answer
+
+
+def answering(answer: ModelOutput) -> Any:
+    """What a model generates, always."""
+
+    async def generate(*_: Any, **__: Any) -> ModelOutput:
+        return answer
+
+    return generate
+
+
 def test_two_models_at_the_same_time(data: Path, tmp_path: Path) -> None:
     models = [mock(), mock()]
     found = inspect_ai.eval("halluscope/throne_coco", model=models, log_dir=str(tmp_path), **QUIET)

@@ -147,6 +147,12 @@ def test_what_is_no_zip(tmp_path: Path) -> None:
         read(tmp_path / "b.eval")
 
 
+def test_a_sample_that_is_no_text(tmp_path: Path) -> None:
+    file = write_zip(tmp_path / "a.eval", {"samples/1_epoch_1.json": b'{"id": "\xff"}'})
+    with pytest.raises(BuildError, match=r"samples/1_epoch_1\.json is not in UTF-8"):
+        read(file)
+
+
 def test_every_byte_of_a_zip_matters_or_changes_nothing(tmp_path: Path) -> None:
     file = write_eval(tmp_path / "a.eval", [sample(1)])
     whole, expected = file.read_bytes(), read(file).each[0].text

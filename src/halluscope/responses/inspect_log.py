@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.files import zstd
-from halluscope.files.opening import ending, parse
+from halluscope.files.opening import ending, no_text, parse
 from halluscope.foreign import brief
 
 ENDING = ".eval"
@@ -37,11 +37,15 @@ def of_zip(file: Path) -> Iterator[Located]:
         MissingExtra: without zstandard.
         ValueError: for no sample, or one that was asked in several epochs.
     """
-    found = (
-        (f"{file}, {name}", parse(content.decode("utf-8", "replace"), f"{file}, {name}"))
-        for name, content in zstd.members(file, "samples/", ".json")
-    )
-    yield from _samples(found, str(file))
+    found = ((f"{file}, {name}", content) for name, content in zstd.members(file, "samples/", ".json"))
+    yield from _samples(((where, _parsed(content, where)) for where, content in found), str(file))
+
+
+def _parsed(content: bytes, where: str) -> Any:
+    try:
+        return parse(content.decode(), where)
+    except UnicodeDecodeError as error:
+        raise no_text(where, error) from error
 
 
 def is_json(row: Any) -> bool:
