@@ -7,7 +7,6 @@ log is not the one that `halluscope score` finds in the log, or if a question wa
 import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -39,6 +38,16 @@ def main() -> int:
             "SCRIPTED_BASE_URL": server.url,
             "SCRIPTED_API_KEY": "none",
         }
+        tasks = [f"halluscope/{name}" for name in harness_data.TASKS]
+        model = (
+            "--model",
+            "openai-api/scripted/model",
+            "--log-dir",
+            str(folder / "logs"),
+            "--display",
+            "none",
+        )
+        said("inspect_ai", "eval", *tasks, *model)
         wrong = [line for name in harness_data.TASKS for line in differences(name, folder)]
     wrong += [f"{len(pictureless(server))} questions came without an image"] if pictureless(server) else []
     server.close()
@@ -59,25 +68,14 @@ def pictureless(server: ScriptedServer) -> list[Any]:
 
 def differences(name: str, folder: Path) -> list[str]:
     """Figures that are not as `halluscope score` has them from the log."""
-    logs = folder / "logs" / name
-    ran = subprocess.run(
-        [
-            *(sys.executable, "-m", "inspect_ai", "eval", f"halluscope/{name}"),
-            *("--model", "openai-api/scripted/model", "--log-dir", str(logs), "--display", "none"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if ran.returncode:
-        return [f"{name}: inspect eval ended with {ran.returncode}: {ran.stdout[-500:]}{ran.stderr[-1500:]}"]
-    (file,) = logs.glob("*.eval")
+    (file,) = (folder / "logs").glob(f"*_{name.replace('_', '-')}_*.eval")
     results = read_eval_log(str(file), header_only=True).results
     assert results and results.early_stopping
     figures: dict[str, Any] = {key: metric.value for key, metric in results.scores[0].metrics.items()}
     figures[SIGNATURE] = harness_data.as_scored(name, str(results.early_stopping.metadata[SIGNATURE]))
     command = harness_data.score_command(folder / "data", name, "--responses", str(file))
-    (ours,) = json.loads(said("halluscope", *command, "--json", "--bootstrap", "0"))
+    printed, _ = said("halluscope", *command, "--json", "--bootstrap", "0")
+    (ours,) = json.loads(printed)
     scores = (*registry.benchmark(name).scores, SIGNATURE)
     missing = [score for score in scores if score not in figures]
     return [f"{name}: {score} is missing" for score in missing] + [
