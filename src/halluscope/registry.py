@@ -88,7 +88,7 @@ class Judges:
 
     Attributes:
         kind: "votes", yes or no about a text (option `judges`); "verdicts" on a response (option `judge`).
-        default: who judges unless the user says otherwise.
+        default: who judges unless the user says otherwise; "" if the user has to say.
         rules: the names that need no language model.
     """
 

@@ -2,9 +2,12 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +16,7 @@ from halluscope import cli
 from halluscope.benchmarks.amber import mentions, rows, words
 from halluscope.benchmarks.amber.metric import compute
 from halluscope.errors import BuildError
+from halluscope.reliability.parallel import parallel_form
 from halluscope.signature import keys_of
 from tests import small_datasets
 
@@ -307,6 +311,84 @@ def test_similar_words_from_a_file(tmp_path):
     given = [["dog", "bench"]]
     both = [compute(["-"], [described()], nouns=[["bench"]], similar=of) for of in (str(file), given)]
     assert both[0]["signature"] == both[1]["signature"] and both[0]["chair"] == 0.0
+
+
+# Synonyms by word vectors
+
+VECTORS = {
+    "sea": (1.0, 0.0),
+    "lake": (0.9, 0.1),
+    "sun": (0.0, 1.0),
+    "light": (0.625, 0.8),
+    "cloud": (0.5, 0.9),
+}
+"""cos(sea, lake) = 0.9 / sqrt(0.82) = 0.994; cos(sun, light) = 0.8 / 1.015 = 0.788, too little; cos(sun, cloud) = 0.9 /
+sqrt(1.06) = 0.874; cos(light, cloud) = 1.0325 / sqrt(1.06 * 1.030625) = 0.988. All others are below 0.75."""
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A real model of spaCy, which knows five words."""
+    nlp = spacy.blank("en")
+    for word, vector in VECTORS.items():
+        nlp.vocab.set_vector(word, np.array(vector, dtype=np.float32))
+    nlp.meta |= {"name": "tiny", "version": "1.2.3"}
+    nlp.to_disk(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_the_builder_finds_synonyms(model, tmp_path):
+    out = small_datasets.build("amber", tmp_path, vectors_of=str(model))
+    assert rows.read_pairs(f"{out}:similar") == [("cloud", "light"), ("cloud", "sun"), ("lake", "sea")]
+    counts = json.loads((out / "stats.json").read_text())["counts"]
+    assert (counts["pairs_of_synonyms"], counts["vectors"]) == (3, "en_tiny-1.2.3")
+    assert [row.id for row in rows.load([str(out)])] == [1, 1005, 1006, 1007]
+    texts, seen = ["The cloud."], [described(truth=("sun",), hallu=())]
+    given = compute(texts, seen, similar=[["cloud", "light"], ["sea", "lake"], ["sun", "cloud"]])
+    built = compute(texts, seen, similar=f"{out}:similar")
+    assert (built["chair"], built["signature"]) == (given["chair"], given["signature"])
+    assert (given["chair"], compute(texts, seen)["chair"]) == (0.0, 1.0)
+
+
+def test_models_that_know_no_synonyms(tmp_path):
+    spacy.blank("en").to_disk(tmp_path / "bare")
+    for name, said in (("bare", "has no word vectors"), ("missing", "is no spaCy model that can be loaded")):
+        with pytest.raises(BuildError, match=said):
+            small_datasets.build("amber", tmp_path, vectors_of=str(tmp_path / name))
+    assert not (tmp_path / "amber").exists()
+
+
+# Parallel forms
+
+
+@pytest.mark.parametrize(
+    ("prompt", "dimension", "expected"),
+    [
+        ("Is the sky sunny in this image?", "state", "the sky is sunny in this image?"),
+        ("Is the sun on the brink in this image?", "state", "the sun is on the brink in this image?"),
+        ("Does the child lie prone in this image?", "action", "the child does lie prone in this image?"),
+        ("Are the people happy in this image?", "state", "the people are happy in this image?"),
+    ],
+)
+def test_questions_whose_subject_amber_knows(prompt, dimension, expected):
+    row = asked(1005, dimension, "yes") | {"prompt": prompt}
+    (parallel,) = parallel_form([row], subject=rows.subject).rows
+    assert parallel["answer"] == "no"
+    assert re.fullmatch(rf"Is it (false|untrue) that {re.escape(expected)}", parallel["prompt"])
+    assert parallel_form([row]).refused == {"no rule can tell where its subject ends": [0]}
+
+
+def test_every_real_row_has_a_parallel_form(real):
+    form = parallel_form([row.row for row in real], subject=rows.subject)
+    assert form.how == {"rephrased": 1004, "negated": 14216} and not form.refused
+
+
+def test_the_parallel_form_is_scored(built, tmp_path, capsys):
+    out = tmp_path / "parallel"
+    assert cli.main(["parallel", str(built), "--out", str(out)]) == 0
+    assert "4 of 4 rows: 1 rephrased, 3 negated" in capsys.readouterr().out
+    got = halluscope.score("amber", {"1005": "Yes", "1006": "Yes", "1007": "Yes"}, out)
+    assert got["accuracy"] == got["yes_ratio"] == 1.0 and "form" in keys_of(got["signature"])
 
 
 def test_a_description_without_mentions_has_no_chair():

@@ -276,7 +276,7 @@ def test_words_are_divided_as_the_script_divides_them(listed):
 
 def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "lemminflect", None)
-    lemmas._dictionary.cache_clear()
+    lemmas.dictionary.cache_clear()
     with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[words\]'"):
         lemmas.version()
 

@@ -156,6 +156,7 @@ def test_nouns_alone_as_they_stand(made: Path) -> None:
         "man",
         ".",
     ]
+    assert nltk_words.common_nouns("Geese near the GEESE") == ["goose", "near", "goose"]
 
 
 def test_data_as_the_downloader_leaves_them(made: Path) -> None:

@@ -785,6 +785,7 @@ def test_answers_by_position_to_other_questions(files, capsys):
     )
 
 
+@pytest.mark.usefixtures("wide")
 def test_tables_like_the_papers(files, capsys):
     mine = answers(files, "mine.jsonl", perfect())
     yes = answers(files, "yes.jsonl", [(one, "Yes") for one in rows()])

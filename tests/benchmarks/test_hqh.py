@@ -697,7 +697,7 @@ def changed(number, **values):
         ({"judgements": [judged(True, -1)] * 8}, r"judgements\[0\]: extra_claims is -1"),
         (
             {"judgements": [judged(True, 10**30)] * 8},
-            r"extra_claims is 1000.* expected their number, 0 to 1,000,000",
+            r"extra_claims is 1000.* expected a whole number from 0 to 1,000,000",
         ),
         ({"judgements": [judged(True, True)] * 8}, r"judgements\[0\]: extra_claims is True"),
         ({"judgements": [judged(True, 0.5)] * 8}, r"judgements\[0\]: extra_claims is 0.5"),
@@ -707,7 +707,7 @@ def changed(number, **values):
         ),
         ({"judgements": [True] * 8}, r"judgements\[0\] is True"),
         ({"judgements": [judged(True)] * 8, "repeats": 3}, "repeats is 3, but the judgements are given"),
-        ({"repeats": 3}, "repeats is 3, but 'reference-only' gives the same judgements each time"),
+        ({"repeats": 3}, "repeats is 3, but 'reference-only' gives the same verdicts each time"),
         ({"repeats": 0}, "repeats is 0"),
         ({"max_failed": 2}, "max_failed is 2"),
         ({"max_tokens": 0}, "max_tokens is 0"),
@@ -916,6 +916,7 @@ def test_upstreams_own_form_of_answers(files, texts, capsys):
     assert result["matched"] == "order" and "|responses:order|" in result["signature"]
 
 
+@pytest.mark.usefixtures("wide")
 def test_tables_like_the_papers(files, texts, served, capsys):
     mine, right = answers(files, "mine.jsonl", texts), answers(files, "right.jsonl", TRUTHS)
     (files / "right.jsonl").write_text(
@@ -964,12 +965,12 @@ def test_judgements_are_written_and_read(files, texts, served, capsys):
     [
         (
             [{"id": 1, "correct": True, "extra_claims": 0}],
-            "no judgement of 7 of the 8 questions, such as id 2",
+            "no verdict of 7 of the 8 questions, such as id 2",
         ),
         ([{"id": 9, "correct": True, "extra_claims": 0}], "the id 9 is not among the 8 questions"),
         ([{"id": [1]}], r"the id \[1\] is not among"),
-        ([{"id": 1}, {"id": 1}], "line 2 is the second judgement of the id 1"),
-        ([{"correct": True}], "expected an object with id"),
+        ([{"id": 1}, {"id": 1}], "line 2 is the second verdict of the id 1"),
+        ([{"correct": True}], "expected an object with id, correct, extra_claims"),
     ],
 )
 def test_bad_files_of_judgements(files, texts, capsys, lines, message):

@@ -292,6 +292,7 @@ def files(tmp_path):
     }
 
 
+@pytest.mark.usefixtures("wide")
 def test_table_1_and_2(files, capsys):
     options = ["--retest", files["retest"], "--parallel", files["parallel"], "--published"]
     assert cli.main(["reliability", files["first"], *options]) == 0

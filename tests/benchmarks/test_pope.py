@@ -614,6 +614,7 @@ def test_answers_in_another_order_are_matched_by_id(files, capsys):
     assert "f1_cls" in result and result["f1_mean"] == result["f1"]
 
 
+@pytest.mark.usefixtures("wide")
 def test_a_table_for_people(files, capsys):
     assert score(files) == 0
     out = capsys.readouterr().out

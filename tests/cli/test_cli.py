@@ -58,7 +58,9 @@ def test_a_table_for_people(files, capsys):
     assert score(files, "--judges", "lexical", "--per-class", responses=("other.jsonl", "mine.jsonl")) == 0
     out = capsys.readouterr().out
     assert "75.0" in out and "zebra" in out
-    assert {"precision_all", "f0.5_all", "recall_cls", "f0.5_cls"} <= set(out.splitlines()[0].split())
+    heads = " ".join(line for line in out.splitlines() if line.startswith("responses "))
+    assert {"precision_all", "f0.5_all", "recall_cls", "f0.5_cls"} <= {*heads.split()}
+    assert all(len(line) <= 80 for line in out.splitlines() if "signature" not in line)
     about = re.findall(r"signature: throne\|data:coco-(\d)-[0-9a-f]{8}\|responses:id\|", out)
     assert about == ["2", "3"]
     rows = [line.split()[0] for line in out.splitlines() if line.startswith(("other", "mine"))]
@@ -135,15 +137,13 @@ def test_what_would_be_dropped_is_an_error(files, capsys):
 def test_another_beta_is_shown(files, capsys):
     assert score(files, "--judges", "lexical", "--beta", "2", "--published", "--bootstrap", "0") == 0
     out = capsys.readouterr().out
-    assert {"f2_all", "f2_cls"} <= set(
-        out.splitlines()[0].split()
-    ) and "LLaVA-Mistral [FLAN-T5, class_f mean]" in out
+    assert {"f2_all", "f2_cls", "LLaVA-Mistral", "[FLAN-T5,"} <= {*out.split()}
 
 
 def test_ones_own_rows_among_the_papers_say_what_sets_them_apart(files, capsys):
     assert score(files, "--judges", "lexical", "--published", "--bootstrap", "0") == 0
     names = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()]
-    (own,) = (name for name in names if name.startswith("mine ["))
+    (own,) = {name for name in names if name.startswith("mine [")}
     assert re.fullmatch(r"mine \[lexical-\d-[0-9a-f]{8}, paper, 3 rows\]", own)
     assert score(files, "--judges", "lexical", "--published", "--bootstrap", "0", "--json") == 0
     results = json.loads(capsys.readouterr().out)

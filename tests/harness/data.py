@@ -59,6 +59,8 @@ def settings(folder: Path) -> dict[str, dict[str, Any]]:
 def _judges(name: str) -> dict[str, str]:
     """Who judges without a language model, where one would be asked otherwise."""
     judges = registry.benchmark(name).judges
+    if judges and not judges.default:
+        return {"judge": judges.rules[0]}
     return {"judges": "lexical"} if judges and judges.kind == "votes" else {}
 
 

@@ -10,7 +10,7 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgingFailed
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.store import AnswerStore
-from halluscope.judging.voters.asking import ask
+from halluscope.judging.voters.asking import PRESENT, ask
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.vocabularies import load
 
@@ -92,6 +92,18 @@ def test_needed_is_equal_to_all(case, beta, class_f, all_average):
         results.append({name: value for name, value in got.items() if name not in ("ignored", "unparsed")})
     assert str(results[0]) == str(results[1])
     assert put[1] <= put[0] == answers.size
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases())
+def test_only_what_is_present_is_asked(case):
+    """Each question about each present cell, once, and no other; the votes are those of asking everything."""
+    answers, questions, present, k = case
+    about, judges = asked_of(questions).about(VOCABULARY), ensemble(answers, questions)
+    votes = ask(judges, about, [f"t{i}" for i in range(IMAGES)], present, k, PRESENT)
+    assert np.array_equal(votes, np.where(present[:, :, None], answers, UNASKED))
+    put = [cell for judge in judges for cell in judge.asked]
+    assert len(put) == present.sum() * answers.shape[-1] and all(present[i, j] for i, j, _ in put)
 
 
 @settings(max_examples=60, deadline=None)

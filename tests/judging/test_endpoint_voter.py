@@ -325,7 +325,7 @@ def test_a_fault_loses_nothing_and_makes_no_vote(serve, fault, tmp_path, caplog,
     server, path = serve(script), tmp_path / "a.sqlite"
     store, patience = AnswerStore(path), {"timeout": 1.0 if fault.wait else 5.0}
     with pytest.warns(
-        UserWarning, match=r"1 of 100 questions got no reply of openai:m.* count as unreadable"
+        UserWarning, match=r"1 of 100 questions got no reply from openai:m.* count as unreadable"
     ):
         votes = ask(voter_of(server, **patience), TEXTS, store=store, progress=True)
     right = expected(TEXTS)
@@ -357,7 +357,7 @@ def test_too_many_failures_are_an_error_and_what_came_is_kept(serve, tmp_path):
     store = AnswerStore(path)
     with pytest.raises(
         JudgingFailed,
-        match=r"20 of 100 questions got no reply of openai:m@.* \(HTTP 400: 20\).*run again to ask",
+        match=r"20 of 100 questions got no reply from openai:m@.* \(HTTP 400: 20\).*run again to ask",
     ):
         ask(voter_of(server), TEXTS, store=store)
     assert len(kept(path)) == 80

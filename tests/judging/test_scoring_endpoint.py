@@ -516,7 +516,7 @@ def test_a_request_that_fails_is_asked_for_again(serve, tokenizer, guesser, tmp_
         store=tmp_path / "answers.sqlite", progress=False,
     )  # fmt: skip
     with pytest.raises(
-        JudgingFailed, match=r"240 of 480 questions got no reply of scoring:m@.*HTTP 400: 240"
+        JudgingFailed, match=r"240 of 480 questions got no reply from scoring:m@.*HTTP 400: 240"
     ):
         run()
     server.change = lambda path, body, said: said

@@ -88,19 +88,22 @@ def test_weighted_error_rates_by_hand():
         np.array([[1, 0], [0, 1], [1, 0], [1, 0]], dtype=bool),
         weights,
     )
-    found = error_rates(judged, Bootstrap(200))
+    dogs = judged.among(np.array([True, False]))
+    each = error_rates({"all": judged, "class/dog": dogs}, Bootstrap(200))
+    found = each["all"]
     assert [found[name] for name in ("labels", "texts", "implied")] == [7, 4, 4]
     values = [found[name]["value"] for name in ("false_yes", "false_no", "wrong_yes")]
     assert values == pytest.approx([2 / 8, 4 / 12, 2 / 10])
     assert all(found[name]["low"] <= found[name]["value"] <= found[name]["high"] for name in ("false_yes",))
-    dog = error_rates(judged.among(np.array([True, False])), Bootstrap(200))
+    dog = each["class/dog"]
+    assert dog == error_rates({"dog": dogs}, Bootstrap(200))["dog"]
     assert dog["false_yes"]["value"] == 1 and dog["labels"] == 4
 
 
 def test_no_error_in_the_sample_is_no_certainty():
     """Wilson's interval, with one trial per text: two labels of a text say hardly more than one."""
     yes = np.ones((5, 2), dtype=bool)
-    found = error_rates(Judged(yes, yes, np.ones((5, 2))), Bootstrap(50))
+    found = error_rates({"all": Judged(yes, yes, np.ones((5, 2)))}, Bootstrap(50))["all"]
     assert found["wrong_yes"] == {"value": 0.0, "low": 0.0, "high": wilson(0, 5)[1]}
     assert math.isnan(found["false_yes"]["value"]) and math.isnan(found["false_yes"]["high"])
 

@@ -266,8 +266,8 @@ def test_texts_tell_responses_whatever_their_order(files, tossed, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--temperature", "0.7"], "temperature is 0.7, but 'reference-only' gives the same judgements"),
-        (["--fresh"], "fresh is True, but 'reference-only' gives the same judgements"),
+        (["--temperature", "0.7"], "temperature is 0.7, but 'reference-only' gives the same verdicts"),
+        (["--fresh"], "fresh is True, but 'reference-only' gives the same verdicts"),
         (["--temperature", "3"], "temperature is 3.0; expected a number from 0 to 2"),
         (["--temperature", "-1"], "temperature is -1.0; expected a number from 0 to 2"),
         (["--judge-seed", "-1"], "judge_seed is -1; expected a whole number of at least 0"),

@@ -166,7 +166,8 @@ def _locate(source: Source, option: str, given: Path) -> Readable:
         _check_members(option, given)
     root = zipfile.Path(given) if zipped else given
     for place in (root / name, root / Path(name).name, root):
-        if place.exists() and (place.is_dir() == name.endswith("/")):
+        there = place is root or place.exists()  # a zip says of its root that it does not exist
+        if there and (place.is_dir() == name.endswith("/")):
             return place
     raise BuildError(
         f"{option} {given} holds no {name}; name the file of {source.url}, or the folder that it is in."

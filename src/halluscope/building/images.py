@@ -45,6 +45,23 @@ def check(names: Sequence[str], folder: Readable, hint: str = "Name the folder t
         open_picture(read(name, folder), str(_file(name, folder)))
 
 
+def check_all(names: Iterable[str], folder: Readable, only_present: bool = False) -> None:
+    """Decode the images of a dataset's rows.
+
+    Args:
+        names: the images' file names.
+        folder: where they lie.
+        only_present: an image may be missing, but not all of them.
+
+    Raises:
+        BuildError: for an image that is missing or cannot be decoded.
+    """
+    wanted = sorted({*names})
+    absent = {*missing(wanted, folder)} if only_present else set()
+    there = [name for name in wanted if name not in absent]
+    check(there or wanted, folder, "Name the folder that holds them all, or pass --only-images-present.")
+
+
 def stored(name: str | None, folder: Readable) -> dict[str, Any] | None:
     """An image as a row holds it; None where there is none, or its file is not there."""
     if name is None or missing([name], folder):

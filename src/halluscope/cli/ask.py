@@ -121,8 +121,9 @@ def _check_judge(benchmark: Benchmark, options: Mapping[str, Any]) -> None:
     judges = options.get(name, benchmark.judges.default)
     named = [judges] if isinstance(judges, str) else judges
     if not any(judge.startswith(ENDPOINT) for judge in named):
+        said = one_line(" ".join(named), 200) or "missing"
         raise ValueError(
-            f"--{name} is {one_line(' '.join(named), 200)}, and nobody of that is asked over HTTP; expected "
+            f"--{name} is {said}, and nobody of that is asked over HTTP; expected "
             f"{ENDPOINT}MODEL[@URL]. To ask judges of this machine, run `halluscope score`."
         )
 

@@ -2,17 +2,18 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+from halluscope import registry
 from halluscope.arguments import whole
 from halluscope.errors import OutputError
 from halluscope.files.writing import check_new, json_line, new_file, new_folder, real
 from halluscope.reading.rows import picture_columns, read_rows, without_pictures
-from halluscope.reliability.parallel import ParallelForm, free_questions, parallel_form
+from halluscope.reliability.parallel import ParallelForm, Row, free_questions, parallel_form, unknown
 from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
 from halluscope.reliability.review.marked import rejected
 from halluscope.reliability.review.sheet import read_sheet
@@ -78,7 +79,7 @@ def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
     if options.model is None:
         if options.check is not None:
             raise ValueError("--check goes with --model: rules need nobody to check them.")
-        return parallel_form(rows, options.seed)
+        return parallel_form(rows, options.seed, subject=_subject(rows))
     from halluscope.judging.graders.resolve import resolve_chat
     from halluscope.judging.store import AnswerStore
 
@@ -88,7 +89,14 @@ def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
         check = resolve_chat(options.check, device=options.device, structured=False)
     questions, store = free_questions(rows), AnswerStore(options.store)
     said = paraphrase(questions, model, check, seed=options.seed, store=store, progress=not options.quiet)
-    return parallel_form(rows, options.seed, said, name_of(model, check))
+    return parallel_form(rows, options.seed, said, name_of(model, check), _subject(rows))
+
+
+def _subject(rows: Any) -> Callable[[Row], str]:
+    """How the benchmark whose rows these are knows what a question is about."""
+    columns = list(rows[0]) if len(rows) else []
+    room = next((room for room in registry.rooms() if room.dataset(columns)), None)
+    return getattr(room.module("rows"), "subject", unknown) if room else unknown
 
 
 def _marked(form: ParallelForm, options: argparse.Namespace) -> ParallelForm:

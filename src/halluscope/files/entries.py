@@ -2,7 +2,7 @@
 
 import codecs
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -39,7 +39,7 @@ def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
         LimitExceeded: for a file or an entry that is too large.
         FileNotFoundError: if there is no such file.
     """
-    text, seen, expected = _Text(file), set[str](), f"expected an object with lists of {' and '.join(names)}"
+    text, seen, expected = _Text(file), set[str](), f"expected an object with lists of {_few(names)}"
     if text.sign() != "{":
         raise BuildError(f"{file} begins with {brief(text.ahead())}; {expected}.")
     for name in text.names():
@@ -54,7 +54,13 @@ def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
             raise BuildError(f"{file}: {name} is {brief(text.value())}; expected a list.")
     text.end()
     if missing := [name for name in names if name not in seen]:
-        raise BuildError(f"{file} has no {' and no '.join(missing)}; {expected}.")
+        raise BuildError(f"{file} has no {_few(missing, ' and no ')}; {expected}.")
+
+
+def _few(names: Sequence[str], joint: str = " and ") -> str:
+    """Names in a sentence, of many the first three."""
+    more = [f"{len(names) - 3:,} others"] if len(names) > 4 else []
+    return joint.join([*(names[:3] if more else names), *more])
 
 
 def lines(file: Readable, limit: str = "entry") -> Iterator[tuple[str, Any]]:

@@ -295,7 +295,7 @@ ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".xlsx", ".eval")
 """What the name of a file of rows may end in, before `PACKED`; the last is a log of Inspect."""
 
 
-def ending(file: Path) -> str:
+def ending(file: Readable) -> str:
     """What a file's name ends in, less ".gz"; "" for none of `ENDINGS`."""
     name = file.name.lower().removesuffix(PACKED)
     return next((ending for ending in ENDINGS if name.endswith(ending)), "")

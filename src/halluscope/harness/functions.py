@@ -113,7 +113,7 @@ def marked_prompt(doc: Mapping[str, Any]) -> str:
 def target(doc: Mapping[str, Any]) -> str:
     """What is right."""
     right = doc[registry.benchmark(doc[TASK]).target]
-    return right if isinstance(right, str) else ", ".join(right or ())
+    return right if isinstance(right, str) else ", ".join(map(str, right or ()))
 
 
 def averaged(benchmark: Benchmark) -> tuple[str, ...]:

@@ -3,10 +3,14 @@
 A template writes `{a/an}` for the article and `{x}` for the class name.
 """
 
+import hashlib
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from halluscope.foreign import brief
+from halluscope.inputs import listed
 from halluscope.vocabularies import Plain, Vocabulary
 
 OBJECT_QUESTION = "Is there {a/an} {x} in the image?"
@@ -98,6 +102,43 @@ class QuestionSet:
         stated = f'Here, "{name}" means {plain.means}. ' if plain.means and not self.claims else ""
         template = (self.of_many if plain.kind == "many" else self.templates)[i]
         return Question(stated + _filled(template, before, name), cls, self.frame)
+
+
+def question_set(
+    questions: str | Sequence[str] | QuestionSet, sets: Mapping[str, QuestionSet], frame: str
+) -> QuestionSet:
+    """Find a question set by name, or make one of the user's templates.
+
+    Args:
+        questions: a set, the name of one, or templates.
+        sets: those that have a name.
+        frame: of the user's templates.
+
+    Raises:
+        ValueError: for an unknown name, no template, or a template without `{x}`.
+    """
+    if isinstance(questions, QuestionSet):
+        return questions
+    if isinstance(questions, str):
+        if questions not in sets:
+            raise ValueError(
+                f"There is no question set {brief(questions)}; known are {', '.join(sets)}. "
+                "A list of templates serves as well: questions=['Is there {a/an} {x} in this image?']."
+            )
+        return sets[questions]
+    templates = tuple(listed("questions", questions, f"a list of templates, or one of {', '.join(sets)}"))
+    if len(templates) == 1 and isinstance(templates[0], str) and re.fullmatch(r"[\w-]+", templates[0]):
+        return question_set(templates[0], sets, frame)
+    if not templates:
+        raise ValueError(f"questions is empty; expected templates, or one of {', '.join(sets)}.")
+    for i, template in enumerate(templates):
+        if not isinstance(template, str) or "{x}" not in template:
+            raise ValueError(
+                f"questions[{i}] is {brief(template, 120)}; expected a template with {{x}} for the class name, "
+                "such as 'Is there {a/an} {x} in this image?'."
+            )
+    digest = hashlib.sha256(json.dumps(templates).encode()).hexdigest()[:8]
+    return QuestionSet(f"custom-{digest}", templates, frame)
 
 
 def _filled(template: str, before: str, name: str) -> str:

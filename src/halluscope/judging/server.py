@@ -156,7 +156,7 @@ def _divided(name: str, kind: str) -> tuple[str, str | None]:
     if foreign.printable(model) != model or "\n" in model:
         raise JudgeUnavailable(
             f"The model's name {foreign.brief(model)} cannot be used; expected one line of printable characters "
-            "without an access key, which belongs into the environment."
+            "without an access key, which belongs in the environment."
         )
     return model, url
 
@@ -177,7 +177,7 @@ def _checked(url: str) -> str:
     ):
         raise JudgeUnavailable(
             "The judge's address cannot be used; expected http(s)://host/v1 without a user or a query. An access key "
-            "belongs into the environment."
+            "belongs in the environment."
         )
     return url.rstrip("/")
 

@@ -6,11 +6,11 @@ working directory, where `halluscope build` puts it.
 
 import hashlib
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from halluscope.errors import BuildError, LimitExceeded
 from halluscope.files.opening import check_file, json_rows, leads_out, read_text, same
@@ -29,6 +29,18 @@ CARD, ALSO_A_CARD = "README.md", ".huggingface.yaml"
 """What says, in a dataset's folder, which files it has."""
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
+
+
+class HasId(Protocol):
+    """A question that its id tells from others."""
+
+    @property
+    def id(self) -> int:
+        """Unique."""
+        ...
+
+
+Identified = TypeVar("Identified", bound=HasId)
 
 
 @dataclass(frozen=True)
@@ -155,6 +167,24 @@ def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], 
     if missing := set(needed) - set(rows.column_names):
         raise ValueError(f"The dataset {written} has no column {' or '.join(sorted(missing))}: not {what}.")
     return rows.select_columns([name for name in names if name in rows.column_names])
+
+
+def once_by_id(located: Iterable[tuple[Identified, str]]) -> list[Identified]:
+    """Questions that were read, each with where it stands.
+
+    Raises:
+        ValueError: for an id that comes twice.
+    """
+    first: dict[int, str] = {}
+    questions = []
+    for question, where in located:
+        if first.setdefault(question.id, where) != where:
+            raise ValueError(
+                f"{where} has the id {question.id}, as {first[question.id]} has; expected each question once. Remove "
+                "one of them."
+            )
+        questions.append(question)
+    return questions
 
 
 def picture_columns(rows: Any) -> list[str]:

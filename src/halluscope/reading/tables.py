@@ -6,12 +6,12 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from halluscope import limits
 from halluscope.errors import BuildError, LimitExceeded, MissingExtra
 from halluscope.files.opening import (
+    Readable,
     after_gap,
     check_file,
     ending,
@@ -38,7 +38,7 @@ KEY, VALUE = "id", "response"
 """What the two sides of an object of id -> text are called as columns."""
 
 
-def rows(file: Path) -> Iterator[Located]:
+def rows(file: Readable) -> Iterator[Located]:
     """The rows of a file, each with where it stands. Its name's ending tells its form; JSON unless it is known.
 
     A JSON object of id -> text, or of id -> an object, has a row per id.
@@ -57,7 +57,7 @@ def rows(file: Path) -> Iterator[Located]:
         yield located
 
 
-def _rows(file: Path) -> Iterator[Located]:
+def _rows(file: Readable) -> Iterator[Located]:
     kind = ending(file)
     if kind in (".csv", ".tsv"):
         yield from _separated(file, "\t" if kind == ".tsv" else ",")
@@ -69,7 +69,7 @@ def _rows(file: Path) -> Iterator[Located]:
         yield from _json(file)
 
 
-def _json(file: Path) -> Iterator[Located]:
+def _json(file: Readable) -> Iterator[Located]:
     text = read_text(file)
     start = after_gap(text)
     end = text.find("\n", start)
@@ -101,7 +101,7 @@ def _is_by_id(content: Mapping[str, Any]) -> bool:
     return bool(content) and kinds <= {str, dict} and not any(_COLUMN.fullmatch(key) for key in content)
 
 
-def _separated(file: Path, separator: str) -> Iterator[Located]:
+def _separated(file: Readable, separator: str) -> Iterator[Located]:
     text = read_text(file)
     header = re.match(r"[^\r\n]*", text.lstrip())
     if separator == "," and header and "," not in header[0] and ";" in header[0]:
@@ -143,7 +143,7 @@ def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
         ) from error
 
 
-def _check_header(names: Sequence[str], file: Path) -> None:
+def _check_header(names: Sequence[str], file: Readable) -> None:
     """Check that no two columns have one name, of which only the last would count.
 
     Raises:
@@ -155,7 +155,7 @@ def _check_header(names: Sequence[str], file: Path) -> None:
         )
 
 
-def _parquet(file: Path) -> Iterator[Located]:
+def _parquet(file: Readable) -> Iterator[Located]:
     import pyarrow.parquet as pq
 
     try:
@@ -185,7 +185,7 @@ def check_parquet(metadata: Any, where: str) -> None:
         limits.check("unpacked", group.total_byte_size, where)
 
 
-def _spreadsheet(file: Path) -> Iterator[Located]:
+def _spreadsheet(file: Readable) -> Iterator[Located]:
     try:
         from openpyxl import load_workbook
     except ImportError as error:
@@ -206,7 +206,7 @@ def _spreadsheet(file: Path) -> Iterator[Located]:
         ) from error
 
 
-def _check_parts(data: io.BytesIO, file: Path) -> None:
+def _check_parts(data: io.BytesIO, file: Readable) -> None:
     """Check what the parts of a spreadsheet say of their size; zipfile never unpacks more than that."""
     with zipfile.ZipFile(data) as archive:
         parts = archive.infolist()
@@ -215,7 +215,7 @@ def _check_parts(data: io.BytesIO, file: Path) -> None:
         raise BuildError(f"{file} is packed as no xlsx file is. Save the sheet anew, or as csv.")
 
 
-def _of_sheet(sheet: Any, file: Path) -> Iterator[Located]:
+def _of_sheet(sheet: Any, file: Readable) -> Iterator[Located]:
     first = next(sheet.iter_rows(max_row=1, values_only=True), ())
     header = ["" if name is None else str(name) for name in first]
     _check_header(header, file)

@@ -24,17 +24,19 @@ class Published:
 
     Attributes:
         title: the benchmark.
-        source: the paper and its tables.
-        url: where the paper is.
+        source: the paper and its tables, or what else prints them.
+        url: where it is.
         results: the rows, each with the model's name (in square brackets what else the table tells: its size, who
             judged it) and its scores, fractions as in a metric's result; what a table leaves out is absent. The
             rows of "hqm" are benchmarks, with their task, metric, and the `types` of hallucination that they ask for.
+        most: the most that a score may be: 1 where scores are shares, more where they are points.
     """
 
     title: str
     source: str
     url: str
     results: Named
+    most: float = 1
 
 
 def names() -> list[str]:
@@ -58,7 +60,7 @@ def load(name: str) -> Published:
         (row for part in parts for row in part.get("results", ())), key=lambda row: row.get(LINE, 0)
     )
     results = [(_label(row), _scores(row, facts["plain"])) for row in rows]
-    return Published(facts["title"], facts["source"], facts["url"], results)
+    return Published(facts["title"], facts["source"], facts["url"], results, facts.get("most", 1))
 
 
 def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:

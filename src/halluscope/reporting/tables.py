@@ -10,6 +10,15 @@ from tabulate import tabulate
 
 from halluscope.foreign import one_line
 
+PLAIN = "simple"
+"""The style of tables for people."""
+
+WIDEST = 80
+"""Characters of a line of such a table."""
+
+GAP, PADDING = 2, 2
+"""Characters between its columns, and those that tabulate adds to the name of one."""
+
 Named = Sequence[tuple[str, Mapping[str, Any]]]
 """Results, each with the name of what was scored."""
 
@@ -55,14 +64,44 @@ def group_table(results: Named, score: str, style: str = "simple") -> str:
 def aligned(rows: Sequence[Sequence[Any]], header: Sequence[str], style: str, left: int = 1) -> str:
     """A table of text whose first columns are aligned to the left, the others to the right; nothing without rows.
 
-    No cell can break it, whoever's words stand there.
+    No cell can break it, whoever's words stand there. For people, in `PLAIN`, a table that is too wide comes in parts,
+    each with the columns that are aligned to the left.
     """
     if not rows:
         return ""
     align = ["left"] * left + ["right"] * (len(header) - left)
     piped = _is_piped(style)
     shown = [[_cell(cell, piped) for cell in row] for row in (header, *rows)]
-    return tabulate(shown[1:], shown[0], tablefmt=style, disable_numparse=True, colalign=align)
+    parts = _parts(shown, left) if style == PLAIN else [range(len(header))]
+    return "\n\n".join(
+        tabulate(
+            [[row[place] for place in part] for row in shown[1:]],
+            [shown[0][place] for place in part],
+            tablefmt=style,
+            disable_numparse=True,
+            colalign=[align[place] for place in part],
+        )
+        for part in parts
+    )
+
+
+def _parts(shown: Sequence[Sequence[str]], left: int) -> list[list[int]]:
+    """The columns of each part of a table that is to be no wider than `WIDEST`: those to the left, and some others.
+
+    There is one part where those to the left leave no room for others.
+    """
+    widths = [max(len(head) + PADDING, *map(len, cells)) + GAP for head, *cells in zip(*shown, strict=True)]
+    first, before = list(range(left)), sum(widths[:left]) - GAP
+    if before > WIDEST / 2:
+        return [list(range(len(widths)))]
+    parts, taken = [[*first]], before
+    for place in range(left, len(widths)):
+        if taken + widths[place] > WIDEST and len(parts[-1]) > left:
+            parts.append([*first])
+            taken = before
+        parts[-1].append(place)
+        taken += widths[place]
+    return parts
 
 
 def _cell(cell: Any, piped: bool) -> str:
@@ -85,7 +124,7 @@ def class_table(result: Mapping[str, Any], style: str = "simple") -> str:
         [name, *(value if isinstance(value, int) else percent(value) for value in row.values())]
         for name, row in result["classes"].items()
     ]
-    return aligned(rows, ["class", *columns], style, left=1 + len(columns))
+    return aligned(rows, ["class", *columns], style)
 
 
 def below(remarks: Mapping[str, Sequence[str]]) -> str:

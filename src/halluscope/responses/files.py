@@ -21,7 +21,7 @@ from halluscope.responses import inspect_log
 
 TEXTS = (
     *("response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
-    *("answer", "text", "caption"),
+    *("answer", "text", "caption", "generated_caption"),
 )
 """Where a response's text is looked for: the first of these that a row has."""
 

@@ -39,37 +39,39 @@ class Judged:
         return Judged(self.yes, self.implied, np.where(cells, self.weights, 0.0))
 
 
-def error_rates(judged: Judged, resampling: Bootstrap) -> dict[str, Any]:
+def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str, dict[str, Any]]:
     """A judge's errors.
 
     Args:
-        judged: what the judge and people say.
-        resampling: how the intervals are made. Where the sample holds no error, or only errors, all resamples are
+        judged: what the judge and people say, by name: of all cells of a sample of texts, of some of them, and so on.
+            The texts are the same in all.
+        resampling: how the intervals are made. Where a sample holds no error, or only errors, all resamples are
             alike; the interval is then Wilson's, with one trial per text, for labels of a text depend on each other.
 
     Returns:
-        `false_yes`, of what people deny, the share that the judge says yes to; `false_no`, of what people say yes to,
-        the share that it does not; `wrong_yes`, of what the judge says yes to, the share that people deny: each with
-        "value", "low" and "high", fractions in [0, 1], NaN where there is no such label; and how many labels there are,
-        `labels`, in how many `texts`, `implied` by how many (unweighted counts).
+        By name `false_yes`, of what people deny, the share that the judge says yes to; `false_no`, of what people say
+        yes to, the share that it does not; `wrong_yes`, of what the judge says yes to, the share that people deny: each
+        with "value", "low" and "high", fractions in [0, 1], NaN where there is no such label; and how many labels there
+        are, `labels`, in how many `texts`, `implied` by how many (unweighted counts).
     """
-    told = judged.weights > 0
-    cells = _cells(judged, told)
+    cells = {f"{name}/{rate}": of for name, one in judged.items() for rate, of in _cells(one).items()}
     tally: Tally = {
-        name: (_weighed(errors, judged.weights), _weighed(among, judged.weights))
-        for name, (errors, among) in cells.items()
+        key: (_weighed(errors, weights), _weighed(among, weights))
+        for key, (errors, among) in cells.items()
+        for weights in [judged[key.rpartition("/")[0]].weights]
     }
     value = scores([tally])
-    drawn = [resampled([tally], weights) for weights in resampling.weights(len(told), len(RATES))]
+    texts = len(next(iter(tally.values()))[0])
+    drawn = [resampled([tally], weights) for weights in resampling.weights(texts, len(tally))]
     intervals = resampling.intervals(drawn) if drawn else {}
     return {
-        "labels": int(told.sum()),
-        "texts": int(told.any(axis=1).sum()),
-        "implied": int((told & judged.implied).sum()),
-        **{
-            name: {"value": value[name]} | _ends(*cells[name], intervals.get(name), resampling.level)
-            for name in RATES
-        },
+        name: _counts(one)
+        | {
+            rate: {"value": value[key]} | _ends(*cells[key], intervals.get(key), resampling.level)
+            for rate in RATES
+            for key in [f"{name}/{rate}"]
+        }
+        for name, one in judged.items()
     }
 
 
@@ -116,8 +118,19 @@ def _weighed(cells: Bools, weights: Floats) -> Floats:
     return total
 
 
-def _cells(judged: Judged, told: Bools) -> Mapping[str, tuple[Bools, Bools]]:
+def _counts(judged: Judged) -> dict[str, int]:
+    """How many labels there are."""
+    told = judged.weights > 0
+    return {
+        "labels": int(told.sum()),
+        "texts": int(told.any(axis=1).sum()),
+        "implied": int((told & judged.implied).sum()),
+    }
+
+
+def _cells(judged: Judged) -> Mapping[str, tuple[Bools, Bools]]:
     """The cells that are errors of each kind, and those among which they are."""
+    told = judged.weights > 0
     wrong, missed = told & judged.yes & ~judged.implied, told & ~judged.yes & judged.implied
     return {
         "false_yes": (wrong, told & ~judged.implied),

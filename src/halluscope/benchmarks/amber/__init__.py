@@ -26,7 +26,14 @@ about existence, attributes (state, number, action) and relations, "no" is the p
         **{f"f1/{part}": HIGHER for part in _PARTS},
         "unreadable": LOWER,
     },
-    others={"accuracy_mean": HIGHER, "rows": None, "descriptions": None, "questions": None, "images": None},
+    others={
+        "accuracy_mean": HIGHER,
+        "yes_ratio": None,
+        "rows": None,
+        "descriptions": None,
+        "questions": None,
+        "images": None,
+    },
     citation="""
 @article{wang2023llm,
   title={An LLM-free Multi-dimensional Benchmark for MLLMs Hallucination Evaluation},
@@ -68,7 +75,11 @@ about existence, attributes (state, number, action) and relations, "no" is the p
             "reader",
             "who finds nouns: lemminflect (default), or nltk as the authors' script does (extra nltk)",
         ),
-        Option("similar", "pairs of words that count as synonyms, JSON (default: none)", metavar="FILE"),
+        Option(
+            "similar",
+            "pairs of words that count as synonyms: JSON, or amber:similar if it was built (default: none)",
+            metavar="FILE-OR-DATASET",
+        ),
     ),
     given=("nouns",),
     items="per_row",

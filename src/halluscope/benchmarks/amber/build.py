@@ -1,5 +1,6 @@
 """Builds amber: 1,004 images to describe and 14,216 yes/no questions about them."""
 
+import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,7 +9,16 @@ from typing import Any
 from datasets import Features, Image, List, Value
 from tqdm import tqdm
 
-from halluscope.benchmarks.amber.rows import DIMENSIONS, DISCRIMINATIVE, GENERATIVE, AmberRow, read_upstream
+from halluscope.benchmarks.amber import vectors, words
+from halluscope.benchmarks.amber.rows import (
+    DIMENSIONS,
+    DISCRIMINATIVE,
+    GENERATIVE,
+    PAIR,
+    SIMILAR,
+    AmberRow,
+    read_upstream,
+)
 from halluscope.building import images, output
 from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
@@ -58,16 +68,26 @@ def _rows(rows: Sequence[AmberRow], folder: Readable | None) -> Iterator[dict[st
         yield row
 
 
-def make(order: Order) -> Path:
+def synonyms(pairs: Sequence[tuple[str, str]], split: str) -> Table:
+    """The config `similar`: pairs of words that count as synonyms."""
+    rows = (dict(zip(PAIR, pair, strict=True)) for pair in pairs)
+    return Table(Features(dict.fromkeys(PAIR, Value("string"))), rows, split, SIMILAR)
+
+
+def make(order: Order, vectors_of: str | None = None) -> Path:
     """Build amber.
 
     Args:
         order: what is wanted.
+        vectors_of: a spaCy model, by name or folder; a config `similar` then holds the pairs of AMBER's words whose
+            vectors are alike.
 
     Raises:
-        BuildError: for files that are not those of AMBER's authors.
+        BuildError: for files that are not those of AMBER's authors, or a model without word vectors.
+        MissingExtra: for a model, without spaCy.
     """
     out = order.target()
+    model = vectors.load(vectors_of) if vectors_of else None
     sources = {
         "annotations": order.fetch("annotations"),
         "queries": order.fetch("queries", order.inside("query")),
@@ -79,7 +99,21 @@ def make(order: Order) -> Path:
     if got := order.fetch_images():
         sources["images"], folder = got, got.path
         images.check(sorted({row.file_name for row in rows}), folder)
-    return output.write(order.spec, [table(rows, order.spec.split, folder)], numbers, sources, complete, out)
+    tables = [table(rows, order.spec.split, folder)]
+    if model:
+        alike = vectors.pairs(words.load().known, model)
+        numbers |= {"pairs_of_synonyms": len(alike), "vectors": vectors.name_of(model)}
+        tables.append(synonyms(alike, order.spec.split))
+    return output.write(order.spec, tables, numbers, sources, complete, out)
+
+
+def _add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--vectors",
+        dest="vectors_of",
+        metavar="MODEL",
+        help="a spaCy model with word vectors, such as en_core_web_lg: adds the config `similar`, pairs of synonyms",
+    )
 
 
 BUILDER = Builder(
@@ -88,11 +122,14 @@ BUILDER = Builder(
 
     halluscope build amber                                          # downloads 3 MB; no images
     halluscope build amber --source AMBER/data --images AMBER/image
+    halluscope build amber --vectors en_core_web_lg                 # synonyms too (extra spacy)
 
 The authors' repository links to the images, AMBER_1.jpg to AMBER_1004.jpg. Without --images the column `image` is left
-out.
+out. The authors' script takes words for synonyms whose vectors in spaCy's en_core_web_lg are alike; with --vectors the
+pairs become the config `similar`, which `halluscope score amber --similar amber:similar` reads.
 """,
     source="the folder of the authors' files, AMBER's data/ (default: download)",
     images="the folder of the images, AMBER_1.jpg to AMBER_1004.jpg, or a zip of it (default: no column `image`)",
     make=make,
+    add=_add,
 )

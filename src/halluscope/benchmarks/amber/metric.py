@@ -74,8 +74,9 @@ def compute(
             be one; or "nltk", which tags words as the authors' script does, with nltk's data.
         nouns: the nouns of each description in their dictionary form, one list per generative row, where another
             program has found them.
-        similar: pairs of words that count as synonyms, or a file of pairs (JSON); by default none. The script has
-            pairs whose vectors in spaCy's en_core_web_lg have a cosine above 0.8.
+        similar: pairs of words that count as synonyms, a file of pairs (JSON), or a dataset of them, such as
+            "amber:similar"; by default none. The script has pairs whose vectors in spaCy's en_core_web_lg have a cosine
+            above 0.8; `halluscope build amber --vectors en_core_web_lg` finds them.
         bootstrap: how many resamples of the images an interval is made of; 0 for none.
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
@@ -90,8 +91,8 @@ def compute(
         Of answers, where "no" is the positive class: `accuracy precision recall f1`, NaN unless questions of all three
         dimensions were answered; the same of each dimension, such as `f1/existence`, `f1/attribute`, `f1/relation`, and
         of an attribute's kinds, such as `f1/state`, `f1/number`, `f1/action`; `accuracy_mean`, the mean of the three
-        dimensions' accuracies, which VLMEvalKit reports as the average; `unreadable`, the share of replies that are
-        neither yes nor no: they are wrong in accuracy, and no "no".
+        dimensions' accuracies, which VLMEvalKit reports as the average; `yes_ratio`, the share of replies that are yes;
+        `unreadable`, the share of replies that are neither yes nor no: they are wrong in accuracy, and no "no".
         `amber`, AMBER's one number, the mean of 1 - `chair` and `f1`. What has no row is NaN, as is a share of nothing.
         `rows`, `descriptions`, `questions`, `images`; `mean_words`, how long the texts are; `thoughts`, how many texts
         held one that was removed; `signature`; and `interval` and `per_row` when asked for.

@@ -82,6 +82,11 @@ class AmberRow:
 COLUMNS = tuple(field.name for field in fields(AmberRow))
 NEEDED = COLUMNS[:8]
 
+SIMILAR = "similar"
+"""The config that holds pairs of synonyms, where they were built."""
+PAIR = ("word", "other")
+"""Its columns."""
+
 
 def load(sources: Sequence[str]) -> list[AmberRow]:
     """Read the dataset: a built folder or Hub id; or the authors' annotations.json and a file of queries.
@@ -101,6 +106,16 @@ def load(sources: Sequence[str]) -> list[AmberRow]:
 def set_of(row: AmberRow) -> Hashable:
     """The set of questions that is answered whole or not at all; None for a description, of which any may be there."""
     return ASPECTS.get(row.dimension)
+
+
+def subject(row: Mapping[str, Any]) -> str:
+    """What a question about a state or an action is about: "Is the sky sunny in this image?" is about the sky.
+
+    "" for another row, and for a noun that AMBER does not know.
+    """
+    about = row["prompt"].split()[1:3]
+    asked = row["dimension"] in ("state", "action") and about[-1:] and about[-1] in words.load().known
+    return " ".join(about) if asked else ""
 
 
 def inputs(rows: Sequence[AmberRow]) -> dict[str, Any]:
@@ -231,7 +246,11 @@ def _annotated(row: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]
 
 
 def read_pairs(similar: Any) -> list[tuple[str, str]]:
-    """Pairs of words that count as synonyms: given as such, or a file of JSON lines or a JSON list of pairs.
+    """Pairs of words that count as synonyms.
+
+    Args:
+        similar: the pairs; a file of JSON lines or a JSON list of them; or a dataset with the columns `word` and
+            `other`, such as "amber:similar".
 
     Returns:
         Each pair once, in alphabetical order.
@@ -241,11 +260,18 @@ def read_pairs(similar: Any) -> list[tuple[str, str]]:
         FileNotFoundError: if the file does not exist.
     """
     if isinstance(similar, str | Path):
-        located = list(json_rows(Path(similar)))
+        source = Source.of(str(similar))
+        located = list(json_rows(source.path)) if source.is_json else _table(str(similar))
     else:
         given = listed("similar", similar, "pairs of words, or a file of pairs")
         located = [(f"similar[{number}]", pair) for number, pair in enumerate(given)]
     return sorted({_pair(pair, where) for where, pair in located})
+
+
+def _table(written: str) -> list[tuple[str, Any]]:
+    """The pairs of a dataset, each with where it stands."""
+    rows = read_columns(written, PAIR, PAIR, "pairs of synonyms")
+    return [(f"{written}[{number}]", [row[name] for name in PAIR]) for number, row in enumerate(rows)]
 
 
 def _pair(given: Any, where: str) -> tuple[str, str]:

@@ -31,6 +31,9 @@ GROUPS = {
 THREE = ("/existence", "/attribute", "/relation")
 """AMBER's dimensions. Scores of all questions are defined where each of them has one."""
 
+NOT_THE_SCRIPTS = ("yes_ratio", "unreadable")
+"""Scores that the authors' script does not print, and nobody rounds."""
+
 EPSILON = 0.001
 BENEATH_F = {"/existence": 0.001}
 """What the authors' script adds to precision and recall beneath F where it is not 0.0001."""
@@ -82,7 +85,8 @@ def answered(no: Bools, replies: NDArray[np.int8], aspect: Sequence[str], image:
         images: how many there are.
 
     Returns:
-        By image, for each of `GROUPS`: `accuracy`, `precision`, `recall`; and `unreadable` replies, of all.
+        By image, for each of `GROUPS`: `accuracy`, `precision`, `recall`; and, of all, the replies that are yes
+        (`yes_ratio`) and those that are `unreadable`.
     """
     said_no = replies == NO
     right = np.where(no, said_no, replies == YES)
@@ -97,9 +101,11 @@ def answered(no: Bools, replies: NDArray[np.int8], aspect: Sequence[str], image:
         for rows in [np.isin(aspect, aspects)]
         for name, (part, whole) in parts.items()
     }
+    asked = np.bincount(image, minlength=images)
     return {
         **counts,
-        "unreadable": (_by_image(replies == OTHER, image, images), np.bincount(image, minlength=images)),
+        "yes_ratio": (_by_image(replies == YES, image, images), asked),
+        "unreadable": (_by_image(replies == OTHER, image, images), asked),
     }
 
 
@@ -140,7 +146,7 @@ def official(counts: Counts) -> dict[str, Floats]:
     for name in found:
         of = "hal" if name in GENERATIVE else f"accuracy{_group(name)}"
         found[name] = np.where(counts[of][1] > 0, found[name], np.nan)
-    return _whole(found | {"unreadable": ratio(*counts["unreadable"])}, counts)
+    return _whole(found | {name: ratio(*counts[name]) for name in NOT_THE_SCRIPTS}, counts)
 
 
 def _whole(found: dict[str, Floats], counts: Counts) -> dict[str, Floats]:

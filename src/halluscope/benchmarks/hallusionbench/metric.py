@@ -7,7 +7,6 @@ questions, pairs and figures.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -175,11 +174,7 @@ def compute(
     }
     if isinstance(judge, _LanguageModel):
         result["verdicts"] = data_of("verdicts", _verdicts_of(questions, verdicts))
-    if bootstrap:
-        drawn = resampling.weights(layout.sets)
-        result["interval"] = resampling.intervals(map(partial(tallying.resampled, tallies), drawn))
-    if len(tallies) > 1:
-        result["spread"] = tallying.spread(tallies)
+    result |= tallying.uncertainty(tallies, resampling)
     if per_question:
         result["per_question"] = _of_each_question(questions, layout, verdicts)
     return result

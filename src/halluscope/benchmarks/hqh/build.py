@@ -101,26 +101,6 @@ def counts(questions: Sequence[FreeQuestion]) -> dict[str, Any]:
     }
 
 
-def check_images(questions: Sequence[FreeQuestion], folder: Readable, only_present: bool = False) -> None:
-    """Decode the image of every question.
-
-    Args:
-        questions: whose images are wanted.
-        folder: where they lie.
-        only_present: an image may be missing, but not all of them.
-
-    Raises:
-        BuildError: for an image that is missing or cannot be decoded.
-    """
-    names = sorted({file_name(question) for question in questions})
-    absent = set(images.missing(names, folder)) if only_present else set()
-    images.check(
-        [name for name in names if name not in absent] or names,
-        folder,
-        "Name the folder that holds them all, or pass --only-images-present.",
-    )
-
-
 def file_name(question: FreeQuestion) -> str:
     """The image's file, in Visual Genome and in the authors' folder of images."""
     return f"{question.image_id}.jpg"
@@ -173,7 +153,7 @@ def make(order: Order, *, image_data: Path | None = None) -> Path:
     folder = None
     if got := order.fetch_images():
         sources["images"], folder = got, got.path
-        check_images(rows, folder, order.only_images_present)
+        images.check_all({file_name(one) for one in rows}, folder, order.only_images_present)
     return output.write(order.spec, [table(rows, order.spec.split, folder)], numbers, sources, complete, out)
 
 

@@ -6,7 +6,6 @@ the image? Equation 5 makes rates of that, over all questions, by type and by le
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,18 +14,18 @@ import numpy as np
 from halluscope import options
 from halluscope.benchmarks.hqh import contains, prompts, scoring
 from halluscope.benchmarks.hqh.prompts import Verdict
-from halluscope.benchmarks.hqh.rows import LEVELS, FreeQuestion, read_all
-from halluscope.benchmarks.hqh.scoring import UNJUDGED
-from halluscope.foreign import brief
-from halluscope.inputs import flags, listed, paired, warn_of_a_part
-from halluscope.judging.graders.grading import GIVEN, Grading
+from halluscope.benchmarks.hqh.rows import CRITERIA, LEVELS, FreeQuestion, read_all
+from halluscope.inputs import flags, paired, warn_of_a_part
+from halluscope.judging.graders import judged
+from halluscope.judging.graders.grading import Grading
+from halluscope.judging.graders.judged import Judged
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies as tallying
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.tallies import Bools, Ints, Tally, numbers
+from halluscope.stats.tallies import Bools, numbers
 
 REFERENCE_ONLY = "reference-only"
 """The judge that asks no model, and only looks whether the right answer stands in the answer."""
@@ -42,9 +41,6 @@ COUNTS = {
 """Of how many answers a score is, and what is counted of them."""
 
 QUESTIONS = 4000
-MOST_CLAIMS = 1_000_000
-"""More claims beside one answer are a mistake of whoever counted them."""
-
 MAX_TOKENS = 512
 """A judge quotes the claims that it counts."""
 
@@ -113,83 +109,61 @@ def compute(
         Grading, judging, "hqh", judge=REFERENCE_ONLY, max_tokens=MAX_TOKENS, judge_seed=seed
     )
     warn_of_a_part(len(questions), QUESTIONS)
-    if judgements is not None:
-        grading.check_once("the judgements are given and nothing is judged")
-        judged = _given(judgements, len(questions))
-    elif grading.named((REFERENCE_ONLY,)):
-        grading.check_once(f"{REFERENCE_ONLY!r} gives the same judgements each time")
-        judged = _contained(questions, predictions)
-    else:
-        judged = _asked(grading, questions, predictions)
+    verdicts = judged.judge(
+        grading,
+        CRITERIA,
+        len(questions),
+        ("judgements", judgements),
+        {REFERENCE_ONLY: partial(_contained, questions, predictions)},
+        partial(_asked, grading, questions, predictions),
+    )
     image = numbers([question.image_id for question in questions])
     groups = _groups(questions)
     tallies = [
-        {**scoring.tally(correct, extra, image, groups), MEAN_WORDS: lengths.tally(predictions, image)}
-        for correct, extra in zip(judged.correct, judged.extra, strict=True)
+        {**scoring.tally(**one, image=image, groups=groups), MEAN_WORDS: lengths.tally(predictions, image)}
+        for one in verdicts.each()
     ]
     result: dict[str, Any] = tallying.scores(tallies) | {
-        "unjudged": float((judged.correct == UNJUDGED).mean()),
+        "unjudged": float(np.isnan(verdicts.values["correct"]).mean()),
         "questions": len(questions),
         "images": int(image.max()) + 1,
-        "counts": {group or "all": _counts(tallies, group) for group in ("", *groups)},
+        "counts": tallying.counted(tallies, COUNTS, groups),
         "thoughts": thought,
         "signature": signature(
             "hqh",
             data=data_of("hqh", _about(questions)),
-            judge=judged.key,
-            image_data=_image_data(questions) if judged.told else "no",
+            judge=verdicts.key,
+            image_data=_image_data(questions) if verdicts.by_model else "no",
             repeats=len(tallies),
-            **(grading.drawn if judged.told else {}),
+            **verdicts.drawn,
             **form_of(question.form for question in questions),
             **choice(thoughts),
             interval=resampling,
         ),
     }
-    if judged.told:
-        result["verdicts"] = data_of("verdicts", _verdicts(questions, judged))
-    if bootstrap:
-        drawn = resampling.weights(int(image.max()) + 1)
-        result["interval"] = resampling.intervals(map(partial(tallying.resampled, tallies), drawn))
-    if len(tallies) > 1:
-        result["spread"] = tallying.spread(tallies)
+    result |= verdicts.digest([question.id for question in questions])
+    result |= tallying.uncertainty(tallies, resampling)
     if per_question:
-        result["per_question"] = _of_each_question(questions, judged)
+        result["per_question"] = [
+            _of_question(question, verdicts.of(row)) for row, question in enumerate(questions)
+        ]
     return result
 
 
 # Who judges.
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """Judgements [repeats, questions], `UNJUDGED` where there is none.
-
-    Attributes:
-        correct: 1 if the main answer is right, else 0.
-        extra: how many claims beside it contradict the image.
-        key: who judged, as it stands in a signature.
-        told: whether captions and details were used.
-        evidence: the extra claims as the judge quotes them, of the first repeat; each stands in the answer.
-    """
-
-    correct: Ints
-    extra: Ints
-    key: Any
-    told: bool = False
-    evidence: Sequence[tuple[str, ...] | None] | None = None
-
-
-def _contained(questions: Sequence[FreeQuestion], texts: Sequence[str]) -> _Judged:
+def _contained(questions: Sequence[FreeQuestion], texts: Sequence[str]) -> Judged:
     found = [
         contains.contains(text, question.answer, question.question)
         for question, text in zip(questions, texts, strict=True)
     ]
-    correct = np.array([[UNJUDGED if right is None else int(right) for right in found]])
-    return _Judged(correct, np.full_like(correct, UNJUDGED), [REFERENCE_ONLY, contains.KEY])
+    correct = np.array([[np.nan if right is None else float(right) for right in found]])
+    values = dict(zip((one.name for one in CRITERIA), (correct, np.full_like(correct, np.nan)), strict=True))
+    return Judged(CRITERIA, values, [REFERENCE_ONLY, contains.KEY])
 
 
-def _asked(grading: Grading, questions: Sequence[FreeQuestion], texts: Sequence[str]) -> _Judged:
-    grading.prepare((REFERENCE_ONLY,))
+def _asked(grading: Grading, questions: Sequence[FreeQuestion], texts: Sequence[str]) -> Judged:
     fields = [
         {
             "question": question.question,
@@ -202,12 +176,13 @@ def _asked(grading: Grading, questions: Sequence[FreeQuestion], texts: Sequence[
     ]
     verdicts = grading.verdicts([prompts.asked(one) for one in fields])
     _warn_of_dropped([one for row in verdicts for one in row if one])
-    return _Judged(
-        np.array([[UNJUDGED if one is None else int(one.correct) for one in row] for row in verdicts]),
-        np.array([[UNJUDGED if one is None else len(one.evidence) for one in row] for row in verdicts]),
-        [grading.chat.key, prompts.KEY],
-        told=True,
-        evidence=[None if one is None else one.evidence for one in verdicts[0]],
+    return judged.from_model(
+        grading,
+        prompts.KEY,
+        CRITERIA,
+        verdicts,
+        lambda one: (one.correct, len(one.evidence)),
+        lambda one: {"evidence": list(one.evidence) if one else []},
     )
 
 
@@ -223,36 +198,6 @@ def _warn_of_dropped(verdicts: Sequence[Verdict]) -> None:
         )
 
 
-def _given(judgements: Any, rows: int) -> _Judged:
-    given = listed("judgements", judgements, "a list, one per row", rows)
-    pairs = [_pair(judgement, row) for row, judgement in enumerate(given)]
-    correct, extra = np.array(pairs, dtype=np.int64).T
-    return _Judged(correct[np.newaxis], extra[np.newaxis], GIVEN)
-
-
-def _pair(judgement: Any, row: int) -> tuple[int, int]:
-    """A judgement as two numbers. Null stands for what nobody judged or counted."""
-    if judgement is None:
-        return UNJUDGED, UNJUDGED
-    if not isinstance(judgement, Mapping) or not {"correct", "extra_claims"} <= judgement.keys():
-        raise ValueError(
-            f"judgements[{row}] is {brief(judgement, 120)}; expected 'correct' and 'extra_claims', or null for an "
-            "answer that nobody could judge."
-        )
-    correct, extra = judgement["correct"], judgement["extra_claims"]
-    if not isinstance(correct, bool | np.bool_ | None):
-        raise ValueError(
-            f"judgements[{row}]: correct is {brief(correct)}; expected true or false, or null if nobody could judge it."
-        )
-    known = isinstance(extra, int | np.integer | None) and not isinstance(extra, bool)
-    if not known or not 0 <= (extra or 0) <= MOST_CLAIMS:
-        raise ValueError(
-            f"judgements[{row}]: extra_claims is {brief(extra)}; expected their number, 0 to {MOST_CLAIMS:,}, or null "
-            "if nobody looked for them."
-        )
-    return UNJUDGED if correct is None else int(correct), UNJUDGED if extra is None else int(extra)
-
-
 # What comes of it.
 
 
@@ -266,25 +211,9 @@ def _groups(questions: Sequence[FreeQuestion]) -> dict[str, Bools]:
     }
 
 
-def _counts(tallies: Sequence[Tally], group: str) -> dict[str, int | None]:
-    """How many were judged of a group, or of all, and what was found; None where nobody looked."""
-    totals: dict[str, int | None] = {}
-    for score, (of, name) in COUNTS.items():
-        counted = [tally[f"{score}/{group}" if group else score] for tally in tallies]
-        part, whole = (sum(int(counts[place].sum()) for counts in counted) for place in (0, 1))
-        totals[of] = whole
-        totals[name] = part if whole else None
-    return totals
-
-
 def _about(questions: Sequence[FreeQuestion]) -> Iterator[Iterable[Any]]:
     """What tells questions from others, such as from their parallel form."""
     return (one.row.values() for one in questions)
-
-
-def _verdicts(questions: Sequence[FreeQuestion], judged: _Judged) -> Iterator[Iterable[Any]]:
-    """What was judged of each answer, in all repeats."""
-    return ([one.id, *judged.correct[:, row], *judged.extra[:, row]] for row, one in enumerate(questions))
 
 
 def _image_data(questions: Sequence[FreeQuestion]) -> str:
@@ -293,30 +222,16 @@ def _image_data(questions: Sequence[FreeQuestion]) -> str:
     return "all" if all(told) else "part" if any(told) else "none"
 
 
-def _of_each_question(questions: Sequence[FreeQuestion], judged: _Judged) -> list[dict[str, Any]]:
-    """The first repeat; None where nobody judged, or nobody looked for extra claims."""
-    rows = []
-    for row, question in enumerate(questions):
-        correct, extra = int(judged.correct[0, row]), int(judged.extra[0, row])
-        rows.append(
-            {
-                "id": question.id,
-                "type": question.type,
-                "correct": None if correct == UNJUDGED else bool(correct),
-                "extra_claims": None if extra == UNJUDGED else extra,
-                **({} if judged.evidence is None else {"evidence": list(judged.evidence[row] or ())}),
-                **_parts(correct, extra),
-            }
-        )
-    return rows
-
-
-def _parts(correct: int, extra: int) -> dict[str, int | bool | None]:
-    """What an answer adds to each score; None where it was not judged for it."""
-    judged, counted = correct != UNJUDGED, extra != UNJUDGED
+def _of_question(question: FreeQuestion, judged: Mapping[str, Any]) -> dict[str, Any]:
+    """What was judged of an answer, and what it adds to each score; None where nobody judged or counted."""
+    correct, extra = judged["correct"], judged["extra_claims"]
+    known, counted = correct is not None, extra is not None
     return {
-        "main_hal": correct == 0 if judged else None,
-        "extra_hal": extra if counted else None,
-        "overall_hal": correct == 0 or extra > 0 if judged and counted else None,
-        "unjudged": not judged,
+        "id": question.id,
+        "type": question.type,
+        **judged,
+        "main_hal": not correct if known else None,
+        "extra_hal": extra,
+        "overall_hal": not correct or extra > 0 if known and counted else None,
+        "unjudged": not known,
     }

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halluscope.files.opening import json_rows
 from halluscope.foreign import brief
+from halluscope.judging.graders.judged import Criterion, read_given
 from halluscope.numbers import is_id
-from halluscope.reading.rows import read_columns
+from halluscope.reading.rows import once_by_id, read_columns
 
 LEVELS = {
     "existence": "object",
@@ -21,6 +21,9 @@ LEVELS = {
     "OCR": "scene",
 }
 """The types, as upstream writes them ("attribute" asks for colours), and the level of each (section IV.A)."""
+
+CRITERIA = (Criterion("correct", bool), Criterion("extra_claims", int, 1_000_000))
+"""What a verdict says of an answer. More claims beside one are a mistake of whoever counted them."""
 
 _UPSTREAM = {"question": "instruction", "answer": "ground_truth"}
 """What HQH.json calls our columns."""
@@ -97,10 +100,11 @@ def inputs(
         responses: the name of the responses that were judged.
 
     Raises:
-        ValueError: as `read_judgements`.
+        ValueError: as `halluscope.judging.graders.judged.read_given`.
     """
     if isinstance(judgements, str | Path):
-        judgements = read_judgements(Path(judgements), responses, questions)
+        ids = [question.id for question in questions]
+        judgements = read_given(judgements, responses, ids, CRITERIA)
     return {"references": questions} | ({} if judgements is None else {"judgements": judgements})
 
 
@@ -111,7 +115,7 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[FreeQuestio
         ValueError: for a row that is none, or an id that comes twice.
     """
     places = ((row, f"{where}[{number}]") for number, row in enumerate(rows))
-    return _each_once((read(row, place), place) for row, place in places)
+    return once_by_id((read(row, place), place) for row, place in places)
 
 
 def read(row: Any, where: str) -> FreeQuestion:
@@ -145,53 +149,3 @@ def read(row: Any, where: str) -> FreeQuestion:
             f"{where}: type is {brief(fields['type'])}; expected one of HQH's types: {', '.join(LEVELS)}."
         )
     return FreeQuestion(**fields)
-
-
-def _each_once(located: Iterable[tuple[FreeQuestion, str]]) -> list[FreeQuestion]:
-    first: dict[int, str] = {}
-    questions = []
-    for question, where in located:
-        if first.setdefault(question.id, where) != where:
-            raise ValueError(
-                f"{where} has the id {question.id}, as {first[question.id]} has; expected each question once. Remove "
-                "one of them."
-            )
-        questions.append(question)
-    return questions
-
-
-def read_judgements(file: Path, name: str, questions: Sequence[FreeQuestion]) -> list[Mapping[str, Any]]:
-    """Read judgements, JSON lines or a JSON list with `id`, in the order of the questions.
-
-    Args:
-        file: the judgements.
-        name: of the responses that were judged; rows that name others in `responses` are left out.
-        questions: what was asked.
-
-    Raises:
-        ValueError: for a row that is none, an id that comes twice or is no question's, or a question without one.
-        FileNotFoundError: if there is no such file.
-    """
-    found: dict[int, Mapping[str, Any]] = {}
-    known = {question.id for question in questions}
-    for where, row in json_rows(file):
-        if not isinstance(row, Mapping) or "id" not in row:
-            raise ValueError(
-                f"{where} is {brief(row)}; expected an object with id, correct and extra_claims."
-            )
-        if row.get("responses", name) != name:
-            continue
-        key = row["id"]
-        if not is_id(key) or key not in known:
-            raise ValueError(f"{where}: the id {brief(key)} is not among the {len(questions):,} questions.")
-        if key in found:
-            raise ValueError(
-                f"{where} is the second judgement of the id {key}; expected one. Remove one of them."
-            )
-        found[key] = row
-    if missing := [question.id for question in questions if question.id not in found]:
-        raise ValueError(
-            f"{file} has no judgement of {len(missing):,} of the {len(questions):,} questions, such as id {missing[0]}"
-            f" of {name}; expected one a question, with null where nobody could judge."
-        )
-    return [found[question.id] for question in questions]

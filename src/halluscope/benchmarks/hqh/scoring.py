@@ -8,18 +8,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from halluscope.stats.tallies import Bools, Ints, Tally
-
-UNJUDGED = -1
-"""Neither right nor wrong; of extra claims: nobody counted them."""
+from halluscope.stats.ratios import Floats
+from halluscope.stats.tallies import Bools, Ints, Tally, grouped
 
 
-def tally(correct: Ints, extra: Ints, image: Ints, groups: Mapping[str, Bools]) -> Tally:
+def tally(correct: Floats, extra_claims: Floats, image: Ints, groups: Mapping[str, Bools]) -> Tally:
     """Count equation 5's scores by image.
 
     Args:
-        correct: whether the main answer is right, 1 or 0, or `UNJUDGED`: [questions].
-        extra: how many claims beside it contradict the image, or `UNJUDGED`: [questions].
+        correct: whether the main answer is right, 1 or 0, NaN where nobody could judge it: [questions].
+        extra_claims: how many claims beside it contradict the image, NaN where nobody counted them: [questions].
         image: the number of each question's image: [questions].
         groups: name -> which questions belong to it, such as a type or a level: [questions].
 
@@ -28,22 +26,12 @@ def tally(correct: Ints, extra: Ints, image: Ints, groups: Mapping[str, Bools]) 
         answers') and `overall_hal` (answers with either, where both are known), each with its part and whole by
         image; and the same of each group, such as `main_hal/count`.
     """
-    judged, counted = correct != UNJUDGED, extra != UNJUDGED
+    judged, counted = ~np.isnan(correct), ~np.isnan(extra_claims)
     both = judged & counted
     wrong = judged & (correct == 0)
     parts = {
         "main_hal": (wrong, judged),
-        "extra_hal": (np.where(counted, extra, 0), counted),
-        "overall_hal": (both & (wrong | (extra > 0)), both),
+        "extra_hal": (np.where(counted, extra_claims, 0), counted),
+        "overall_hal": (both & (wrong | (extra_claims > 0)), both),
     }
-    images = int(image.max()) + 1
-
-    def by_image(values: Ints | Bools) -> Ints:
-        return np.bincount(image, weights=values, minlength=images).astype(np.int64)
-
-    everything = np.ones(len(image), dtype=bool)
-    return {
-        f"{score}/{group}" if group else score: (by_image(part * rows), by_image(whole & rows))
-        for group, rows in {"": everything, **groups}.items()
-        for score, (part, whole) in parts.items()
-    }
+    return grouped(parts, image, groups)

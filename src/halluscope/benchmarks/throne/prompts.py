@@ -6,15 +6,10 @@ class where its name says less or more (supplement, section 4.2: the greatest so
 `claims` is this project's too: what a checker is asked about, by the same names, without the class's definition.
 """
 
-import hashlib
-import json
-import re
 from collections.abc import Sequence
 
-from halluscope.foreign import brief
-from halluscope.inputs import listed
 from halluscope.judging.models.seq2seq import SEPARATOR
-from halluscope.judging.questions import QuestionSet
+from halluscope.judging.questions import QuestionSet, question_set
 
 PAPER = QuestionSet(
     name="paper",
@@ -82,25 +77,4 @@ def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
     Raises:
         ValueError: for an unknown name, no template, or a template without `{x}`.
     """
-    if isinstance(questions, QuestionSet):
-        return questions
-    if isinstance(questions, str):
-        if questions not in SETS:
-            raise ValueError(
-                f"There is no question set {brief(questions)}; known are {', '.join(SETS)}. "
-                "A list of templates serves as well: questions=['Is there {a/an} {x} in this image?']."
-            )
-        return SETS[questions]
-    templates = tuple(listed("questions", questions, f"a list of templates, or one of {', '.join(SETS)}"))
-    if len(templates) == 1 and isinstance(templates[0], str) and re.fullmatch(r"[\w-]+", templates[0]):
-        return load(templates[0])
-    if not templates:
-        raise ValueError(f"questions is empty; expected templates, or one of {', '.join(SETS)}.")
-    for i, template in enumerate(templates):
-        if not isinstance(template, str) or "{x}" not in template:
-            raise ValueError(
-                f"questions[{i}] is {brief(template, 120)}; expected a template with {{x}} for the class name, "
-                "such as 'Is there {a/an} {x} in this image?'."
-            )
-    digest = hashlib.sha256(json.dumps(templates).encode()).hexdigest()[:8]
-    return QuestionSet(f"custom-{digest}", templates, PAPER.frame)
+    return question_set(questions, SETS, PAPER.frame)

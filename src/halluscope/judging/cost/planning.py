@@ -183,6 +183,7 @@ def plan_poll(
     question_set: QuestionSet,
     calibrate: float = 0.0,
     prices: tuple[float, float] | None = None,
+    only_present: bool = False,
 ) -> Plan:
     """Plan what a poll will ask.
 
@@ -199,6 +200,7 @@ def plan_poll(
             the votes are kept in the store, so that they are not asked again. 0 asks nothing.
         prices: of a million tokens that a model behind an endpoint reads, and of a million that it says; what a server
             has in its cache is not cheaper here.
+        only_present: as `Voting.hold` has it.
 
     Raises:
         ValueError: for an agreement that cannot be, a judge twice, a time that is no number of seconds, or prices where
@@ -225,7 +227,7 @@ def plan_poll(
         raise ValueError(f"judges names {', '.join(twice)} more than once; each judge votes once.")
     passed_on = AnswerStore(":memory:") if len(sets) > 1 else None
     for texts, there in zip(shown, present, strict=True):
-        asking.ask(stand_ins, about, texts, there, k, poll.ask, passed_on)
+        asking.ask(stand_ins, about, texts, there, k, asking.PRESENT if only_present else poll.ask, passed_on)
     kept_in.close()
     cells = len({text for texts in shown for text in texts if text.strip()}) * len(classes.classes)
     at_most = cells * len(meant) * len(about)
@@ -237,8 +239,10 @@ def plan_poll(
                 load, stand_in.puts, outlook, alone.judge(outlook.model), kept_in.path, calibrate
             )
         loads.append(replace(load, seconds=load.seconds / max(1, poll.workers)) if load.seconds else load)
-    at_least = at_most if poll.ask == "all" else cells
-    return Plan(tuple(loads), poll.ask, at_least, at_most, str(kept_in.path), max(1, poll.workers))
+    ask, at_least = poll.ask, at_most if poll.ask == "all" else cells
+    if only_present:
+        ask, at_least = "all", (at_most := sum(load.questions for load in loads))
+    return Plan(tuple(loads), ask, at_least, at_most, str(kept_in.path), max(1, poll.workers))
 
 
 def _path(store: AnswerStore | str | Path | None) -> str | Path | None:

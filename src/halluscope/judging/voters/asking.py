@@ -23,6 +23,9 @@ from halluscope.terminal import tell
 
 ASK = ("needed", "all")
 
+PRESENT = "present"
+"""Every question about each cell that is present, and about no other: where each text has classes of its own."""
+
 
 def ask(
     judges: Sequence[Judge],
@@ -45,7 +48,8 @@ def ask(
         k: how many votes must agree.
         which: "all" asks every question about every cell, all those about a text in a row; "needed" asks the M
             questions one after the other, and stops a cell as soon as its answers can no longer move precision or
-            recall, which gives the same numbers (see `voting.undecided`).
+            recall, which gives the same numbers (see `voting.undecided`); `PRESENT` asks every question about the cells
+            of `present` alone.
         store: where kept answers are found and new ones are kept; None keeps nothing. If it has an outbox, judges
             behind an endpoint are not asked: the requests go there. With "needed", a cell then waits for its vote
             before more is asked about it.
@@ -63,7 +67,7 @@ def ask(
     templates = len(questions)
     votes = np.full((*present.shape, len(judges) * templates), UNASKED, dtype=np.int8)
     waiting = np.zeros((len(unique), present.shape[1]), dtype=bool)
-    rounds = [range(templates)] if which == "all" else [range(j, j + 1) for j in range(templates)]
+    rounds = [range(j, j + 1) for j in range(templates)] if which == "needed" else [range(templates)]
     for i, judge in enumerate(judges):
         with closing(judge):
             asked = _Asked(judge, unique, store, max_failed, progress)
@@ -181,7 +185,7 @@ class _Asked:
 
     def _facts(self) -> str:
         why = reasons(self._failures() - self._before)
-        return f"{self._failed:,} of {self._wanted:,} questions got no reply of {one_line(self._judge.key, 80)}{why}."
+        return f"{self._failed:,} of {self._wanted:,} questions got no reply from {one_line(self._judge.key, 80)}{why}."
 
     def _recalled(self, questions: Sequence[Question]) -> NDArray[np.int8]:
         """What is known without asking: codes [texts, questions]."""
@@ -210,4 +214,6 @@ class _Asked:
 def _wanted(votes: NDArray[np.int8], present: NDArray[np.bool_], k: int, which: str) -> NDArray[np.bool_]:
     if which == "all":
         return np.ones(present.shape, dtype=bool)
+    if which == PRESENT:
+        return present
     return voting.undecided(*voting.count(votes), n=votes.shape[-1], k=k, present=present)

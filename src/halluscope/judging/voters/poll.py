@@ -159,14 +159,16 @@ class Voting:
         present: NDArray[np.bool_],
         vocabulary: Vocabulary,
         question_set: QuestionSet,
+        only_present: bool = False,
     ) -> "Poll":
-        """Ask about each class of each text.
+        """Ask about each class of each text, as `ask` says.
 
         Args:
             texts: one per image.
             present: [images, classes], the ground truth.
             vocabulary: the classes.
             question_set: what is asked about each class.
+            only_present: ask everything about the cells of `present`, and about no other, whatever `ask` says.
 
         Raises:
             ValueError: for what cannot be asked, before a model is loaded.
@@ -180,7 +182,8 @@ class Voting:
             store = AnswerStore(store)
         kept_in = store if isinstance(store, AnswerStore) else None
         shown = [question_set.cut(text) for text in texts]
-        votes = asking.ask(found, about, shown, present, k, self.ask, kept_in, self.progress, self.max_failed)
+        which = asking.PRESENT if only_present else self.ask
+        votes = asking.ask(found, about, shown, present, k, which, kept_in, self.progress, self.max_failed)
         return Poll(votes, k, [judge.key for judge in found], question_set.name)
 
 

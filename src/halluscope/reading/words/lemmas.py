@@ -75,7 +75,7 @@ def version() -> str:
     Raises:
         MissingExtra: without lemminflect.
     """
-    _dictionary()
+    dictionary()
     return f"lemminflect-{metadata.version('lemminflect')}"
 
 
@@ -92,7 +92,7 @@ def _lemma(tokens: Sequence[str], place: int) -> str:
 def _is_verb(tokens: Sequence[str], place: int) -> bool:
     """Whether a word that has a verb's ending is a verb here: "a person skiing", but not "the skiing trip"."""
     word, before, after = tokens[place], _beside(tokens, place - 1), _beside(tokens, place + 1)
-    readings, tables = _readings(word), _tables()
+    readings, tables = _readings(word), load_tables()
     if not word.endswith("ing"):
         return not readings.is_noun
     if _wants_noun(_beside(tokens, place - 2), before, word):
@@ -105,7 +105,7 @@ def _wants_noun(second: str, before: str, word: str) -> bool:
 
     After "to the" the tagger sees a verb: "in addition to the seating area".
     """
-    tables = _tables()
+    tables = load_tables()
     if (second, before) == ("to", "the"):
         return word in tables.nouns_after_to_the
     if before == "'s":
@@ -122,7 +122,7 @@ def _beside(tokens: Sequence[str], place: int) -> str:
 def _readings(word: str) -> _Readings:
     if len(word) > LONGEST or not (word.isascii() and word.isalpha()):
         return _Readings(word, word, False, False)
-    get, tables = _dictionary(), _tables()
+    get, tables = dictionary(), load_tables()
     nouns, verbs = get(word, upos="NOUN"), get(word, upos="VERB")
     if not nouns and word.endswith("s"):
         nouns = get(word, upos="NOUN", lemmatize_oov=True)
@@ -133,7 +133,12 @@ def _readings(word: str) -> _Readings:
 
 
 @cache
-def _dictionary() -> Callable[..., tuple[str, ...]]:
+def dictionary() -> Callable[..., tuple[str, ...]]:
+    """The dictionary: `get(word, upos="NOUN")` gives the forms that a word may be of; without one, it is none.
+
+    Raises:
+        MissingExtra: without lemminflect.
+    """
     try:
         from lemminflect import getLemma  # type: ignore[import-untyped]
     except ImportError as error:
@@ -149,7 +154,8 @@ def _dictionary() -> Callable[..., tuple[str, ...]]:
 
 
 @cache
-def _tables() -> _Tables:
+def load_tables() -> _Tables:
+    """Read `lemmas.toml`."""
     file = resources.files(__package__).joinpath("lemmas.toml")
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     unknown = {word: word for word in tables["unknown_to_wordnet"]}

@@ -57,6 +57,16 @@ def nouns(text: str) -> list[str]:
     ]
 
 
+def common_nouns(text: str) -> list[str]:
+    """The same in lower case: names count among the nouns, and no capital letter makes one of another word.
+
+    Raises:
+        MissingExtra: without nltk.
+        FileNotFoundError: without its data.
+    """
+    return nouns(text.lower())
+
+
 def lemmatise(tagged: Sequence[tuple[str, str]]) -> list[str]:
     """The dictionary forms of tokens with their Penn Treebank tags, such as ("geese", "NNS").
 

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from halluscope.inputs import word
-from halluscope.reading.words import lemmas, nltk_words
+from halluscope.reading.words import lemmas, nltk_words, nouns
 
 LEMMINFLECT = "lemminflect"
 NLTK = "nltk"
 
 _MODULES = {LEMMINFLECT: lemmas, NLTK: nltk_words}
+
+_OF_COMMON_NOUNS = {LEMMINFLECT: nouns, NLTK: nltk_words}
 
 
 class Reader(NamedTuple):
@@ -17,7 +19,7 @@ class Reader(NamedTuple):
 
     Attributes:
         words: gives the dictionary forms of a text's tokens, in lower case.
-        nouns: gives those of its nouns; without a tagger, of all that may be one.
+        nouns: gives those of its nouns; without a tagger, of all its tokens.
         version: the reader and what it reads with, for a signature.
     """
 
@@ -48,3 +50,18 @@ def load(name: str) -> Reader:
     """
     module = _MODULES[check(name)]
     return Reader(module.words, module.nouns, module.version())
+
+
+def common_nouns(name: str) -> tuple[Callable[[str], list[str]], str]:
+    """What finds the common nouns of a text, and nothing else; and the reader with what it reads with, for a signature.
+
+    Args:
+        name: "lemminflect" or "nltk".
+
+    Raises:
+        ValueError: as `check`.
+        MissingExtra: without the package that it needs.
+        FileNotFoundError: without the data that nltk needs.
+    """
+    module = _OF_COMMON_NOUNS[check(name)]
+    return module.common_nouns, module.version()

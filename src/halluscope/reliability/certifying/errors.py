@@ -88,14 +88,22 @@ def summary(sampled: Sampled, resampling: Bootstrap = RESAMPLING) -> dict[str, A
         "length": _lengths(sampled.texts),
         "kind": _kinds(sampled),
     }
-    tables: dict[str, Any] = {"all": error_rates(judged, resampling)}
-    for by, masks in parts.items():
-        among = {name: judged.among(mask) for name, mask in masks.items()}
-        tables[by] = {name: error_rates(one, resampling) for name, one in among.items() if one.weights.any()}
     return {
-        "errors": tables,
+        "errors": _tables(judged, parts, resampling),
         "votes": {key: _of_judge(sampled, place, resampling) for place, key in enumerate(sampled.judges)},
         "interval": str(resampling),
+    }
+
+
+def _tables(
+    judged: Judged, parts: Mapping[str, Mapping[str, Bools]], resampling: Bootstrap
+) -> dict[str, Any]:
+    """The error rates of "all" cells, and of each part that has labels."""
+    among = {(by, name): judged.among(mask) for by, masks in parts.items() for name, mask in masks.items()}
+    told = {place: one for place, one in among.items() if one.weights.any()}
+    rates = error_rates({"all": judged} | {"/".join(place): one for place, one in told.items()}, resampling)
+    return {"all": rates["all"]} | {
+        by: {name: rates[f"{by}/{name}"] for part, name in told if part == by} for by in parts
     }
 
 
@@ -110,7 +118,8 @@ def _of_judge(sampled: Sampled, place: int, resampling: Bootstrap) -> dict[str, 
     known = ~np.isnan(margins)
     chances = (1 + np.tanh(np.where(known, margins, 0.0) / 2)) / 2  # 1 / (1 + exp(-margin)), at any margin
     unreadable = ratio(np.where(votes == OTHER, weights, 0.0).sum(), weights.sum())
-    return error_rates(Judged(votes == YES, implied, weights), resampling) | {
+    (rates,) = error_rates({"": Judged(votes == YES, implied, weights)}, resampling).values()
+    return rates | {
         "unreadable": float(unreadable),
         "calibration": calibration(chances, implied, np.where(known, weights, 0.0), resampling)
         if known.any()

@@ -43,6 +43,11 @@ _LETTERS = tuple(tuple(re.compile(rf"(?:^|[\s(\[]){one}[.):\]]") for one in pair
 Row = Mapping[str, Any]
 
 
+def unknown(row: Row) -> str:
+    """The subject of a row's question, where nobody knows it."""
+    return ""
+
+
 @dataclass(frozen=True)
 class ParallelForm:
     """What became of rows.
@@ -79,7 +84,11 @@ class ParallelForm:
 
 
 def parallel_form(
-    rows: Iterable[Row], seed: int = 0, wordings: Mapping[str, str | Refused] | None = None, by: str = ""
+    rows: Iterable[Row],
+    seed: int = 0,
+    wordings: Mapping[str, str | Refused] | None = None,
+    by: str = "",
+    subject: Callable[[Row], str] = unknown,
 ) -> ParallelForm:
     """Make the parallel form of a benchmark's rows.
 
@@ -92,6 +101,8 @@ def parallel_form(
         seed: chooses wordings and orders. The same row and seed give the same parallel row, whatever the other rows.
         wordings: of `free_questions`, if rules are not to rephrase them: the other wording, or why there is none.
         by: whose wordings these are; the form's name says so.
+        subject: what a row's yes/no question is about, where the benchmark knows it (`subject` of a room's `rows`);
+            otherwise rules look where it ends.
 
     Returns:
         The rows that have a parallel form, and why others have none: none is made that could be wrong.
@@ -103,7 +114,9 @@ def parallel_form(
     place = -1
     for place, row in enumerate(rows):
         try:
-            how, changed = _parallel(row, place, seed, lambda question: _said(question, seed, wordings))
+            how, changed = _parallel(
+                row, place, seed, lambda question: _said(question, seed, wordings), subject
+            )
         except Refused as reason:
             form.refused.setdefault(str(reason), []).append(place)
             continue
@@ -130,7 +143,7 @@ def free_questions(rows: Iterable[Row]) -> list[str]:
 
     for place, row in enumerate(rows):
         with suppress(Refused):
-            _parallel(row, place, 0, say)
+            _parallel(row, place, 0, say, unknown)
     return list(found)
 
 
@@ -157,7 +170,9 @@ def _said(question: str, seed: int, wordings: Mapping[str, str | Refused] | None
     return wording
 
 
-def _parallel(row: Row, place: int, seed: int, say: Callable[[str], str]) -> tuple[str, dict[str, Any]]:
+def _parallel(
+    row: Row, place: int, seed: int, say: Callable[[str], str], subject: Callable[[Row], str]
+) -> tuple[str, dict[str, Any]]:
     """What is done to a row, and the columns that change."""
     column = next((name for name in QUESTIONS if isinstance(row.get(name), str)), None)
     if column is None:
@@ -170,7 +185,7 @@ def _parallel(row: Row, place: int, seed: int, say: Callable[[str], str]) -> tup
     if options and answer:
         return SHUFFLED, _shuffled(row, column, options, answer, seed)
     if answer and _is_yes_or_no(row[answer], YES_NO if answer in ANSWERS_OF_TEXT else CODED):
-        return NEGATED, _negated(row, column, answer, seed)
+        return NEGATED, _negated(row, column, answer, seed, subject(row))
     return REPHRASED, {column: say(question)}
 
 
@@ -184,9 +199,9 @@ def _is_yes_or_no(answer: object, known: Sequence[str]) -> bool:
     return text in known
 
 
-def _negated(row: Row, column: str, answer: str, seed: int) -> dict[str, Any]:
+def _negated(row: Row, column: str, answer: str, seed: int, subject: str) -> dict[str, Any]:
     question = row[column]
-    changed = {column: negate(question, seed), answer: opposite(row[answer])}
+    changed = {column: negate(question, seed, subject), answer: opposite(row[answer])}
     asked = OBJECT_ASKED.fullmatch(question)
     if asked and "object" not in row:  # it cannot be read off the parallel question
         changed["object"] = asked["object"]

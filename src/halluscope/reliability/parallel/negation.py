@@ -150,7 +150,7 @@ class Refused(ValueError):
     """A row that no rule makes a parallel form of; the message is the reason, the same for all rows of a kind."""
 
 
-def negate(question: str, seed: int = 0) -> str:
+def negate(question: str, seed: int = 0, subject: str = "") -> str:
     """Negate a yes/no question, so that its right answer becomes the other one.
 
     Negated again, its meaning comes back, though not its wording.
@@ -159,6 +159,7 @@ def negate(question: str, seed: int = 0) -> str:
         question: one question; what stands before a comma or a stop ("According to the image, ...") and after the
             question mark ("Answer in one word.") stays as it is.
         seed: chooses among equal wordings; the same question and seed give the same text.
+        subject: what the question is about, such as "the sky", where somebody knows it; "" leaves it to the rules.
 
     Raises:
         Refused: for what is no single yes/no question, a negative one, or one whose subject no rule can tell from what
@@ -168,13 +169,15 @@ def negate(question: str, seed: int = 0) -> str:
     'Is it true that there is no dog in the image?'
     >>> negate("Are the lines the same length? Yes or No").replace("untrue", "false")
     'Is it false that the lines are the same length? Yes or No'
+    >>> negate("Is the sky blue in this image?", subject="the sky").replace("untrue", "false")
+    'Is it false that the sky is blue in this image?'
     """
     asked, mark, after = question.strip().partition("?")
     found = _ASKED.fullmatch(asked)
     if not mark or "?" in after or not found or _asks(found["before"]):
         raise Refused("it is no single question that opens with is, are, was, were, does, do or did")
     verb, rest = found["verb"].lower(), found["rest"].rstrip() or found["rest"][0]
-    leads, statement = _statement(verb, rest)
+    leads, statement = _statement(verb, rest, subject)
     lead = chooser(seed, question)(leads)
     is_ = "Is" if found["verb"][0].isupper() else "is"
     return f"{found['before']}{is_} it {lead} that {statement}?{after}"
@@ -212,7 +215,7 @@ def opposite(answer: object) -> object:
     return said[1] + other + said[3]
 
 
-def _statement(verb: str, rest: str) -> tuple[tuple[str, ...], str]:
+def _statement(verb: str, rest: str, known: str) -> tuple[tuple[str, ...], str]:
     """What may lead, and the statement that follows it."""
     led = _LED.fullmatch(rest) if verb == "is" else None
     if led:
@@ -224,6 +227,8 @@ def _statement(verb: str, rest: str) -> tuple[tuple[str, ...], str]:
     none = _NONE.fullmatch(rest) if verb in _BE else None
     if none:
         return TRUE, f"there {verb} no {none['what']}"
+    if known and rest.startswith(f"{known} "):
+        return FALSE, f"{known} {verb}{rest.removeprefix(known)}"
     for rule in (*_SUBJECT_BE, *_SURE_BE) if verb in _BE else (*_SUBJECT_DO, *_SURE_DO):
         parts = rule.fullmatch(rest)
         subject = parts["subject"] if parts else ""

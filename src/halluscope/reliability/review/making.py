@@ -6,6 +6,7 @@ import os
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from io import BytesIO
 from itertools import groupby
@@ -14,6 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from halluscope import registry
 from halluscope.files.writing import new_folder
 from halluscope.reading.pictures import open_named, open_stored
 from halluscope.reading.rows import picture_columns, without_pictures
@@ -34,7 +36,6 @@ from halluscope.responses import files
 from halluscope.responses.files import TEXTS, text_of
 
 IDS = ("question_id", "id", "image_id")
-LABELS = (*ANSWERS, "objects")
 FILES = ("file_name", "filename", "image")
 LARGEST_SIDE = 1280
 SHEET, PAGE = "sheet.csv", "page.html"
@@ -222,17 +223,23 @@ def _cards(entries: Sequence[Entry], images: Sequence[str | None]) -> list[list[
     return [[row for _, row in card] for _, card in by_text]
 
 
+@cache
+def _labels() -> tuple[str, ...]:
+    """Where a row's right answer is looked for, in this order."""
+    return (*ANSWERS, *(room.target for room in registry.rooms()))
+
+
 def identify(row: Row, place: int) -> dict[str, str]:
     """What a reader sees of a row."""
     question = next((row[name] for name in QUESTIONS if isinstance(row.get(name), str)), None)
     response = next(
-        (row[name] for name in TEXTS if name not in LABELS and isinstance(row.get(name), str)), ""
+        (row[name] for name in TEXTS if name not in _labels() and isinstance(row.get(name), str)), ""
     )
     if question is None and not response:
         raise ValueError(
             f"rows[{place}] has no question: {list(row)!r:.120}; expected {', '.join(QUESTIONS)}."
         )
-    answer = next((row[name] for name in LABELS if row.get(name) is not None), "")
+    answer = next((row[name] for name in _labels() if row.get(name) is not None), "")
     options: list[str] = next((row[name] for name in OPTIONS if row.get(name)), [])
     shown = "\n".join([question or "", *map(str, options)]).strip()
     return {

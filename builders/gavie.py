@@ -1,0 +1,11 @@
+"""Builds gavie: instructions about images of Visual Genome.
+
+The same as `halluscope build gavie`; --help tells the options.
+"""
+
+import sys
+
+from halluscope.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(["build", "gavie", *sys.argv[1:]]))

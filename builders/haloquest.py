@@ -1,0 +1,11 @@
+"""Builds haloquest: free-form questions about generated and real images.
+
+The same as `halluscope build haloquest`; --help tells the options.
+"""
+
+import sys
+
+from halluscope.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(["build", "haloquest", *sys.argv[1:]]))

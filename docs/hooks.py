@@ -1,0 +1,144 @@
+"""The pages of the site that are made: one per benchmark, the API, and those that stand elsewhere in the repository.
+
+A benchmark's page is its metric's card, what its builders and options say, and its scores, all from its room: a new
+benchmark has a page without an edit here. Links to other sites are not followed; the build lists them.
+"""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from halluscope import registry
+from halluscope.options import Option
+from halluscope.registry import Benchmark, Dataset
+
+ROOT = Path(__file__).parent.parent
+ELSEWHERE = {
+    "index.md": "README.md",
+    "speed.md": "perf/README.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "changelog.md": "CHANGELOG.md",
+    "security.md": "SECURITY.md",
+}
+"""Page -> the file that it is."""
+
+PAGES = {source: page for page, source in ELSEWHERE.items()}
+NOT_IN_NAV = ("security.md",)
+
+_LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)([^)]*)\)")
+_FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_AWAY = re.compile(r'href="(https?://[^"#]+)')
+
+_away: defaultdict[str, set[str]] = defaultdict(set)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the benchmarks' pages in their place."""
+    pages = [{room.title: f"benchmarks/{room.name}.md"} for room in registry.rooms()]
+    for entry in config.nav or ():
+        for name, page in entry.items():
+            if page == "benchmarks/":
+                entry[name] = pages
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made."""
+    made = {page: _moved((ROOT / source).read_text("utf-8"), source) for page, source in ELSEWHERE.items()}
+    made |= {f"benchmarks/{room.name}.md": benchmark(room) for room in registry.rooms()}
+    made["api.md"] = api()
+    for page, text in made.items():
+        file = File.generated(config, page, content=text)
+        if page in NOT_IN_NAV:
+            file.inclusion = file.inclusion.NOT_IN_NAV
+        files.append(file)
+    return files
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Note the links to other sites."""
+    for address in _AWAY.findall(html):
+        _away[address].add(page.file.src_uri)
+    return html
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """List the links to other sites, which nobody has followed."""
+    lines = [f"{address}  {', '.join(sorted(pages))}" for address, pages in sorted(_away.items())]
+    (Path(config.site_dir) / "links.txt").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    print(f"{len(lines)} links to other sites are not checked: {config.site_dir}/links.txt")
+
+
+def benchmark(room: Benchmark) -> str:
+    """A benchmark's page."""
+    card = ROOT / "metrics" / room.name / "README.md"
+    text = (
+        _FRONT.sub("", card.read_text("utf-8")) if card.is_file() else f"# {room.title}\n{room.description}"
+    )
+    parts = [text.strip(), *map(_dataset, zip([room] * len(room.datasets), room.datasets, strict=True))]
+    parts += [_options(room), _scores(room), f"## Licence\n{room.licence}"]
+    parts.append("## Sources\n" + "\n".join(f"- <{link}>" for link in room.links))
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def api() -> str:
+    """The page of the API: the face of the package, then what each metric computes."""
+    metrics = [
+        f"## {room.title}\n::: halluscope.benchmarks.{room.name}.metric.compute\n    options: {{heading_level: 3}}"
+        for room in registry.benchmarks()
+    ]
+    return "\n\n".join(["# API", "::: halluscope", *metrics]) + "\n"
+
+
+def _dataset(of: tuple[Benchmark, Dataset]) -> str:
+    """How a dataset is built."""
+    room, dataset = of
+    about = room.builder(dataset).about.strip()
+    return f"## Dataset `{dataset.name}`\n```text\n{about}\n```"
+
+
+def _options(room: Benchmark) -> str:
+    rows = [f"| `--{option.name.replace('_', '-')}` | {_help(option)} |" for option in room.options]
+    return "\n".join(["## Options of `halluscope score`", "| option | |", "|---|---|", *rows]) if rows else ""
+
+
+def _help(option: Option) -> str:
+    named = f" ({', '.join(option.choices)})" if option.choices else ""
+    return (option.help + named).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _scores(room: Benchmark) -> str:
+    better: dict[Any, str] = {
+        registry.HIGHER: "higher is better",
+        registry.LOWER: "lower is better",
+        None: "",
+    }
+    rows = [f"| `{score}` | {better[direction]} |" for score, direction in room.scores.items()]
+    principal = f"Models are compared by `{room.principal}`."
+    return "\n".join(["## Scores", principal, "", "| score | |", "|---|---|", *rows]) if rows else ""
+
+
+def _moved(text: str, source: str) -> str:
+    """A file's text with its links as they are from the site's root; what has no page is no link."""
+
+    def link(found: re.Match[str]) -> str:
+        words, target, place = found.groups()
+        if "://" in target:
+            return found[0]
+        page = _page((ROOT / source).parent.joinpath(target).resolve().relative_to(ROOT).as_posix())
+        return f"[{words}]({page}{place})" if page else words
+
+    return _LINK.sub(link, text)
+
+
+def _page(path: str) -> str:
+    """The page that shows a file of the repository; "" if none does."""
+    if path.startswith("docs/"):
+        return path.removeprefix("docs/")
+    card = re.fullmatch(r"(?:metrics/(\w+)/README|dataset_cards/(\w+))\.md", path)
+    return f"benchmarks/{registry.benchmark(card[1] or card[2]).name}.md" if card else PAGES.get(path, "")

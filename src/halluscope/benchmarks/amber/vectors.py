@@ -1,0 +1,69 @@
+"""Which of AMBER's words the authors' script takes for synonyms: those whose word vectors are alike.
+
+Source: the authors' inference.py, which asks spaCy's model en_core_web_lg. The vectors are the user's: none are in this
+package.
+"""
+
+import warnings
+from collections.abc import Collection
+from itertools import combinations
+from typing import Any
+
+from halluscope.errors import BuildError, MissingExtra
+from halluscope.foreign import brief, one_line
+
+ALIKE = 0.8
+"""Two words are synonyms if the cosine of their vectors is greater (the script's --similarity_score)."""
+
+NO_VECTOR = r"\[W008\]"
+"""What spaCy warns of where a word has no vector; its cosine with any other is 0."""
+
+
+def pairs(words: Collection[str], nlp: Any) -> list[tuple[str, str]]:
+    """The pairs of words that are alike, in alphabetical order.
+
+    Args:
+        words: each compared with each other; the vector of several words is the mean of theirs.
+        nlp: a spaCy model with word vectors.
+    """
+    texts = {word: nlp.make_doc(word) for word in sorted(words)}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", NO_VECTOR)
+        return [
+            (one, other)
+            for one, other in combinations(texts, 2)
+            if texts[one].similarity(texts[other]) > ALIKE
+        ]
+
+
+def load(model: str) -> Any:
+    """A spaCy model with word vectors.
+
+    Args:
+        model: its name, such as "en_core_web_lg", or its folder.
+
+    Raises:
+        MissingExtra: without spaCy.
+        BuildError: for what is no model, or one without word vectors.
+    """
+    try:
+        import spacy
+    except ImportError:
+        raise MissingExtra("--vectors needs spaCy: pip install 'halluscope[spacy]'.") from None
+    try:
+        nlp = spacy.load(model)
+    except (OSError, ValueError, ImportError) as error:
+        raise BuildError(
+            f"--vectors {brief(model)} is no spaCy model that can be loaded ({one_line(error, 200)}). Expected a name "
+            "or a folder; `python -m spacy download en_core_web_lg` brings the one that the authors' script asks."
+        ) from error
+    if not nlp.vocab.vectors.n_keys:
+        raise BuildError(
+            f"--vectors {brief(model)} has no word vectors; expected a model that has, such as en_core_web_lg."
+        )
+    return nlp
+
+
+def name_of(nlp: Any) -> str:
+    """What a model calls itself, such as "en_core_web_lg-3.8.0"."""
+    return "{lang}_{name}-{version}".format_map(nlp.meta)

@@ -1,0 +1,57 @@
+"""GAVIE: do responses follow instructions, and are they true of the image (Liu et al., ICLR 2024)?"""
+
+from halluscope.judging.graders import grading
+from halluscope.options import Option
+from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Judges
+
+MAX_TOKENS = 1024
+"""A judge gives reasons."""
+
+BENCHMARK = Benchmark(
+    name="gavie",
+    title="GAVIE",
+    about="1,000 instructions: relevancy and accuracy, rated from 0 to 10",
+    description="""
+GAVIE (GPT4-Assisted Visual Instruction Evaluation) gives 1,000 instructions about 120 images of Visual Genome, some of
+which take for granted what is not there. A language model that is told what Visual Genome describes of the image,
+region by region, rates each response from 0 to 10 in two ways: relevancy, whether it does what the instruction asks,
+and accuracy, whether it is true of the image.
+""",
+    principal="accuracy",
+    scores={"accuracy": HIGHER, "relevancy": HIGHER, "unreadable": LOWER},
+    others={"rated": None, "questions": None, "images": None},
+    citation="""
+@inproceedings{liu2024mitigating,
+  title={Mitigating Hallucination in Large Multi-Modal Models via Robust Instruction Tuning},
+  author={Liu, Fuxiao and Lin, Kevin and Li, Linjie and Wang, Jianfeng and Yacoob, Yaser and Wang, Lijuan},
+  booktitle={International Conference on Learning Representations (ICLR)},
+  year={2024}
+}
+""",
+    links=("https://arxiv.org/abs/2306.14565", "https://github.com/FuxiaoLiu/LRV-Instruction"),
+    licence="Instructions and the authors' prompt: BSD-3-Clause. Regions and images: Visual Genome, CC BY 4.0; the "
+    "photographs belong to their Flickr owners.",
+    datasets=(Dataset("gavie", id=("id",), columns=("image_id", "question", "regions"), own=("regions",)),),
+    target="regions",
+    judges=Judges("verdicts", default="", rules=("none",)),
+    options=(
+        *grading.offered(
+            "you name it, there is no default; none (nobody rates: what is not rated yet)",
+            max_tokens=MAX_TOKENS,
+        ),
+        Option(
+            "prompts",
+            "in whose words a language model is asked (default: ours)",
+            choices=("ours", "authors"),
+        ),
+        Option(
+            "ratings",
+            "a file for each of --responses, with id, relevancy and accuracy; nothing else rates",
+            many=True,
+            metavar="FILE",
+            each=True,
+        ),
+    ),
+    given=("ratings",),
+    items="per_question",
+)

@@ -1,0 +1,68 @@
+"""Reads what Visual Genome describes of images: its own file, or the one that GAVIE's authors made of it."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from halluscope.benchmarks.gavie.rows import PLACE, Region, region
+from halluscope.errors import BuildError
+from halluscope.files.entries import entries, entries_of
+from halluscope.files.opening import Readable, bits
+from halluscope.foreign import brief
+
+Described = dict[int, list[Region]]
+"""Image id -> its regions, in the order of the file."""
+
+
+def read(file: Readable, image_ids: Collection[int]) -> Described:
+    """Read the regions of the images that are wanted.
+
+    Args:
+        file: region_descriptions.json, a list of {"id", "regions"}; or vg_annotation.json, which the authors' script
+            reads: image id -> [{"caption", "bbox"}].
+        image_ids: the images that are wanted.
+
+    Raises:
+        BuildError: for a file of another form, or if it describes nothing of one of the images.
+    """
+    found: Described = {}
+    try:
+        for image_id, one in (_own if _is_list(file) else _authors)(file, image_ids):
+            found.setdefault(image_id, []).append(one)
+    except BuildError:
+        raise
+    except ValueError as error:
+        raise BuildError(f"{error} Get the file again.") from error
+    if missing := sorted({*image_ids} - found.keys()):
+        shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+        raise BuildError(
+            f"{file} describes no region of {len(missing):,} of the {len(image_ids):,} images: image id {shown}. Name "
+            "Visual Genome's region_descriptions.json, or the authors' vg_annotation.json."
+        )
+    return found
+
+
+def _is_list(file: Readable) -> bool:
+    return next(bits(file), b"").removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+
+
+def _own(file: Readable, image_ids: Collection[int]) -> Iterator[tuple[int, Region]]:
+    for place, entry in enumerate(entries(file), 1):
+        where = f"{file}: entry {place}"
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("regions"), list):
+            raise BuildError(f"{where} is {brief(entry)}; expected an object with id and regions, a list.")
+        image_id = entry.get("id")
+        if isinstance(image_id, int) and image_id in image_ids:
+            yield from ((image_id, region(one, where)) for one in entry["regions"])
+
+
+def _authors(file: Readable, image_ids: Collection[int]) -> Iterator[tuple[int, Region]]:
+    for name, entry in entries_of(file, *map(str, sorted(image_ids))):
+        yield int(name), region(_of_authors(entry), f"{file}: the image {name}")
+
+
+def _of_authors(entry: Any) -> Any:
+    """A region in our words; what is none stays as it is."""
+    box = entry.get("bbox") if isinstance(entry, Mapping) else None
+    if not isinstance(box, list) or len(box) != len(PLACE):
+        return entry
+    return {"phrase": entry.get("caption"), **dict(zip(PLACE, box, strict=True))}

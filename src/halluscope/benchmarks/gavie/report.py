@@ -1,0 +1,40 @@
+"""GAVIE's results as text: a row per LVLM, and what a reader has to know."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from halluscope.reporting.tables import Named, below, percent, ranked, table
+from halluscope.responses.lengths import MEAN_WORDS
+
+COLUMNS = (MEAN_WORDS, "relevancy", "accuracy")
+
+
+def report(results: Named, shown: Named, style: str, *, source: str = "", **_: Any) -> str:
+    """A table like the authors', the most accurate first, and what a reader of the numbers has to know.
+
+    Args:
+        results: of the responses that were scored.
+        shown: the same, and published ones if they were asked for.
+        style: of the tables.
+        source: of what is published; "" if nothing is shown.
+    """
+    lines = [table(ranked(shown, "accuracy"), COLUMNS, style, plain=COLUMNS)]
+    if source:
+        lines += ["", f"In square brackets: who judged. {source}."]
+    return "\n".join([*lines, below({name: _remarks(result) for name, result in results})])
+
+
+def _remarks(result: Mapping[str, Any]) -> list[str]:
+    lines = [
+        f"{result['questions']:,} instructions about {result['images']:,} images, {result['rated']:,} rated; scores "
+        "are from 0 to 10"
+    ]
+    if result["unreadable"]:
+        lines.append(f"not rated in both ways: {percent(result['unreadable'])} % of the responses")
+    for key, text in (("interval", "interval over images"), ("spread", "least and greatest of the repeats")):
+        if key in result and result["rated"]:
+            shown = (
+                f"{name} {result[key][name][0]:.3f} to {result[key][name][1]:.3f}" for name in COLUMNS[1:]
+            )
+            lines.append(f"{text}: {', '.join(shown)}")
+    return [*lines, f"signature: {result['signature']}"]

@@ -1,0 +1,167 @@
+"""GAVIE's instructions, the regions that Visual Genome describes of their images, and the files that hold them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from halluscope.foreign import brief
+from halluscope.inputs import is_like_a_list
+from halluscope.judging.graders.judged import Criterion, read_given
+from halluscope.numbers import id_of, is_id
+from halluscope.reading.rows import once_by_id, read_columns
+
+MOST = 10
+CRITERIA = (Criterion("relevancy", float, MOST), Criterion("accuracy", float, MOST))
+"""What a verdict says of a response."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of an image, as somebody described it.
+
+    Attributes:
+        phrase: what it shows.
+        x: of its left side, in pixels.
+        y: of its upper side, in pixels.
+        width: in pixels.
+        height: in pixels.
+    """
+
+    phrase: str
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+PLACE = tuple(field.name for field in fields(Region))[1:]
+"""Where a region is: the names of its numbers."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction of GAVIE.
+
+    Attributes:
+        id: unique; its place in evaluation_set.json, from 0.
+        image_id: Visual Genome's.
+        question: as it is put to the LVLM.
+        regions: what is known of the image; None where nothing is.
+        form: which parallel form it is of; "" for the original.
+    """
+
+    id: int
+    image_id: int
+    question: str
+    regions: tuple[Region, ...] | None = None
+    form: str = ""
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The dataset's row of it, without the image."""
+        regions = None if self.regions is None else [asdict(region) for region in self.regions]
+        return {"id": self.id, "image_id": self.image_id, "question": self.question, "regions": regions}
+
+
+COLUMNS = tuple(field.name for field in fields(Instruction))
+NEEDED = COLUMNS[:4]
+
+
+def load(sources: Sequence[str]) -> list[Instruction]:
+    """Read the dataset: built folders, Hub ids, or evaluation_set.json.
+
+    Raises:
+        ValueError: for a file or dataset of another form, or an id that comes twice.
+        FileNotFoundError: if a file does not exist.
+    """
+    what = "the dataset gavie"
+    rows = [row for source in sources for row in read_columns(source, COLUMNS, NEEDED, what)]
+    return read_all(rows, ", ".join(sources))
+
+
+def inputs(questions: Sequence[Instruction], *, ratings: Any = None, responses: str = "") -> dict[str, Any]:
+    """What the metric takes of the dataset's rows.
+
+    Args:
+        questions: the rows.
+        ratings: a file of ratings, or what the metric takes.
+        responses: the name of the responses that were rated.
+
+    Raises:
+        ValueError: as `halluscope.judging.graders.judged.read_given`.
+    """
+    if isinstance(ratings, str | Path):
+        ratings = read_given(ratings, responses, [question.id for question in questions], CRITERIA)
+    return {"references": questions} | ({} if ratings is None else {"ratings": ratings})
+
+
+def read_all(rows: Iterable[Any], where: str = "references") -> list[Instruction]:
+    """Read rows of the dataset, or of evaluation_set.json, where an instruction's id is its place.
+
+    Raises:
+        ValueError: for a row that is none, or an id that comes twice.
+    """
+    places = ((row, f"{where}[{number}]", number) for number, row in enumerate(rows))
+    return once_by_id((read(row, place, number), place) for row, place, number in places)
+
+
+def read(row: Any, where: str, number: int = 0) -> Instruction:
+    """Read a row. An instruction that was read before stays as it is.
+
+    Args:
+        row: of the dataset, or of evaluation_set.json.
+        where: it stands.
+        number: its place among the rows, which is its id in a row of image_id and question alone.
+
+    Raises:
+        ValueError: for a missing field, or one of another kind.
+    """
+    if isinstance(row, Instruction):
+        return row
+    if not isinstance(row, Mapping):
+        raise ValueError(
+            f"{where} is {brief(row)}; expected a row of the dataset gavie, or of evaluation_set.json."
+        )
+    is_upstreams = row.keys() == {"image_id", "question"}
+    if not is_upstreams and (missing := [name for name in NEEDED if name not in row]):
+        raise ValueError(f"{where} has no {', '.join(missing)}: it is no row of the dataset gavie.")
+    id = number if is_upstreams else row["id"]
+    if not is_id(id):
+        raise ValueError(f"{where}: id is {brief(id)}; expected a whole number of 64 bits.")
+    given, question = row.get("image_id"), row.get("question")
+    image_id = id_of(given) if isinstance(given, str) else given
+    if not is_id(image_id):
+        raise ValueError(f"{where}: image_id is {brief(given)}; expected a whole number of 64 bits.")
+    if not isinstance(question, str) or not question.strip():
+        raise ValueError(f"{where}: question is {brief(question)}; expected a text.")
+    regions = row.get("regions")
+    return Instruction(
+        int(id),  # type: ignore[arg-type]
+        int(image_id),  # type: ignore[arg-type]
+        question,
+        None if regions is None else _regions(regions, where),
+        str(row.get("form") or ""),
+    )
+
+
+def _regions(given: Any, where: str) -> tuple[Region, ...]:
+    if not is_like_a_list(given):
+        raise ValueError(f"{where}: regions is {brief(given)}; expected a list of regions, or null.")
+    return tuple(region(one, f"{where}: regions[{number}]") for number, one in enumerate(given))
+
+
+def region(given: Any, where: str) -> Region:
+    """Read a region: a phrase, and where it is in whole pixels.
+
+    Raises:
+        ValueError: for what is none.
+    """
+    if not isinstance(given, Mapping) or not isinstance(given.get("phrase"), str):
+        raise ValueError(f"{where} is {brief(given)}; expected a region: {', '.join(('phrase', *PLACE))}.")
+    for name in PLACE:
+        if not is_id(given.get(name)):
+            raise ValueError(
+                f"{where}: {name} is {brief(given.get(name))}; expected a whole number of pixels."
+            )
+    return Region(given["phrase"], *(int(given[name]) for name in PLACE))

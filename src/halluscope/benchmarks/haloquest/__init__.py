@@ -1,0 +1,60 @@
+"""HaloQuest: free-form questions that tempt a model to make something up (Wang et al., ECCV 2024)."""
+
+from halluscope.judging.graders import grading
+from halluscope.judging.graders.judged import NOBODY
+from halluscope.options import Option
+from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Judges
+
+_PARTS = ("generated", "real", "false_premises", "visual_challenge", "insufficient_context")
+
+BENCHMARK = Benchmark(
+    name="haloquest",
+    title="HaloQuest",
+    about="free-form questions that rest on a false premise, lack context, or are hard to see",
+    description="""
+HaloQuest asks free-form questions about generated and real images. Half of them ask about something that is not there;
+of some the image does not tell the answer; the others are hard to see. A response is right if it agrees with one of the
+answers that people wrote, which a judge decides.
+""",
+    principal="accuracy",
+    scores={"accuracy": HIGHER, **{f"accuracy/{part}": HIGHER for part in _PARTS}, "unreadable": LOWER},
+    others={"questions": None, "images": None},
+    citation="""
+@inproceedings{wang2024haloquest,
+  title={{HaloQuest}: A Visual Hallucination Dataset for Advancing Multimodal Reasoning},
+  author={Wang, Zhecan and Bingham, Garrett and Yu, Adams Wei and Le, Quoc V. and Luong, Thang and Ghiasi, Golnaz},
+  booktitle={European Conference on Computer Vision (ECCV)},
+  year={2024}
+}
+""",
+    links=("https://arxiv.org/abs/2407.15680", "https://github.com/google/haloquest"),
+    licence="Questions and answers: CC BY 4.0. Each image has a licence of its own; none is published from here.",
+    datasets=(
+        Dataset(
+            "haloquest",
+            id=("id",),
+            columns=("file_name", "image_type", "type", "question", "answers"),
+            own=("image_type", "answers"),
+            image_key="file_name",
+        ),
+    ),
+    target="answers",
+    judges=Judges("verdicts", default="", rules=(NOBODY,)),
+    options=(
+        *grading.offered(f"{NOBODY} (no verdicts yet)"),
+        Option(
+            "prompts",
+            "in whose words a language model is asked (default: ours)",
+            choices=("ours", "authors"),
+        ),
+        Option(
+            "judgements",
+            "a file for each of --responses, with id and correct; nothing else judges",
+            many=True,
+            metavar="FILE",
+            each=True,
+        ),
+    ),
+    given=("judgements",),
+    items="per_question",
+)

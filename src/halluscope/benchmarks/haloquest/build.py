@@ -1,0 +1,90 @@
+"""Builds haloquest: 608 free-form questions about generated and real images.
+
+A row holds a question, the answers that people gave, its type, and where its image was.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from datasets import Features, Image, List, Value
+from tqdm import tqdm
+
+from halluscope.benchmarks.haloquest.rows import IMAGE_TYPES, TYPES, HaloQuestion, read_upstream
+from halluscope.building import images, output
+from halluscope.building.command import Builder, Order
+from halluscope.building.parquet import Table
+from halluscope.files.opening import Readable
+
+
+def counts(questions: Sequence[HaloQuestion]) -> dict[str, Any]:
+    """What stats.json says of the rows."""
+    of_type = Counter(question.type for question in questions)
+    of_image = Counter(question.image_type for question in questions)
+    return {
+        "questions": len(questions),
+        **{name.replace(" ", "_"): of_type[name] for name in TYPES},
+        **{name: of_image[name] for name in IMAGE_TYPES},
+        "images": len({question.file_name for question in questions}),
+        "with_one_answer": sum(len(question.answers) == 1 for question in questions),
+    }
+
+
+def table(questions: Sequence[HaloQuestion], split: str, folder: Readable | None) -> Table:
+    """The rows to write, with images when there is a folder to read them from."""
+    columns: dict[str, Any] = {
+        "id": Value("int64"),
+        "file_name": Value("string"),
+        "image": Image(),
+        "image_type": Value("string"),
+        "type": Value("string"),
+        "question": Value("string"),
+        "answers": List(Value("string")),
+        "url": Value("string"),
+    }
+    if folder is None:
+        del columns["image"]
+    return Table(Features(columns), _rows(questions, folder), split)
+
+
+def _rows(questions: Sequence[HaloQuestion], folder: Readable | None) -> Iterator[dict[str, Any]]:
+    for question in tqdm(questions, desc="writing", unit="question", disable=None):
+        row = dict(question.row)
+        if folder is not None:
+            row["image"] = images.stored(question.file_name, folder)
+        yield row
+
+
+def make(order: Order) -> Path:
+    """Build haloquest.
+
+    Raises:
+        BuildError: for a file that is not that of HaloQuest's authors, or an image that cannot be decoded.
+    """
+    out = order.target()
+    sources = {"questions": order.fetch("questions")}
+    rows = read_upstream(sources["questions"].path)
+    numbers = counts(rows)
+    complete = order.spec.matches(numbers, order.subset)
+    folder = None
+    if got := order.fetch_images():
+        sources["images"], folder = got, got.path
+        images.check_all({question.file_name for question in rows}, folder, order.only_images_present)
+    return output.write(order.spec, [table(rows, order.spec.split, folder)], numbers, sources, complete, out)
+
+
+BUILDER = Builder(
+    name="haloquest",
+    about="""Builds haloquest: 608 free-form questions about generated and real images.
+
+    halluscope build haloquest                                      # downloads the questions, 0.2 MB; no images
+    halluscope build haloquest --source haloquest-eval.csv --images images
+
+The authors publish the address of each image (column `url`), not the images: put those that you may use into one
+folder under their names (column `file_name`). With --only-images-present, an image that is not there is null.
+""",
+    source="haloquest-eval.csv, or a folder that holds it (default: download)",
+    images="the folder of the images, by their names, or a zip of it (default: no column `image`)",
+    make=make,
+)

@@ -1,0 +1,176 @@
+"""HaloQuest: does a response agree with what people answered? (Wang et al., ECCV 2024).
+
+Right answers are free sentences ("There is no dog in the image"), so that no rule can compare them: a language model
+judges each response, or people did. Verdicts become accuracies over all questions, by the type of the image and by
+the type of hallucination that the question tempts to.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from halluscope import options
+from halluscope.benchmarks.haloquest import prompts as wordings
+from halluscope.benchmarks.haloquest import scoring
+from halluscope.benchmarks.haloquest.rows import (
+    BETWEEN,
+    CRITERIA,
+    IMAGE_TYPES,
+    TYPES,
+    HaloQuestion,
+    read_all,
+)
+from halluscope.benchmarks.haloquest.scoring import ACCURACY
+from halluscope.inputs import flags, paired, warn_of_a_part, word
+from halluscope.judging.graders import judged
+from halluscope.judging.graders.grading import Grading
+from halluscope.judging.graders.judged import NOBODY, Judged
+from halluscope.responses import lengths
+from halluscope.responses.lengths import MEAN_WORDS
+from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.signature import data_of, form_of, signature
+from halluscope.stats import tallies as tallying
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.tallies import Bools, numbers
+
+QUESTIONS = 608
+
+COUNTS = {ACCURACY: ("judged", "correct")}
+"""Of how many responses a score is, and what is counted of them."""
+
+
+def compute(
+    predictions: Sequence[str],
+    references: Sequence[Mapping[str, Any]],
+    *,
+    judgements: Sequence[Mapping[str, Any] | bool | None] | None = None,
+    prompts: str = wordings.OURS,
+    bootstrap: int = 0,
+    seed: int = 0,
+    level: float = 0.95,
+    per_question: bool = False,
+    thoughts: str = REMOVED,
+    **judging: Any,
+) -> dict[str, Any]:
+    """Score an LVLM's responses to HaloQuest's questions.
+
+    Args:
+        predictions: the LVLM's raw texts, one per question.
+        references: the dataset's rows without images, in the same order; the rows of haloquest-eval.csv serve as well.
+        judgements: {"correct": bool}, or the bare bool, one per row, or None for a response that nobody could judge;
+            when given, nothing judges it.
+        prompts: the words in which a language model is asked: "ours" or "authors", the instructions of the authors'
+            notebook (`halluscope.benchmarks.haloquest.prompts` says what of them is theirs).
+        bootstrap: how many resamples of the images an interval is made of; 0 for none. Questions about an image depend
+            on each other.
+        seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
+        level: of the interval, in (0, 1).
+        per_question: also give, for each question, what was judged (first repeat), and what the response comes to in
+            the judge's words (`point`).
+        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
+        judging: who gives verdicts, and how it is asked: judge (there is no default; "none" gives no verdict),
+            repeats (the scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens,
+            device, store, progress; see `halluscope.judging.graders.grading.Grading`.
+
+    Returns:
+        `accuracy`, the share of responses that agree with a right answer, in [0, 1], of those that were judged; the
+        same of each type of image (`accuracy/generated`, `accuracy/real`), of each type of question
+        (`accuracy/false_premises`, `accuracy/visual_challenge`, `accuracy/insufficient_context`), and of both
+        (`accuracy/real/false_premises`). A share of nothing is NaN.
+        `unreadable`, the share of responses without a readable verdict: they count in no score, neither as right nor as
+        wrong. `questions`, `images`; `counts`, for "all" and each group, summed over the repeats, how many responses
+        were `judged` and how many of them are `correct`, None of nothing;
+        `mean_words`, how long the texts are;
+        `thoughts`, how many texts held one that was removed;
+        `signature`; `verdicts`, where a language model judged, which tells its verdicts from others; `interval` with a
+        bootstrap, `spread` with repeats (each score's least and greatest value), and `per_question` when asked for.
+
+    Raises:
+        ValueError: for any bad input, before a model is asked; and if nobody is named to judge.
+        JudgingFailed: if more than `max_failed` of the replies cannot be read.
+    """
+    flags(per_question=per_question)
+    word("prompts", prompts, [*wordings.WORDINGS])
+    predictions, references = paired(predictions, references)
+    predictions, thought = take_out(predictions, thoughts)
+    questions = read_all(references)
+    resampling = Bootstrap(bootstrap, seed, level)
+    grading = options.build(Grading, judging, "haloquest", judge="", judge_seed=seed)
+    warn_of_a_part(len(questions), QUESTIONS)
+    verdicts = judged.judge(
+        grading,
+        CRITERIA,
+        len(questions),
+        ("judgements", judgements),
+        {NOBODY: partial(judged.nobody, CRITERIA, len(questions))},
+        partial(_asked, grading, prompts, questions, predictions),
+    )
+    image = numbers([question.file_name for question in questions])
+    groups = _groups(questions)
+    tallies = [
+        {**scoring.tally(**one, image=image, groups=groups), MEAN_WORDS: lengths.tally(predictions, image)}
+        for one in verdicts.each()
+    ]
+    result: dict[str, Any] = tallying.scores(tallies) | {
+        "unreadable": float(np.isnan(verdicts.values["correct"]).mean()),
+        "questions": len(questions),
+        "images": int(image.max()) + 1,
+        "counts": tallying.counted(tallies, COUNTS, groups),
+        "thoughts": thought,
+        "signature": signature(
+            "haloquest",
+            data=data_of("haloquest", _about(questions)),
+            judge=verdicts.key,
+            repeats=len(tallies),
+            **verdicts.drawn,
+            **form_of(question.form for question in questions),
+            **choice(thoughts),
+            interval=resampling,
+        ),
+    }
+    result |= verdicts.digest([question.id for question in questions])
+    result |= tallying.uncertainty(tallies, resampling)
+    if per_question:
+        result["per_question"] = [
+            {"id": question.id, "image_type": question.image_type, "type": question.type, **verdicts.of(row)}
+            for row, question in enumerate(questions)
+        ]
+    return result
+
+
+def _asked(grading: Grading, prompts: str, questions: Sequence[HaloQuestion], texts: Sequence[str]) -> Judged:
+    fields = [
+        {
+            "question": question.question,
+            "answers": f"{BETWEEN} ".join(question.answers),
+            "response": text,
+        }
+        for question, text in zip(questions, texts, strict=True)
+    ]
+    return judged.from_model(
+        grading,
+        wordings.WORDINGS[prompts].key,
+        CRITERIA,
+        grading.verdicts([wordings.asked(one, prompts) for one in fields]),
+        lambda one: (one.correct,),
+        lambda one: {"point": one.point if one else None},
+    )
+
+
+def _groups(questions: Sequence[HaloQuestion]) -> dict[str, Bools]:
+    """Which questions are of each type of image, of each type, and of both."""
+    image_types = np.array([question.image_type for question in questions])
+    types = np.array([question.type for question in questions])
+    of_image = {name: image_types == name for name in IMAGE_TYPES}
+    of_type = {name.replace(" ", "_"): types == name for name in TYPES}
+    both = {f"{one}/{other}": of_image[one] & of_type[other] for one in of_image for other in of_type}
+    return {**of_image, **of_type, **both}
+
+
+def _about(questions: Sequence[HaloQuestion]) -> Iterator[Iterable[Any]]:
+    """What tells questions from others, such as from their parallel form; where an image was does not."""
+    return (
+        [one.id, one.file_name, one.image_type, one.type, one.question, *one.answers] for one in questions
+    )

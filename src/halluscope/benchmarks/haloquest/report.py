@@ -1,0 +1,41 @@
+"""HaloQuest's results as text: the columns of its leaderboard, each group, and what a reader has to know."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from halluscope.benchmarks.haloquest.scoring import ACCURACY
+from halluscope.reporting.tables import Named, below, group_table, interval, percent, ranked, table
+
+COLUMNS = (
+    ACCURACY,
+    *(f"{ACCURACY}/{part}" for part in ("generated", "real")),
+    *(f"{ACCURACY}/{part}" for part in ("false_premises", "visual_challenge", "insufficient_context")),
+)
+"""The columns of the leaderboard."""
+
+
+def report(results: Named, shown: Named, style: str, *, source: str = "", **_: Any) -> str:
+    """Tables in percent, the most right responses first, and what a reader of the numbers has to know.
+
+    Args:
+        results: of the responses that were scored.
+        shown: the same, and published ones if they were asked for.
+        style: of the tables.
+        source: of what is published; "" if nothing is shown.
+    """
+    lines = [table(ranked(shown, ACCURACY), COLUMNS, style), "", group_table(results, ACCURACY, style)]
+    if source:
+        lines += ["", f"In square brackets: who judged, and when. {source}."]
+    return "\n".join([*lines, below({name: _remarks(result) for name, result in results})])
+
+
+def _remarks(result: Mapping[str, Any]) -> list[str]:
+    lines = [f"{result['questions']:,} questions about {result['images']:,} images"]
+    if result["unreadable"]:
+        lines.append(
+            f"no readable verdict: {percent(result['unreadable'])} % of the responses (they count in no score)"
+        )
+    for key, text in (("interval", "interval over images"), ("spread", "least and greatest of the repeats")):
+        if key in result and result[ACCURACY] == result[ACCURACY]:
+            lines.append(f"{text}: {ACCURACY} {interval(result[key][ACCURACY])}")
+    return [*lines, f"signature: {result['signature']}"]

@@ -1,0 +1,200 @@
+"""HaloQuest's questions, and the file that holds them: haloquest-eval.csv."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from halluscope.errors import BuildError
+from halluscope.files.opening import Readable, ending
+from halluscope.foreign import brief
+from halluscope.inputs import is_like_a_list
+from halluscope.judging.graders.judged import Criterion, read_given
+from halluscope.numbers import id_of, is_id
+from halluscope.reading import tables
+from halluscope.reading.rows import Source, once_by_id, read_columns
+
+IMAGE_TYPES = ("generated", "real")
+TYPES = ("false premises", "visual challenge", "insufficient context")
+"""The types of hallucination that questions tempt to, as upstream writes them."""
+
+BETWEEN = ";"
+"""What divides the right answers of a question in the authors' file."""
+
+CRITERIA = (Criterion("correct", bool),)
+"""What a verdict on a response says."""
+
+_UPSTREAM = {
+    "id": "",
+    "file_name": "image_name",
+    "url": "url",
+    "image_type": "image type",
+    "type": "hallucination type",
+    "question": "question",
+    "answers": "groundtruth responses",
+}
+"""What haloquest-eval.csv calls our columns; the first column there has no name."""
+
+_UNNAMED = "Unnamed: 0"
+"""What pandas calls a column without a name."""
+
+
+@dataclass(frozen=True)
+class HaloQuestion:
+    """A question of HaloQuest.
+
+    Attributes:
+        id: 0 to 607, its place in the authors' file.
+        file_name: of the image.
+        image_type: one of `IMAGE_TYPES`.
+        type: one of `TYPES`.
+        question: as it is put to the LVLM.
+        answers: what people answered; a response that agrees with any of them is right.
+        url: where the image was.
+        form: which parallel form it is of; "" for the original.
+    """
+
+    id: int
+    file_name: str
+    image_type: str
+    type: str
+    question: str
+    answers: tuple[str, ...]
+    url: str = ""
+    form: str = ""
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The dataset's row of it, without the image."""
+        return {name: value for name, value in asdict(self).items() if name != "form"}
+
+
+COLUMNS = tuple(field.name for field in fields(HaloQuestion))
+NEEDED = COLUMNS[:6]
+"""The columns that the metric needs."""
+
+
+def load(sources: Sequence[str]) -> list[HaloQuestion]:
+    """Read the dataset: built folders, Hub ids, or haloquest-eval.csv.
+
+    Raises:
+        ValueError: for a file or dataset of another form, or an id that comes twice.
+        FileNotFoundError: if a file does not exist.
+    """
+    return read_all((row for source in sources for row in _rows_of(source)), ", ".join(sources))
+
+
+def _rows_of(source: str) -> Iterable[Any]:
+    named = Source.of(source)
+    if ending(Path(named.name)) == ".csv":
+        return read_upstream(named.path)
+    rows: Iterable[Any] = read_columns(source, COLUMNS, NEEDED, "the dataset haloquest")
+    return rows
+
+
+def read_upstream(file: Readable) -> list[HaloQuestion]:
+    """Read haloquest-eval.csv, in its order.
+
+    Raises:
+        BuildError: for a file of another form, a broken row, or an id that comes twice.
+        FileNotFoundError: if there is no such file.
+    """
+    try:
+        questions = once_by_id((read(row, where), where) for where, row in tables.rows(file))
+    except ValueError as error:
+        raise BuildError(str(error)) from error
+    if not questions:
+        raise BuildError(f"{file} holds no row; expected HaloQuest's questions: haloquest-eval.csv.")
+    return questions
+
+
+def inputs(
+    questions: Sequence[HaloQuestion], *, judgements: Any = None, responses: str = ""
+) -> dict[str, Any]:
+    """What the metric takes of the dataset's rows.
+
+    Args:
+        questions: the rows.
+        judgements: a file of judgements, or what the metric takes.
+        responses: the name of the responses that were judged.
+
+    Raises:
+        ValueError: as `read_given`.
+    """
+    if isinstance(judgements, str | Path):
+        judgements = read_given(judgements, responses, [question.id for question in questions], CRITERIA)
+    return {"references": questions} | ({} if judgements is None else {"judgements": judgements})
+
+
+def read_all(rows: Iterable[Any], where: str = "references") -> list[HaloQuestion]:
+    """Read rows of the dataset, or of haloquest-eval.csv.
+
+    Raises:
+        ValueError: for a row that is none, or an id that comes twice.
+    """
+    places = ((row, f"{where}[{number}]") for number, row in enumerate(rows))
+    return once_by_id((read(row, place), place) for row, place in places)
+
+
+def read(row: Any, where: str) -> HaloQuestion:
+    """Read a row. A question that was read before stays as it is.
+
+    Raises:
+        ValueError: for a missing field, one of another kind, or an unknown type.
+    """
+    if isinstance(row, HaloQuestion):
+        return row
+    if not isinstance(row, Mapping):
+        raise ValueError(
+            f"{where} is {brief(row)}; expected a row of the dataset haloquest, or of haloquest-eval.csv."
+        )
+    names = _UPSTREAM if _UPSTREAM["answers"] in row else {}
+    given = _of_upstream(row) if names else dict(row)
+    if missing := [names.get(name) or name for name in NEEDED if name not in given]:
+        raise ValueError(
+            f"{where} has no {' and no '.join(map(repr, missing))}; expected a row of the dataset haloquest, or of "
+            "haloquest-eval.csv."
+        )
+    _check(given, names, where)
+    return HaloQuestion(
+        **{name: given[name] for name in ("file_name", "image_type", "type", "question")},
+        id=int(given["id"]),
+        answers=tuple(given["answers"]),
+        url=str(given.get("url") or ""),
+        form=str(given.get("form") or ""),
+    )
+
+
+def _of_upstream(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the authors' file with the dataset's columns, as far as it has them."""
+    named = {column: row[name] for column, name in _UPSTREAM.items() if name in row}
+    if "id" not in named and _UNNAMED in row:
+        named["id"] = row[_UNNAMED]
+    if isinstance(named.get("id"), str):
+        number = id_of(named["id"])
+        named["id"] = named["id"] if number is None else number
+    if isinstance(named["answers"], str):
+        named["answers"] = [
+            " ".join(text.split()) for text in named["answers"].split(BETWEEN) if text.strip()
+        ]
+    return named
+
+
+def _check(given: Mapping[str, Any], names: Mapping[str, str], where: str) -> None:
+    """Check the values of a row; a message calls a column as the file does."""
+
+    def wrong(name: str, expected: str) -> ValueError:
+        said = names.get(name) or name
+        return ValueError(f"{where}: {said} is {brief(given[name])}; expected {expected}.")
+
+    if not is_id(given["id"]):
+        raise wrong("id", "a whole number of 64 bits")
+    for name in ("file_name", "question"):
+        if not isinstance(given[name], str) or not given[name].strip():
+            raise wrong(name, "a text")
+    for name, known in (("image_type", IMAGE_TYPES), ("type", TYPES)):
+        if not isinstance(given[name], str) or given[name] not in known:
+            raise wrong(name, f"one of {', '.join(map(repr, known))}")
+    answers = list(given["answers"]) if is_like_a_list(given["answers"]) else []
+    if not answers or not all(isinstance(text, str) and text.strip() for text in answers):
+        raise wrong("answers", "right answers, at least one, each a text")

@@ -1,0 +1,70 @@
+"""MMHal-Bench: how informative and how free of hallucination free-form answers are (Sun et al., 2023)."""
+
+from halluscope.judging.graders import grading
+from halluscope.options import Option
+from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Judges
+
+MAX_TOKENS = 1024
+"""A judge explains before it rates."""
+
+BENCHMARK = Benchmark(
+    name="mmhal",
+    title="MMHal-Bench",
+    about="free-form questions of eight types, rated from 0 to 6",
+    description="""
+MMHal-Bench asks 96 free-form questions of eight types about images of OpenImages. A language model that is told a
+person's answer and the objects in the image rates each response: 6 is very informative with good reasoning and no
+hallucination, 3 uninformative without hallucination, 0 uninformative with hallucination. Its scores are the mean rating
+and the share of ratings below 3, which say that there is a hallucination, over all questions and by type.
+""",
+    principal="rating",
+    scores={"rating": HIGHER, "hallucination_rate": LOWER, "unreadable": LOWER},
+    others={"questions": None, "images": None},
+    citation="""
+@article{sun2023aligning,
+  title={Aligning Large Multimodal Models with Factually Augmented {RLHF}},
+  author={Sun, Zhiqing and Shen, Sheng and Cao, Shengcao and Liu, Haotian and Li, Chunyuan and Shen, Yikang
+          and Gan, Chuang and Gui, Liang-Yan and Wang, Yu-Xiong and Yang, Yiming and Keutzer, Kurt and Darrell, Trevor},
+  journal={arXiv preprint arXiv:2309.14525},
+  year={2023}
+}
+""",
+    links=("https://arxiv.org/abs/2309.14525", "https://huggingface.co/datasets/Shengcao1006/MMHal-Bench"),
+    licence="Questions, answers and the authors' prompt: Apache-2.0, by the card of their dataset. The photographs "
+    "belong to their owners on Flickr, each under a licence of its own.",
+    datasets=(
+        Dataset(
+            "mmhal",
+            id=("id",),
+            columns=("image_id", "question", "answer", "type", "topic", "contents"),
+            own=("answer", "contents"),
+        ),
+    ),
+    max_new_tokens=1024,
+    judges=Judges("verdicts", default="", rules=("none",)),
+    options=(
+        *grading.offered(
+            "you name it, there is no default; none (nobody rates: what is not rated yet)",
+            max_tokens=MAX_TOKENS,
+        ),
+        Option(
+            "prompts",
+            "in whose words a language model is asked (default: ours; with --reading official, authors)",
+            choices=("ours", "authors"),
+        ),
+        Option(
+            "reading",
+            "how a reply is read: strict (default), or as the authors' script does, where what it cannot read is 0",
+            choices=("strict", "official"),
+        ),
+        Option(
+            "ratings",
+            "a file for each of --responses, with id and rating; nothing else rates",
+            many=True,
+            metavar="FILE",
+            each=True,
+        ),
+    ),
+    given=("ratings",),
+    items="per_question",
+)

@@ -1,0 +1,106 @@
+"""Builds mmhal: 96 free-form questions of eight types about images of OpenImages."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from datasets import Features, Image, List, Value
+
+from halluscope.benchmarks.mmhal.rows import TYPES, RatedQuestion, read_all
+from halluscope.building import images, output
+from halluscope.building.command import Builder, Order
+from halluscope.building.parquet import Table
+from halluscope.errors import BuildError
+from halluscope.files.opening import Readable, json_rows
+
+
+def read(file: Readable) -> list[RatedQuestion]:
+    """Read response_template.json, in its order, by which questions are numbered.
+
+    Raises:
+        BuildError: for a file of another form, a broken row or an unknown type.
+    """
+    rows = [row for _, row in json_rows(file)]
+    if not rows:
+        raise BuildError(f"{file} holds nothing; expected a list of questions: response_template.json.")
+    try:
+        return read_all(rows, str(file))
+    except ValueError as error:
+        raise BuildError(str(error)) from error
+
+
+def counts(questions: Sequence[RatedQuestion]) -> dict[str, Any]:
+    """What stats.json says of the rows."""
+    of_type = Counter(question.type for question in questions)
+    return {
+        "questions": len(questions),
+        **{name: of_type[name] for name in TYPES},
+        "topics": len({question.topic for question in questions}),
+        "images": len({question.image_id for question in questions}),
+    }
+
+
+def table(questions: Sequence[RatedQuestion], split: str, folder: Readable | None) -> Table:
+    """The rows to write, with images when there is a folder to read them from."""
+    columns: dict[str, Any] = {
+        "id": Value("int64"),
+        "image_id": Value("string"),
+        "file_name": Value("string"),
+        "image": Image(),
+        "image_url": Value("string"),
+        "question": Value("string"),
+        "answer": Value("string"),
+        "type": Value("string"),
+        "topic": Value("string"),
+        "contents": List(Value("string")),
+    }
+    if folder is None:
+        del columns["image"]
+    return Table(Features(columns), _rows(questions, folder), split)
+
+
+def _rows(questions: Sequence[RatedQuestion], folder: Readable | None) -> Iterator[dict[str, Any]]:
+    for question in questions:
+        row = question.row
+        if folder is not None:
+            row["image"] = images.stored(question.file_name, folder)
+        yield row
+
+
+def make(order: Order) -> Path:
+    """Build mmhal.
+
+    Args:
+        order: what is wanted.
+
+    Raises:
+        BuildError: for a file that is not the authors' response_template.json.
+    """
+    out = order.target()
+    sources = {"questions": order.fetch("questions")}
+    rows = read(sources["questions"].path)
+    numbers = counts(rows)
+    complete = order.spec.matches(numbers, order.subset)
+    folder = None
+    if got := order.fetch_images():
+        sources["images"], folder = got, got.path
+        names = {one.file_name for one in rows if one.file_name}
+        images.check_all(names, folder, order.only_images_present)
+    return output.write(order.spec, [table(rows, order.spec.split, folder)], numbers, sources, complete, out)
+
+
+BUILDER = Builder(
+    name="mmhal",
+    about="""Builds mmhal: 96 free-form questions of eight types about images of OpenImages.
+
+    halluscope build mmhal --source response_template.json
+    halluscope build mmhal --source test_data.zip --images test_data.zip
+
+Both are on the Hub in Shengcao1006/MMHal-Bench; the zip holds the questions and the photographs. Without --images the
+column `image` is left out, and `image_url` tells where each photograph was published.
+""",
+    source="response_template.json, or a folder or zip that holds it",
+    images="the folder of the photographs, or a zip that holds images/ (default: no column `image`)",
+    make=make,
+)

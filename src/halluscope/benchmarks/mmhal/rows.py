@@ -1,0 +1,155 @@
+"""MMHal-Bench's questions: eight types about twelve topics, and the files that hold them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from halluscope.foreign import brief
+from halluscope.inputs import is_like_a_list
+from halluscope.judging.graders.judged import Criterion, read_given
+from halluscope.numbers import is_id
+from halluscope.reading.rows import once_by_id, read_columns
+
+TYPES = (
+    *("attribute", "adversarial", "comparison", "counting"),
+    *("relation", "environment", "holistic", "other"),
+)
+"""The types, in the order in which the authors' script prints them."""
+
+RATING = Criterion("rating", int, 6)
+"""What a verdict says of a response."""
+
+_UPSTREAM = {
+    "image_url": "image_src",
+    "answer": "gt_answer",
+    "type": "question_type",
+    "topic": "question_topic",
+    "contents": "image_content",
+}
+"""What response_template.json calls our columns."""
+
+
+@dataclass(frozen=True)
+class RatedQuestion:
+    """A question of MMHal-Bench.
+
+    Attributes:
+        id: unique; its place in response_template.json, from 0.
+        image_id: OpenImages'.
+        question: as it is put to the LVLM.
+        answer: a person's.
+        type: one of `TYPES`.
+        topic: what the image is about, such as "vehicle".
+        contents: what OpenImages' labels say is in the image.
+        image_url: where its photograph was published; None where that is not known.
+        form: which parallel form it is of; "" for the original.
+    """
+
+    id: int
+    image_id: str
+    question: str
+    answer: str
+    type: str
+    topic: str
+    contents: tuple[str, ...]
+    image_url: str | None = None
+    form: str = ""
+
+    @property
+    def file_name(self) -> str | None:
+        """The image's file in the authors' folder of images."""
+        return self.image_url.rpartition("/")[2] if self.image_url else None
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The dataset's row of it, without the image."""
+        told = asdict(self) | {"contents": list(self.contents), "file_name": self.file_name}
+        return {name: value for name, value in told.items() if name != "form"}
+
+
+COLUMNS = tuple(field.name for field in fields(RatedQuestion))
+NEEDED = COLUMNS[:7]
+
+
+def load(sources: Sequence[str]) -> list[RatedQuestion]:
+    """Read the dataset: built folders, Hub ids, or response_template.json.
+
+    Raises:
+        ValueError: for a file or dataset of another form, or an id that comes twice.
+        FileNotFoundError: if a file does not exist.
+    """
+    what = "the dataset mmhal"
+    rows = [row for source in sources for row in read_columns(source, COLUMNS, NEEDED, what)]
+    return read_all(rows, ", ".join(sources))
+
+
+def inputs(questions: Sequence[RatedQuestion], *, ratings: Any = None, responses: str = "") -> dict[str, Any]:
+    """What the metric takes of the dataset's rows.
+
+    Args:
+        questions: the rows.
+        ratings: a file of ratings, or what the metric takes.
+        responses: the name of the responses that were rated.
+
+    Raises:
+        ValueError: as `halluscope.judging.graders.judged.read_given`.
+    """
+    if isinstance(ratings, str | Path):
+        ratings = read_given(ratings, responses, [question.id for question in questions], (RATING,))
+    return {"references": questions} | ({} if ratings is None else {"ratings": ratings})
+
+
+def read_all(rows: Iterable[Any], where: str = "references") -> list[RatedQuestion]:
+    """Read rows of the dataset, or of response_template.json, where a question's id is its place.
+
+    Raises:
+        ValueError: for a row that is none, or an id that comes twice.
+    """
+    places = ((row, f"{where}[{number}]", number) for number, row in enumerate(rows))
+    return once_by_id((read(row, place, number), place) for row, place, number in places)
+
+
+def read(row: Any, where: str, number: int = 0) -> RatedQuestion:
+    """Read a row. A question that was read before stays as it is.
+
+    Args:
+        row: of the dataset, or of response_template.json.
+        where: it stands.
+        number: its place among the rows, which is its id where it has none.
+
+    Raises:
+        ValueError: for a missing field, one of another kind, or an unknown type.
+    """
+    if isinstance(row, RatedQuestion):
+        return row
+    if not isinstance(row, Mapping):
+        raise ValueError(
+            f"{where} is {brief(row)}; expected a row of the dataset mmhal, or of response_template.json."
+        )
+    names = _UPSTREAM if "gt_answer" in row else {}
+    given: dict[str, Any] = {name: row.get(names.get(name, name)) for name in COLUMNS}
+    if names and given["id"] is None:
+        given["id"] = number
+    _check(given, names, where)
+    given["id"], given["contents"] = int(given["id"]), tuple(given["contents"])
+    given["image_url"], given["form"] = given["image_url"] or None, str(given["form"] or "")
+    return RatedQuestion(**given)
+
+
+def _check(given: Mapping[str, Any], names: Mapping[str, str], where: str) -> None:
+    def wrong(name: str, expected: str) -> ValueError:
+        return ValueError(f"{where}: {names.get(name, name)} is {brief(given[name])}; expected {expected}.")
+
+    if not is_id(given["id"]):
+        raise wrong("id", "a whole number of 64 bits")
+    for name in ("image_id", "question", "answer", "topic"):
+        if not isinstance(given[name], str) or not given[name].strip():
+            raise wrong(name, "a text")
+    if not isinstance(given["image_url"], str | None):
+        raise wrong("image_url", "a text, or null")
+    contents = given["contents"]
+    if not is_like_a_list(contents) or not all(isinstance(one, str) for one in contents):
+        raise wrong("contents", "a list of words")
+    if not isinstance(given["type"], str) or given["type"] not in TYPES:
+        raise wrong("type", f"one of MMHal-Bench's types: {', '.join(TYPES)}")

@@ -1,0 +1,58 @@
+"""Which words are concrete, by the ratings of Brysbaert et al. (2014), a file that the user brings.
+
+OpenCHAIR counts nouns that are rated above 4.5 of 5, and none that is not rated. Source: `is_concrete` in utils.py of
+the authors' repository. The ratings state no licence: none are shipped.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from halluscope.errors import BuildError
+from halluscope.foreign import brief
+from halluscope.inputs import kind
+from halluscope.reading import tables
+
+WORD, MEAN = "Word", "Conc.M"
+"""The columns of the ratings."""
+
+ABOVE = 4.5
+"""A word whose mean rating is above this is concrete."""
+
+LEAST, MOST = 1.0, 5.0
+"""What a rating may be."""
+
+
+def read(file: str | Path) -> frozenset[str]:
+    """The concrete words of a file of ratings: xlsx, csv, tsv, JSON or Parquet, with the columns `Word` and `Conc.M`.
+
+    Raises:
+        ValueError: for a file without these columns, a rating that is none, or no concrete word.
+        MissingExtra: for xlsx without openpyxl.
+        FileNotFoundError: if the file does not exist.
+    """
+    kind("concreteness", file, str | Path, "a file of ratings, or None")
+    rated = dict(_rating(row, where) for where, row in tables.rows(Path(file)))
+    found = frozenset(word for word, mean in rated.items() if mean > ABOVE)
+    if not found:
+        raise BuildError(
+            f"concreteness: {file} has no word that is rated above {ABOVE}; expected the ratings of Brysbaert et al."
+        )
+    return found
+
+
+def _rating(row: Any, where: str) -> tuple[str, float]:
+    """A word in lower case, and its mean rating."""
+    if not isinstance(row, dict) or not {WORD, MEAN} <= row.keys():
+        raise BuildError(
+            f"concreteness: {where} is {brief(row, 120)}; expected the columns {WORD} and {MEAN} of the ratings of "
+            "Brysbaert et al. (2014)."
+        )
+    try:
+        mean = float(row[MEAN])
+    except (TypeError, ValueError):
+        mean = float("nan")
+    if not LEAST <= mean <= MOST:
+        raise BuildError(
+            f"concreteness: {where}: {MEAN} is {brief(row[MEAN])}; expected a rating from {LEAST:g} to {MOST:g}."
+        )
+    return str(row[WORD]).lower(), mean

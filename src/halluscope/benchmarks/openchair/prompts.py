@@ -1,0 +1,43 @@
+"""What OpenCHAIR's judges are asked about each noun, in a frame that holds the caption that is right.
+
+Source of `released`: `make_prompt` in utils.py of the authors' repository (mocha_code), as it stood after the paper's
+revision. The other two are this project's: `plain` asks for yes or no alone, for judges that say nothing else, with the
+first of THRONE's questions in its frame (section 4.3), for which FLAN-T5's errors are known; `claims` is for checkers.
+"""
+
+from collections.abc import Sequence
+
+from halluscope.judging.models.seq2seq import SEPARATOR
+from halluscope.judging.questions import QuestionSet, question_set
+
+RELEASED = QuestionSet(
+    name="released",
+    templates=("Does the image contain the following object: {x}?",),
+    frame="Here are a few descriptions of an image: {response}.\n{question}\nAnswer yes/no/unsure.\n The answer is: ",
+)
+PLAIN = QuestionSet(
+    name="plain-1",
+    templates=("Is there {a/an} {x} in this image?",),
+    frame="Text: {response}\n\nRead the text about an image and answer the question.\n\n"
+    "Question: Please answer yes or no. {question}",
+)
+"""The number in the name goes up when a word changes."""
+
+CLAIMS = QuestionSet(
+    name="claims-1",
+    templates=("There is {a/an} {x} in the image.",),
+    frame=f"predict: {{response}}{SEPARATOR}{{question}}",
+    claims=True,
+)
+"""For checkers, in MiniCheck's frame (see `halluscope.judging.models.seq2seq`)."""
+
+SETS = {"released": RELEASED, "plain": PLAIN, "claims": CLAIMS}
+
+
+def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
+    """Find a question set by name, or make one of the user's templates in the frame of `plain`.
+
+    Raises:
+        ValueError: for an unknown name, no template, or a template without `{x}`.
+    """
+    return question_set(questions, SETS, PLAIN.frame)

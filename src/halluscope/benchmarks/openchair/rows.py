@@ -1,0 +1,107 @@
+"""OpenCHAIR's rows: an image, and the caption that it was made from."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from halluscope.foreign import brief
+from halluscope.numbers import is_id
+from halluscope.reading.rows import read_columns, read_rows
+
+NEEDED = ("image_id", "true_caption")
+COLUMNS = (*NEEDED, "prompt", "form")
+
+UPSTREAM = "text"
+"""What the authors' dataset calls the caption; its rows have no id but their place."""
+
+
+@dataclass(frozen=True)
+class CaptionedImage:
+    """A row.
+
+    Attributes:
+        image_id: the place of the row in the authors' dataset, from 0.
+        true_caption: what the image was made from.
+        prompt: what the LVLM is asked; "" for the benchmark's own.
+        form: which parallel form it is of; "" for the original.
+    """
+
+    image_id: int
+    true_caption: str
+    prompt: str = ""
+    form: str = ""
+
+
+def load(sources: Sequence[str]) -> list[CaptionedImage]:
+    """Read the dataset: a built folder or Hub id, a file of its rows, or the authors' own dataset.
+
+    Raises:
+        ValueError: for a dataset of another form, or an id that comes twice.
+        FileNotFoundError: if a file does not exist.
+    """
+    rows = [row for source in sources for row in _rows(source)]
+    return read_all(rows, ", ".join(sources))
+
+
+def inputs(rows: Sequence[CaptionedImage]) -> dict[str, Any]:
+    """What the metric takes of the dataset's rows."""
+    return {
+        "references": [row.true_caption for row in rows],
+        "image_ids": [row.image_id for row in rows],
+        "forms": [row.form for row in rows],
+    }
+
+
+def read_all(rows: Iterable[Any], where: str = "references") -> list[CaptionedImage]:
+    """Read rows of the dataset.
+
+    Raises:
+        ValueError: for a row that is none, or an id that comes twice.
+    """
+    found: dict[int, CaptionedImage] = {}
+    for number, given in enumerate(rows):
+        row = given if isinstance(given, CaptionedImage) else _read(given, f"{where}[{number}]")
+        if found.setdefault(row.image_id, row) is not row:
+            raise ValueError(
+                f"{where}[{number}] has the image_id {row.image_id}, as a row before it has; expected each image once. "
+                "Remove one of them."
+            )
+    return list(found.values())
+
+
+def caption_of(row: Mapping[str, Any], column: str, where: str) -> str:
+    """The caption in a row.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    caption = row[column]
+    if not isinstance(caption, str) or not caption.strip():
+        raise ValueError(f"{where}: {column} is {brief(caption)}; expected the caption of an image.")
+    return caption
+
+
+def _rows(source: str) -> Iterable[Mapping[str, Any]]:
+    """The rows of one source; those of the authors are numbered."""
+    rows = read_rows(source)
+    names = rows[0].keys() if isinstance(rows, list) else rows.column_names
+    if UPSTREAM in names and not {*NEEDED} & {*names}:
+        captions = read_columns(source, (UPSTREAM,), (UPSTREAM,), "OpenCHAIR's")
+        return [
+            {"image_id": place, "true_caption": caption_of(row, UPSTREAM, f"{source}, row {place}")}
+            for place, row in enumerate(captions)
+        ]
+    return read_columns(source, COLUMNS, NEEDED, "the dataset openchair")  # type: ignore[no-any-return]
+
+
+def _read(row: Any, where: str) -> CaptionedImage:
+    if not isinstance(row, Mapping) or not {*NEEDED} <= row.keys():
+        raise ValueError(f"{where} is {brief(row)}; expected a row with {' and '.join(NEEDED)}.")
+    if not is_id(row["image_id"]):
+        raise ValueError(
+            f"{where}: image_id is {brief(row['image_id'])}; expected a whole number of 64 bits."
+        )
+    caption = caption_of(row, "true_caption", where)
+    return CaptionedImage(
+        int(row["image_id"]), caption, str(row.get("prompt") or ""), str(row.get("form") or "")
+    )

@@ -1,0 +1,269 @@
+"""Verdicts on responses as numbers: given by the user, asked of a language model, or by nobody.
+
+What a verdict says has a name, such as "rating" or "correct" (`Criterion`). Nobody's verdict is NaN: it counts in no
+score, neither as good nor as bad.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from halluscope.files.opening import json_rows
+from halluscope.foreign import brief
+from halluscope.inputs import listed
+from halluscope.judging.graders.grading import GIVEN, Grading
+from halluscope.numbers import is_number
+from halluscope.signature import data_of
+from halluscope.stats.ratios import Floats
+
+NOBODY = "none"
+"""The judge that gives no verdict, where responses come first and are judged later."""
+
+V = TypeVar("V")
+
+_WHAT = {bool: "true or false", int: "a whole number from 0 to {:,}", float: "a number from 0 to {:,}"}
+_KINDS: Mapping[type, Any] = {bool: bool | np.bool_, int: int | np.integer, float: object}
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What a verdict says of a response.
+
+    Attributes:
+        name: such as "rating".
+        kind: bool, int or float.
+        most: the most that it may be; the least is 0.
+    """
+
+    name: str
+    kind: type
+    most: int = 1
+
+    def number(self, value: Any, where: str) -> float:
+        """A value as a number; NaN for None, where nobody could judge.
+
+        Raises:
+            ValueError: for another kind, or a number out of range.
+        """
+        if value is None:
+            return math.nan
+        if not self._fits(value):
+            raise ValueError(
+                f"{where}: {self.name} is {brief(value)}; expected {_WHAT[self.kind].format(self.most)}, or null if "
+                "nobody could judge it."
+            )
+        return float(value)
+
+    def plain(self, number: float) -> Any:
+        """A number as the value that it stands for; None where nobody could judge."""
+        return None if math.isnan(number) else self.kind(number)
+
+    def _fits(self, value: Any) -> bool:
+        if self.kind is bool:
+            return isinstance(value, _KINDS[bool])
+        return is_number(value) and isinstance(value, _KINDS[self.kind]) and bool(0 <= value <= self.most)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was judged.
+
+    Attributes:
+        criteria: what a verdict says.
+        values: criterion -> [repeats, responses], NaN where nobody could judge.
+        key: who judged, as it stands in a signature.
+        drawn: by which seeds a language model's replies were drawn, as it stands in a signature.
+        notes: what else a language model says of each response, in the first repeat; empty if none judged.
+    """
+
+    criteria: Sequence[Criterion]
+    values: Mapping[str, Floats]
+    key: Any
+    drawn: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def by_model(self) -> bool:
+        """Whether a language model judged."""
+        return bool(self.notes)
+
+    @property
+    def repeats(self) -> int:
+        """How often each response was judged."""
+        return len(next(iter(self.values.values())))
+
+    def each(self) -> Iterator[dict[str, Floats]]:
+        """The verdicts of each repeat: criterion -> [responses]."""
+        return ({name: rows[repeat] for name, rows in self.values.items()} for repeat in range(self.repeats))
+
+    def of(self, row: int) -> dict[str, Any]:
+        """What is said of a response in the first repeat, for a table of rows."""
+        said = {one.name: one.plain(float(self.values[one.name][0, row])) for one in self.criteria}
+        return {**said, **(self.notes[row] if self.notes else {})}
+
+    def digest(self, ids: Sequence[Hashable]) -> dict[str, str]:
+        """`verdicts`, which tells a language model's verdicts from others; nothing if none judged.
+
+        Args:
+            ids: of the responses.
+        """
+        if not self.by_model:
+            return {}
+        rows = (
+            [id, *(_short(value) for rows in self.values.values() for value in rows[:, row])]
+            for row, id in enumerate(ids)
+        )
+        return {"verdicts": data_of("verdicts", rows)}
+
+
+def _short(number: float) -> float:
+    """A number as a digest has it: -1 where nobody could judge."""
+    return -1 if math.isnan(number) else int(number) if number == int(number) else float(number)
+
+
+def judge(
+    grading: Grading,
+    criteria: Sequence[Criterion],
+    rows: int,
+    given: tuple[str, Any],
+    rules: Mapping[str, Callable[[], Judged]],
+    ask: Callable[[], Judged],
+) -> Judged:
+    """The verdicts that are given; else those of a rule; else a language model's.
+
+    Args:
+        grading: who judges, and how it is asked.
+        criteria: what a verdict says.
+        rows: how many responses there are.
+        given: the name of the option for given verdicts, and its value; None if there are none.
+        rules: the judges that need no model, by their names.
+        ask: asks the language model, which is found before.
+
+    Raises:
+        ValueError: for verdicts that are none, repeats of what is the same each time, or no judge at all.
+        JudgeUnavailable: if there is no such language model.
+        JudgingFailed: if too many of its replies cannot be read.
+    """
+    name, verdicts = given
+    if verdicts is not None:
+        grading.check_once(f"the {name} are given and nothing is judged")
+        return from_given(name, verdicts, criteria, rows)
+    if grading.named(rules):
+        grading.check_once(f"{grading.judge!r} gives the same verdicts each time")
+        return rules[grading.judge]()
+    if grading.named(("",)):
+        raise ValueError(
+            f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {name} that somebody gave. With "
+            f"{' or '.join(map(repr, rules))} no model is asked."
+        )
+    grading.prepare(rules)
+    return ask()
+
+
+def nobody(criteria: Sequence[Criterion], rows: int) -> Judged:
+    """No verdict on any response."""
+    return Judged(criteria, {one.name: np.full((1, rows), np.nan) for one in criteria}, NOBODY)
+
+
+def from_given(name: str, verdicts: Any, criteria: Sequence[Criterion], rows: int) -> Judged:
+    """Verdicts that a user gives.
+
+    Args:
+        name: of the option.
+        verdicts: one per response: a mapping with a value for each criterion, or None where nobody could judge. Of one
+            criterion the value alone serves.
+        criteria: what a verdict says.
+        rows: how many responses there are.
+
+    Raises:
+        ValueError: for a verdict that is none.
+    """
+    given = listed(name, verdicts, "a list, one per row", rows)
+    found = [_numbers(verdict, criteria, f"{name}[{row}]") for row, verdict in enumerate(given)]
+    columns = np.array(found, dtype=np.float64).T
+    values = {one.name: column[np.newaxis] for one, column in zip(criteria, columns, strict=True)}
+    return Judged(criteria, values, GIVEN)
+
+
+def _numbers(verdict: Any, criteria: Sequence[Criterion], where: str) -> list[float]:
+    names = [one.name for one in criteria]
+    if verdict is None:
+        return [math.nan] * len(names)
+    if len(names) == 1 and not isinstance(verdict, Mapping):
+        return [criteria[0].number(verdict, where)]
+    if not isinstance(verdict, Mapping) or not {*names} <= verdict.keys():
+        raise ValueError(
+            f"{where} is {brief(verdict, 120)}; expected {' and '.join(map(repr, names))}, or null for a response that "
+            "nobody could judge."
+        )
+    return [one.number(verdict[one.name], where) for one in criteria]
+
+
+def from_model(
+    grading: Grading,
+    prompts: str,
+    criteria: Sequence[Criterion],
+    verdicts: Sequence[Sequence[V | None]],
+    numbers: Callable[[V], Sequence[float]],
+    notes: Callable[[V | None], Mapping[str, Any]],
+) -> Judged:
+    """Verdicts of a language model.
+
+    Args:
+        grading: who judged.
+        prompts: what was asked, as it stands in a signature.
+        criteria: what a verdict says.
+        verdicts: [repeats][responses], None where there is none, as `Grading.verdicts` gives them.
+        numbers: a verdict's value for each criterion.
+        notes: what else it says; of no verdict too.
+    """
+    nothing = [math.nan] * len(criteria)
+    table = np.array(
+        [[nothing if one is None else [*numbers(one)] for one in row] for row in verdicts], dtype=np.float64
+    )
+    values = {one.name: table[:, :, place] for place, one in enumerate(criteria)}
+    key = [grading.chat.key, prompts]
+    return Judged(criteria, values, key, grading.drawn, [notes(one) for one in verdicts[0]])
+
+
+def read_given(
+    file: str | Path, responses: str, ids: Sequence[Hashable], criteria: Sequence[Criterion]
+) -> list[Mapping[str, Any]]:
+    """Read verdicts from a file, JSON lines or a JSON list with `id`, in the order of the ids.
+
+    Args:
+        file: the verdicts.
+        responses: the name of the responses that were judged; rows that name others in `responses` are left out.
+        ids: of the questions.
+        criteria: what a verdict says.
+
+    Raises:
+        ValueError: for a row that is none, an id that comes twice or is no question's, or a question without one.
+        FileNotFoundError: if there is no such file.
+    """
+    found: dict[Hashable, Mapping[str, Any]] = {}
+    known = {*ids}
+    for where, row in json_rows(Path(file)):
+        if not isinstance(row, Mapping) or "id" not in row:
+            names = ", ".join(one.name for one in criteria)
+            raise ValueError(f"{where} is {brief(row)}; expected an object with id, {names}.")
+        if row.get("responses", responses) != responses:
+            continue
+        key = row["id"]
+        if not isinstance(key, int | str) or isinstance(key, bool) or key not in known:
+            raise ValueError(f"{where}: the id {brief(key)} is not among the {len(ids):,} questions.")
+        if key in found:
+            raise ValueError(
+                f"{where} is the second verdict of the id {key}; expected one. Remove one of them."
+            )
+        found[key] = row
+    if missing := [key for key in ids if key not in found]:
+        raise ValueError(
+            f"{file} has no verdict of {len(missing):,} of the {len(ids):,} questions, such as id {missing[0]} of "
+            f"{responses}; expected one per question, with null where nobody could judge."
+        )
+    return [found[key] for key in ids]

@@ -1,0 +1,110 @@
+"""Verdicts as numbers: what is given, what a model says, what nobody says."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from halluscope.judging.graders.grading import Grading
+from halluscope.judging.graders.judged import (
+    Criterion,
+    Judged,
+    from_given,
+    from_model,
+    judge,
+    nobody,
+    read_given,
+)
+from tests.fake_judge import FakeJudge
+
+RIGHT, RATING, SHARE = Criterion("right", bool), Criterion("rating", int, 6), Criterion("share", float, 10)
+
+
+def test_what_is_given_and_what_it_stands_for():
+    """Rows: both, one of two, none."""
+    got = from_given(
+        "verdicts", [{"right": True, "rating": 6}, {"right": None, "rating": 0}, None], (RIGHT, RATING), 3
+    )
+    assert np.array_equal(got.values["right"], [[1, np.nan, np.nan]], equal_nan=True)
+    assert [got.of(row) for row in range(3)] == [
+        {"right": True, "rating": 6},
+        {"right": None, "rating": 0},
+        {"right": None, "rating": None},
+    ]
+    assert (got.key, got.repeats, got.by_model, got.digest([1, 2, 3])) == ("given", 1, False, {})
+    (one,) = got.each()
+    assert one["rating"].tolist()[:2] == [6.0, 0.0]
+    alone = from_given("ratings", np.array([3, 6]), (RATING,), 2)
+    assert alone.values["rating"].tolist() == [[3.0, 6.0]]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "bad"),
+    [
+        *((RIGHT, bad) for bad in (1, 0.0, "yes", [True])),
+        *((RATING, bad) for bad in (7, -1, 3.0, True, "3", math.nan, 10**400)),
+        *((SHARE, bad) for bad in (10.1, -0.1, True, "3", math.nan, math.inf)),
+    ],
+)
+def test_a_value_of_another_kind_or_out_of_range(criterion, bad):
+    with pytest.raises(ValueError, match=rf"verdicts\[1\]: {criterion.name} is .*expected .*, or null"):
+        from_given("verdicts", [None, {criterion.name: bad}], (criterion,), 2)
+    with pytest.raises(ValueError, match=r"verdicts\[0\] is .*expected 'right' and 'rating', or null"):
+        from_given("verdicts", [{criterion.name: bad}], (RIGHT, RATING), 1)
+
+
+def test_what_a_model_says():
+    """Two repeats of two responses; one reply of the second repeat could not be read."""
+    grading = Grading(FakeJudge(lambda prompt, _: ""), repeats=2, judge_seed=5)
+    said = [[(5, "good"), (1, "bad")], [(4, "fair"), None]]
+    got = from_model(
+        grading,
+        "prompt-1",
+        (RATING,),
+        said,
+        lambda one: one[:1],
+        lambda one: {"why": one[1] if one else None},
+    )
+    assert np.array_equal(got.values["rating"], [[5, 1], [4, np.nan]], equal_nan=True)
+    assert got.of(1) == {"rating": 1, "why": "bad"} and got.by_model
+    assert got.drawn == {"seeds": "5-6"} and got.key == [grading.chat.key, "prompt-1"]
+    other = Judged(got.criteria, {"rating": got.values["rating"][::-1]}, got.key, got.drawn, got.notes)
+    assert got.digest([1, 2]) != other.digest([1, 2]) and got.digest([1, 2])["verdicts"].startswith(
+        "verdicts-2-"
+    )
+
+
+def test_who_judges():
+    def judged(given=None, **grading):
+        rules = {"none": lambda: nobody((RATING,), 2)}
+        return judge(Grading(**grading), (RATING,), 2, ("ratings", given), rules, lambda: "asked")
+
+    assert np.isnan(judged(judge="none").values["rating"]).all() and judged(judge="none").key == "none"
+    assert judged([1, 2], judge="").key == "given"
+    assert judged(judge=FakeJudge(lambda prompt, _: "")) == "asked"
+    with pytest.raises(
+        ValueError, match="No judge is named; expected 'openai:.*, or ratings that somebody gave"
+    ):
+        judged(judge="")
+    with pytest.raises(ValueError, match="repeats is 3, but the ratings are given"):
+        judged([1, 2], judge="none", repeats=3)
+    with pytest.raises(ValueError, match="repeats is 3, but 'none' gives the same verdicts each time"):
+        judged(judge="none", repeats=3)
+    with pytest.raises(ValueError, match="no judge 'nine' .*'none'"):
+        judged(judge="nine")
+
+
+def test_a_file_of_verdicts(tmp_path):
+    """In the order of the ids, of the responses that are meant."""
+    file = tmp_path / "verdicts.jsonl"
+    rows = [{"id": 2, "rating": 1}, {"id": 1, "rating": 5, "responses": "mine"}]
+    file.write_text("\n".join(map(json.dumps, [*rows, {"id": 1, "rating": 0, "responses": "other"}])))
+    assert [row["rating"] for row in read_given(file, "mine", [1, 2], (RATING,))] == [5, 1]
+    with pytest.raises(ValueError, match="line 2: the id 1 is not among the 1 questions"):
+        read_given(file, "mine", [2], (RATING,))
+    with pytest.raises(ValueError, match="no verdict of 1 of the 3 questions, such as id 3 of mine"):
+        read_given(file, "mine", [1, 2, 3], (RATING,))
+    file.write_text('{"rating": 1}')
+    with pytest.raises(ValueError, match="expected an object with id, rating"):
+        read_given(file, "mine", [1], (RATING,))

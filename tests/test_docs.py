@@ -1,0 +1,97 @@
+"""What the documentation shows: commands that are there, a notebook that runs, signatures of today."""
+
+import ast
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from halluscope import cli, registry
+from halluscope.benchmarks.throne import metric as throne
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "metrics").glob("*/README.md")),
+]
+COMMANDS = sorted(
+    {
+        " ".join(found.split("  #")[0].split(" > ")[0].split())
+        for page in PAGES
+        for found in re.findall(
+            r"^\$ (halluscope (?:.*\\\n)*.*)", page.read_text("utf-8").replace("\\\n", " "), re.M
+        )
+    }
+)
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_bytes()) < 9000
+
+
+def test_the_readme_names_every_benchmark():
+    text = (ROOT / "README.md").read_text()
+    assert f"halluscope.list_benchmarks()  # {json.dumps(_names())}" in text
+    for room in registry.rooms():
+        page = f"metrics/{room.name}/README.md" if room.has_metric else f"dataset_cards/{room.name}.md"
+        assert f"({page})" in text, room.name
+        assert all(f"`{one.name}`" in text for one in room.datasets), room.name
+
+
+def _names():
+    return [room.name for room in registry.benchmarks()]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_are_there(command):
+    """Each command of the documentation has options that exist, with values of the right kind."""
+    name, *words = shlex.split(command)[1:]
+    if name == "build":
+        dataset = registry.dataset(words[0])
+        assert registry.benchmark(dataset.name).builder(dataset).parser().parse_args(words[1:])
+    else:
+        assert cli.parser(name).parse_args([name, *words])
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) > 60
+
+
+def test_links_lead_somewhere():
+    for page in PAGES[:3] + PAGES[-len(registry.benchmarks()) :]:
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
+            assert "://" in target or (page.parent / target).exists(), (page, target)
+
+
+def test_a_signature_of_today_is_shown():
+    page = (ROOT / "docs/signatures.md").read_text()
+    shown = next(line for line in page.splitlines() if line.startswith("throne|"))
+    now = throne.compute([""], [[]], judges="lexical", bootstrap=1000)["signature"]
+    assert [part.split(":")[0] for part in shown.split("|")] == [
+        part.split(":")[0] for part in now.split("|")
+    ]
+
+
+def test_the_quickstart_runs(tmp_path, monkeypatch):
+    """The notebook's cells, one after the other, as in a kernel; what it says of the descriptions holds."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.mkdtemp", lambda: str(tmp_path))
+    shown, names = [], {}
+    for cell in json.loads((ROOT / "docs/quickstart.ipynb").read_text())["cells"]:
+        if cell["cell_type"] == "code":
+            shown.append(_run("".join(cell["source"]), names))
+    assert shown[0] == _names()
+    assert (3 / 5, 1.0) in shown  # dog, frisbee and cat of what is said, with bench and couch; none is missed
+    assert [one["hallucinated"] for one in names["result"]["per_image"]] == [["bench"], ["couch"]]
+    assert (0.5, 0.25) in shown
+
+
+def _run(source, names):
+    """Run a cell; the value of its last line, as a notebook shows it."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "cell", "exec"), names)  # noqa: S102 - this repository's own notebook
+    return eval(compile(ast.Expression(last.value), "cell", "eval"), names) if last else None  # noqa: S307
