@@ -194,6 +194,16 @@ def test_samples_say_which_row_they_are(data: Path, logs: dict[str, EvalLog], na
             assert parts[1].text == sample.input
 
 
+@needs("hallusionbench")
+def test_a_question_without_an_image(data: Path, tmp_path: Path) -> None:
+    asked: list[Any] = []
+    given = {"images": harness_data.pictures(data, "hallusionbench"), "protocol": "official"}
+    log = run("hallusionbench", tmp_path, mock(asked), task_args=given)
+    assert sorted(isinstance(content, str) for content in asked) == [False, False, True]
+    ours = scored(data, "hallusionbench", log.location, protocol="official")
+    assert figures(log)["qAcc"] == ours["qAcc"] and keys_of(signature(log))["protocol"] == "official"
+
+
 def test_an_image_is_sent_as_it_is_stored_or_without_loss(data: Path) -> None:
     source = sources.open_source(str(data / "throne_coco"))
     for row in source.rows:
