@@ -117,7 +117,8 @@ def whole_set(asked: Asked) -> Metric:
         run = _run.get()
         if run and run.figures and run.said == said:
             return run.figures
-        return _figures(asked, said, *(asked.so_far(said) if run else asked.score(said, LOG)))
+        found = asked.so_far(said) if run else asked.score(said, LOG)
+        return _figures(asked, said, *found)
 
     return figures
 
