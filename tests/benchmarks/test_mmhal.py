@@ -62,7 +62,8 @@ def test_ratings_worked_by_hand():
     assert got["unreadable"] == 1 / 8 and (got["questions"], got["images"]) == (8, 4)
     assert got["counts"]["all"] == {"rated": 7, "points": 22, "hallucinated": 3}
     assert got["counts"]["counting"] == {"rated": 0, "points": None, "hallucinated": None}
-    assert got["per_question"][3] == {"id": 3, "type": "counting", "rating": None}
+    nothing = {"rating": None, "hallucination_rate": None}
+    assert got["per_question"][3] == {"id": 3, "type": "counting", **nothing}
     assert got["per_question"][4]["rating"] == 0
 
 
@@ -141,6 +142,7 @@ def test_an_endpoint_rates(served):
         "id": 1,
         "type": "adversarial",
         "rating": 1,
+        "hallucination_rate": 1,
         "readable": True,
         "analysis": "Because.",
     }

@@ -18,11 +18,8 @@ from halluscope.inputs import flags, paired, warn_of_a_part, word
 from halluscope.judging.graders import judged
 from halluscope.judging.graders.grading import Grading
 from halluscope.judging.graders.judged import NOBODY, Judged
-from halluscope.responses import lengths
-from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, form_of, signature
-from halluscope.stats import tallies as tallying
+from halluscope.responses.graded import Graded
+from halluscope.responses.thoughts import REMOVED, take_out
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Bools, numbers
 
@@ -91,36 +88,22 @@ def compute(
         partial(_asked, grading, wording, questions, predictions),
     )
     image = numbers([question.image_id for question in questions])
-    tallies = [
-        {**scoring.tally(one, image), MEAN_WORDS: lengths.tally(predictions, image)}
-        for one in verdicts.each()
-    ]
     has_both = _has_both(verdicts)
-    result: dict[str, Any] = tallying.scores(tallies) | {
-        "unreadable": float(1 - has_both.mean()),
-        "rated": int(has_both.sum()),
-        "questions": len(questions),
-        "images": int(image.max()) + 1,
-        "thoughts": thought,
-        "signature": signature(
-            "gavie",
-            data=data_of("gavie", map(_about, questions)),
-            judge=verdicts.key,
-            repeats=len(tallies),
-            **verdicts.drawn,
-            **form_of(question.form for question in questions),
-            **choice(thoughts),
-            interval=resampling,
-        ),
-    }
-    result |= verdicts.digest([question.id for question in questions])
-    result |= tallying.uncertainty(tallies, resampling)
-    if per_question:
-        result["per_question"] = [
-            {"id": question.id, "image_id": question.image_id, **verdicts.of(row)}
-            for row, question in enumerate(questions)
-        ]
-    return result
+    graded = Graded(
+        of="gavie",
+        questions=questions,
+        about=map(_about, questions),
+        texts=predictions,
+        image=image,
+        tally=lambda one, image, _: scoring.tally(one, image),
+        resampling=resampling,
+        thoughts=(thoughts, thought),
+    )
+    return graded.result(
+        verdicts,
+        {"unreadable": float(1 - has_both.mean()), "rated": int(has_both.sum())},
+        ("image_id",) if per_question else None,
+    )
 
 
 def _asked(

@@ -57,4 +57,5 @@ answers that people wrote, which a judge decides.
     ),
     given=("judgements",),
     items="per_question",
+    means=("accuracy",),
 )

@@ -27,11 +27,8 @@ from halluscope.inputs import flags, paired, warn_of_a_part, word
 from halluscope.judging.graders import judged
 from halluscope.judging.graders.grading import Grading
 from halluscope.judging.graders.judged import NOBODY, Judged
-from halluscope.responses import lengths
-from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, form_of, signature
-from halluscope.stats import tallies as tallying
+from halluscope.responses.graded import Graded
+from halluscope.responses.thoughts import REMOVED, take_out
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Bools, numbers
 
@@ -109,35 +106,23 @@ def compute(
     )
     image = numbers([question.file_name for question in questions])
     groups = _groups(questions)
-    tallies = [
-        {**scoring.tally(**one, image=image, groups=groups), MEAN_WORDS: lengths.tally(predictions, image)}
-        for one in verdicts.each()
-    ]
-    result: dict[str, Any] = tallying.scores(tallies) | {
-        "unreadable": float(np.isnan(verdicts.values["correct"]).mean()),
-        "questions": len(questions),
-        "images": int(image.max()) + 1,
-        "counts": tallying.counted(tallies, COUNTS, groups),
-        "thoughts": thought,
-        "signature": signature(
-            "haloquest",
-            data=data_of("haloquest", _about(questions)),
-            judge=verdicts.key,
-            repeats=len(tallies),
-            **verdicts.drawn,
-            **form_of(question.form for question in questions),
-            **choice(thoughts),
-            interval=resampling,
-        ),
-    }
-    result |= verdicts.digest([question.id for question in questions])
-    result |= tallying.uncertainty(tallies, resampling)
-    if per_question:
-        result["per_question"] = [
-            {"id": question.id, "image_type": question.image_type, "type": question.type, **verdicts.of(row)}
-            for row, question in enumerate(questions)
-        ]
-    return result
+    graded = Graded(
+        of="haloquest",
+        questions=questions,
+        about=_about(questions),
+        texts=predictions,
+        image=image,
+        tally=lambda one, image, groups: scoring.tally(one["correct"], image, groups),
+        resampling=resampling,
+        thoughts=(thoughts, thought),
+        counts=COUNTS,
+        groups=groups,
+    )
+    return graded.result(
+        verdicts,
+        {"unreadable": float(np.isnan(verdicts.values["correct"]).mean())},
+        ("image_type", "type") if per_question else None,
+    )
 
 
 def _asked(grading: Grading, prompts: str, questions: Sequence[HaloQuestion], texts: Sequence[str]) -> Judged:

@@ -19,11 +19,8 @@ from halluscope.inputs import flags, paired, warn_of_a_part
 from halluscope.judging.graders import judged
 from halluscope.judging.graders.grading import Grading
 from halluscope.judging.graders.judged import Judged
-from halluscope.responses import lengths
-from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, form_of, signature
-from halluscope.stats import tallies as tallying
+from halluscope.responses.graded import Graded
+from halluscope.responses.thoughts import REMOVED, take_out
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Bools, numbers
 
@@ -119,35 +116,24 @@ def compute(
     )
     image = numbers([question.image_id for question in questions])
     groups = _groups(questions)
-    tallies = [
-        {**scoring.tally(**one, image=image, groups=groups), MEAN_WORDS: lengths.tally(predictions, image)}
-        for one in verdicts.each()
-    ]
-    result: dict[str, Any] = tallying.scores(tallies) | {
-        "unjudged": float(np.isnan(verdicts.values["correct"]).mean()),
-        "questions": len(questions),
-        "images": int(image.max()) + 1,
-        "counts": tallying.counted(tallies, COUNTS, groups),
-        "thoughts": thought,
-        "signature": signature(
-            "hqh",
-            data=data_of("hqh", _about(questions)),
-            judge=verdicts.key,
-            image_data=_image_data(questions) if verdicts.by_model else "no",
-            repeats=len(tallies),
-            **verdicts.drawn,
-            **form_of(question.form for question in questions),
-            **choice(thoughts),
-            interval=resampling,
-        ),
-    }
-    result |= verdicts.digest([question.id for question in questions])
-    result |= tallying.uncertainty(tallies, resampling)
-    if per_question:
-        result["per_question"] = [
-            _of_question(question, verdicts.of(row)) for row, question in enumerate(questions)
-        ]
-    return result
+    graded = Graded(
+        of="hqh",
+        questions=questions,
+        about=_about(questions),
+        texts=predictions,
+        image=image,
+        tally=lambda one, image, groups: scoring.tally(one["correct"], one["extra_claims"], image, groups),
+        resampling=resampling,
+        thoughts=(thoughts, thought),
+        counts=COUNTS,
+        groups=groups,
+    )
+    return graded.result(
+        verdicts,
+        {"unjudged": float(np.isnan(verdicts.values["correct"]).mean())},
+        ("type",) if per_question else None,
+        image_data=_image_data(questions) if verdicts.by_model else "no",
+    )
 
 
 # Who judges.
@@ -220,18 +206,3 @@ def _image_data(questions: Sequence[FreeQuestion]) -> str:
     """Whether a judge is told of the images what upstream knows of them."""
     told = [question.caption is not None or question.details is not None for question in questions]
     return "all" if all(told) else "part" if any(told) else "none"
-
-
-def _of_question(question: FreeQuestion, judged: Mapping[str, Any]) -> dict[str, Any]:
-    """What was judged of an answer, and what it adds to each score; None where nobody judged or counted."""
-    correct, extra = judged["correct"], judged["extra_claims"]
-    known, counted = correct is not None, extra is not None
-    return {
-        "id": question.id,
-        "type": question.type,
-        **judged,
-        "main_hal": not correct if known else None,
-        "extra_hal": extra,
-        "overall_hal": not correct or extra > 0 if known and counted else None,
-        "unjudged": not known,
-    }

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from halluscope.foreign import brief
-from halluscope.judging.graders.judged import Criterion, read_given
+from halluscope.judging.graders.judged import Criterion, as_option
 from halluscope.numbers import is_id
 from halluscope.reading.rows import once_by_id, read_columns
 
@@ -102,10 +101,8 @@ def inputs(
     Raises:
         ValueError: as `halluscope.judging.graders.judged.read_given`.
     """
-    if isinstance(judgements, str | Path):
-        ids = [question.id for question in questions]
-        judgements = read_given(judgements, responses, ids, CRITERIA)
-    return {"references": questions} | ({} if judgements is None else {"judgements": judgements})
+    ids = [question.id for question in questions]
+    return {"references": questions, **as_option("judgements", judgements, responses, ids, CRITERIA)}
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[FreeQuestion]:

@@ -19,11 +19,8 @@ from halluscope.inputs import flags, paired, warn_of_a_part, word
 from halluscope.judging.graders import judged
 from halluscope.judging.graders.grading import Grading
 from halluscope.judging.graders.judged import NOBODY, Criterion, Judged
-from halluscope.responses import lengths
-from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, form_of, signature
-from halluscope.stats import tallies as tallying
+from halluscope.responses.graded import Graded
+from halluscope.responses.thoughts import REMOVED, take_out
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import numbers
 
@@ -103,35 +100,19 @@ def compute(
     image = numbers([question.image_id for question in questions])
     types = np.array([question.type for question in questions])
     groups = {name: types == name for name in TYPES if name in types}
-    tallies = [
-        {**scoring.tally(one["rating"], image, groups), MEAN_WORDS: lengths.tally(predictions, image)}
-        for one in verdicts.each()
-    ]
-    result: dict[str, Any] = tallying.scores(tallies) | {
-        "unreadable": _unreadable(verdicts),
-        "questions": len(questions),
-        "images": int(image.max()) + 1,
-        "counts": tallying.counted(tallies, COUNTS, groups),
-        "thoughts": thought,
-        "signature": signature(
-            "mmhal",
-            data=data_of("mmhal", (question.row.values() for question in questions)),
-            judge=verdicts.key,
-            repeats=len(tallies),
-            **verdicts.drawn,
-            **form_of(question.form for question in questions),
-            **choice(thoughts),
-            interval=resampling,
-        ),
-    }
-    result |= verdicts.digest([question.id for question in questions])
-    result |= tallying.uncertainty(tallies, resampling)
-    if per_question:
-        result["per_question"] = [
-            {"id": question.id, "type": question.type, **verdicts.of(row)}
-            for row, question in enumerate(questions)
-        ]
-    return result
+    graded = Graded(
+        of="mmhal",
+        questions=questions,
+        about=(question.row.values() for question in questions),
+        texts=predictions,
+        image=image,
+        tally=lambda one, image, groups: scoring.tally(one["rating"], image, groups),
+        resampling=resampling,
+        thoughts=(thoughts, thought),
+        counts=COUNTS,
+        groups=groups,
+    )
+    return graded.result(verdicts, {"unreadable": _unreadable(verdicts)}, ("type",) if per_question else None)
 
 
 def _wording(words: str | None, reading: str) -> Wording:

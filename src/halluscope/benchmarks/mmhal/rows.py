@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 from typing import Any
 
 from halluscope.foreign import brief
 from halluscope.inputs import is_like_a_list
-from halluscope.judging.graders.judged import Criterion, read_given
+from halluscope.judging.graders.judged import Criterion, as_option
 from halluscope.numbers import is_id
 from halluscope.reading.rows import once_by_id, read_columns
 
@@ -95,9 +94,8 @@ def inputs(questions: Sequence[RatedQuestion], *, ratings: Any = None, responses
     Raises:
         ValueError: as `halluscope.judging.graders.judged.read_given`.
     """
-    if isinstance(ratings, str | Path):
-        ratings = read_given(ratings, responses, [question.id for question in questions], (RATING,))
-    return {"references": questions} | ({} if ratings is None else {"ratings": ratings})
+    ids = [question.id for question in questions]
+    return {"references": questions, **as_option("ratings", ratings, responses, ids, (RATING,))}
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[RatedQuestion]:

@@ -230,6 +230,26 @@ def from_model(
     return Judged(criteria, values, key, grading.drawn, [notes(one) for one in verdicts[0]])
 
 
+def as_option(
+    name: str, verdicts: Any, responses: str, ids: Sequence[Hashable], criteria: Sequence[Criterion]
+) -> dict[str, Any]:
+    """The option of a metric for given verdicts, read if they are a file's name; nothing if there are none.
+
+    Args:
+        name: of the option.
+        verdicts: a file, or what the metric takes.
+        responses: as `read_given` has it, like `ids` and `criteria`.
+        ids: of the questions.
+        criteria: what a verdict says.
+
+    Raises:
+        ValueError: as `read_given`.
+    """
+    if isinstance(verdicts, str | Path):
+        verdicts = read_given(verdicts, responses, ids, criteria)
+    return {} if verdicts is None else {name: verdicts}
+
+
 def read_given(
     file: str | Path, responses: str, ids: Sequence[Hashable], criteria: Sequence[Criterion]
 ) -> list[Mapping[str, Any]]:

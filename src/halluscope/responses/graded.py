@@ -1,0 +1,98 @@
+"""The result of responses that graders judged: what every such benchmark reports in the same way."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from halluscope.judging.graders.judged import Judged
+from halluscope.responses import lengths
+from halluscope.responses.lengths import MEAN_WORDS
+from halluscope.responses.thoughts import choice
+from halluscope.signature import data_of, form_of, signature
+from halluscope.stats import tallies as tallying
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.ratios import Floats
+from halluscope.stats.tallies import Bools, Ints, Tally
+
+
+@dataclass(frozen=True)
+class Graded:
+    """Responses, and how they are counted.
+
+    Attributes:
+        of: the benchmark's name.
+        questions: that were answered, each with `id` and `form`.
+        about: what tells the questions from others, each a row of `signature.data_of`.
+        texts: the responses, without thoughts.
+        image: the number of each question's image: [questions].
+        tally: counts the verdicts, criterion -> [questions], by image, over all questions and over those of each group.
+        resampling: of the images.
+        thoughts: what was done with thoughts, and how many texts held one that was removed.
+        counts: score -> what its whole is called, and its part; none for no counts.
+        groups: name -> which questions belong to it: [questions].
+    """
+
+    of: str
+    questions: Sequence[Any]
+    about: Iterable[Iterable[Any]]
+    texts: Sequence[str]
+    image: Ints
+    tally: Callable[[Mapping[str, Floats], Ints, Mapping[str, Bools]], Tally]
+    resampling: Bootstrap
+    thoughts: tuple[str, int]
+    counts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    groups: Mapping[str, Bools] = field(default_factory=dict)
+
+    def result(
+        self, verdicts: Judged, facts: Mapping[str, Any], each: Sequence[str] | None = None, **signed: Any
+    ) -> dict[str, Any]:
+        """What a metric returns.
+
+        Args:
+            verdicts: on the responses.
+            facts: what else is reported.
+            each: what of a question stands in the table `per_question`; None for no table.
+            signed: what else stands in the signature.
+        """
+        tallies = [
+            {**self.tally(one, self.image, self.groups), MEAN_WORDS: lengths.tally(self.texts, self.image)}
+            for one in verdicts.each()
+        ]
+        found: dict[str, Any] = tallying.scores(tallies) | {
+            **facts,
+            "questions": len(self.questions),
+            "images": int(self.image.max()) + 1,
+        }
+        if self.counts:
+            found["counts"] = tallying.counted(tallies, self.counts, self.groups)
+        found |= {"thoughts": self.thoughts[1], "signature": self._signature(verdicts, signed)}
+        found |= verdicts.digest([one.id for one in self.questions])
+        found |= tallying.uncertainty(tallies, self.resampling)
+        if each is not None:
+            own = np.arange(len(self.questions))  # each question for itself
+            added = tallying.added(self.tally(next(verdicts.each()), own, {}))
+            found["per_question"] = [
+                {
+                    "id": one.id,
+                    **{name: getattr(one, name) for name in each},
+                    **added[row],
+                    **verdicts.of(row),
+                }
+                for row, one in enumerate(self.questions)
+            ]
+        return found
+
+    def _signature(self, verdicts: Judged, signed: Mapping[str, Any]) -> str:
+        return signature(
+            self.of,
+            data=data_of(self.of, self.about),
+            judge=verdicts.key,
+            **signed,
+            repeats=verdicts.repeats,
+            **verdicts.drawn,
+            **form_of(one.form for one in self.questions),
+            **choice(self.thoughts[0]),
+            interval=self.resampling,
+        )
