@@ -378,5 +378,5 @@ def test_commands_that_read_a_file(words, tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("word", [*ODD, *WORDS])
 def test_names_that_are_none(word, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for command in ("info", "build", "score", "plan", "ask", "tasks", "publish", "answer", word):
+    for command in ("info", "build", "score", "explain", "plan", "ask", "tasks", "publish", "answer", word):
         check([command, word], capsys, command)

@@ -1,7 +1,7 @@
 """From responses and a dataset to results: read, matched, and scored, in the same way for each benchmark."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -120,6 +120,34 @@ def prepare(
         )
         for place, one in enumerate(matched)
     ]
+
+
+def among(
+    benchmark: Benchmark,
+    ready: Ready,
+    rows: Sequence[Any],
+    options: Mapping[str, Any],
+    of: tuple[int, int] = (0, 1),
+) -> Ready:
+    """The same responses against other rows, such as a part of them, or the same ones with other labels.
+
+    Args:
+        benchmark: whose rows these are.
+        ready: responses and their rows.
+        rows: what stands in the place of each row; None leaves it out, with its response.
+        options: of the benchmark, as `prepare` takes them.
+        of: which file of responses this is, and of how many.
+    """
+    module, matched = benchmark.module("rows"), ready.matched
+    kept = [place for place, row in enumerate(rows) if row is not None]
+    part = replace(
+        matched,
+        rows=[rows[place] for place in kept],
+        texts=[matched.texts[place] for place in kept],
+        asked=[matched.asked[place] for place in kept],
+    )
+    given = _inputs(module.inputs, options, of[0], matched.name, of[1], benchmark)
+    return Ready(part, module.inputs(part.rows, **given))
 
 
 def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -208,12 +208,7 @@ def test_an_endpoint_judges(served, by):
         "type": "visual challenge",
         "correct": False,
         "point": "Seven",
-        "accuracy": False,
-        "accuracy/generated": False,
-        "accuracy/real": None,
-        "accuracy/false_premises": None,
-        "accuracy/visual_challenge": False,
-        "accuracy/insufficient_context": None,
+        "accuracy": 0.0,
         "unreadable": False,
     }
     assert got["verdicts"].startswith("verdicts-6-")

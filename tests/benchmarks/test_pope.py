@@ -202,6 +202,26 @@ def test_what_each_question_adds():
     assert [row["yes_ratio"] for row in rows] == [True, True, False, False]
 
 
+def test_a_parser_and_a_way_to_count_are_two_things():
+    """Of four present objects one is seen, one denied, and two replies are no plain yes: recall 1 of 4, or 1 of 2."""
+    texts, answers = ["Yes", "No", "Yes.", ""], ["yes"] * 4
+    found = {
+        (parser, convention): pope.compute(texts, answers, parser=parser, convention=convention)
+        for parser in ("lmms-eval", "pope")
+        for convention in ("usual", "lmms-eval")
+    }
+    assert {both: result["recall"] for both, result in found.items()} == {
+        ("lmms-eval", "usual"): 0.25,
+        ("lmms-eval", "lmms-eval"): 0.5,
+        ("pope", "usual"): 0.75,
+        ("pope", "lmms-eval"): 0.75,
+    }
+    own = pope.compute(texts, answers, parser="lmms-eval")
+    assert own["signature"] == found["lmms-eval", "lmms-eval"]["signature"]
+    assert "convention" not in own["signature"]
+    assert "|convention:usual|" in found["lmms-eval", "usual"]["signature"]
+
+
 # Each choice that can move a number, with another value for it.
 MOVES = {
     "parser": "strict",
@@ -213,6 +233,7 @@ MOVES = {
     "level": 0.9,
     "thoughts": "kept",
     "forms": ["parallel-1-0"] * 2,
+    "convention": "lmms-eval",
 }
 MOVES_NOTHING = {"corrected", "per_class", "per_question"}
 SAYS_WHAT_IT_IS_ABOUT = {"questions"}

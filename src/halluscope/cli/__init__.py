@@ -24,6 +24,7 @@ COMMANDS = {
     "build": "build a dataset: halluscope build NAME --help",
     "answer": "ask a vision-language model a benchmark's questions",
     "score": "score an LVLM's responses: halluscope score NAME --help",
+    "explain": "which number is that? the same responses under each protocol, and why these differ",
     "ablate": "what the number of votes that must agree does to the scores",
     "ask": "ask judges by batch files: halluscope ask export NAME, and ask import FILE...",
     "plan": "what scoring will take: questions, tokens, FLOP, time",
@@ -39,7 +40,7 @@ COMMANDS = {
     "demo": "score eight embedded descriptions with the lexical judge",
 }
 
-GO_ON = ("answer", "score", "plan", "ask", "certify")
+GO_ON = ("answer", "score", "explain", "plan", "ask", "certify")
 """The commands that keep what they were told, and go on from there."""
 
 

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Iterator
 
 from halluscope import registry
+from halluscope.explaining import protocols
 from halluscope.options import defaults
 from halluscope.registry import Benchmark, Dataset
 from halluscope.terminal import say
@@ -50,6 +51,9 @@ def _scoring(benchmark: Benchmark) -> Iterator[str]:
     for name, direction in benchmark.scores.items():
         better = f"{direction} is better" if direction else "neither way is better"
         yield f"  {name}: {better}{' (the principal score)' if name == benchmark.principal else ''}"
+    if benchmark.is_scored:
+        yield "\nprotocols (halluscope explain compares them)"
+        yield from (f"  {one.name}: {one.by}" for one in protocols.read(benchmark).each)
     yield "\noptions"
     for option in benchmark.options:
         choices = f" [{', '.join(option.choices)}]" if option.choices else ""

@@ -36,7 +36,7 @@ def run(given: argparse.Namespace) -> None:
         common.check_output(given, "items")
     ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
     for one in ready:
-        _remark(benchmark, one, given)
+        remark(benchmark, one, given)
     shared = {"bootstrap": given.bootstrap, "seed": given.seed} | ({benchmark.items: True} if items else {})
     unless = defaults(benchmark.compute)
     every = [option.name for option in benchmark.options if option.every]
@@ -58,7 +58,7 @@ def _shown(ready: Ready) -> str:
     return one_line(ready.matched.name)
 
 
-def _remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> None:
+def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> None:
     """Say what of the dataset is scored, and by what responses were matched.
 
     Raises:

@@ -27,6 +27,9 @@ IMAGES = ("image_id", "file_name", "image")
 QUESTIONS = ("question", "prompt", "query", "instruction", "text")
 """Where a response may say what was asked."""
 
+STATED = ("prompt", "query", "instruction")
+"""Where a response may say all that was asked, words beside the dataset's question included."""
+
 SYNONYMS = {"sampling": ("sampling", "category")}
 """What else a column may be called that finds a row together with its id, if it holds one of the known values."""
 
@@ -86,6 +89,7 @@ class Matched(Generic[R]):
         left_out: how many responses are about rows that are not scored.
         other_prompts: how many say that something else was asked than the row's prompt, or the benchmark's.
         prompts: the names of the prompts that they say were asked; "" where one says nothing.
+        asked: the prompt that each says it answers, white space as one space; "" where it says none.
     """
 
     name: str
@@ -97,6 +101,7 @@ class Matched(Generic[R]):
     left_out: int = 0
     other_prompts: int = 0
     prompts: Sequence[str] = ("",)
+    asked: Sequence[str] = ()
 
 
 Pair = tuple[Any, Response]
@@ -147,7 +152,14 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         len(responses.each) - len(found),
         len(others),
         sorted({str(response.row.get(PROMPT) or "") for _, response in found}),
+        [_stated(response) for _, response in found],
     )
+
+
+def _stated(response: Response) -> str:
+    """The prompt that a response says it answers; "" where it says none."""
+    said = (response.row.get(column) for column in STATED if column != response.column)
+    return next((_spaced(prompt) for prompt in said if isinstance(prompt, str) and prompt.strip()), "")
 
 
 def _check_said(responses: Responses, found: Sequence[Pair], identity: Identity) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 from halluscope.reporting.tables import Named, below, percent, ranked, table
 from halluscope.responses.lengths import MEAN_WORDS
 
-COLUMNS = (MEAN_WORDS, "relevancy", "accuracy")
+PLAIN = COLUMNS = (MEAN_WORDS, "relevancy", "accuracy")
+"""The columns; none is a fraction."""
 
 
 def report(results: Named, shown: Named, style: str, *, source: str = "", **_: Any) -> str:
@@ -18,7 +19,7 @@ def report(results: Named, shown: Named, style: str, *, source: str = "", **_: A
         style: of the tables.
         source: of what is published; "" if nothing is shown.
     """
-    lines = [table(ranked(shown, "accuracy"), COLUMNS, style, plain=COLUMNS)]
+    lines = [table(ranked(shown, "accuracy"), COLUMNS, style, plain=PLAIN)]
     if source:
         lines += ["", f"In square brackets: who judged. {source}."]
     return "\n".join([*lines, below({name: _remarks(result) for name, result in results})])

@@ -58,5 +58,5 @@ answers that people wrote, which a judge decides.
     ),
     given=("judgements",),
     items="per_question",
-    means=(*_ACCURACIES, "unreadable"),
+    means=("accuracy", "unreadable"),
 )

@@ -113,18 +113,14 @@ def compute(
         about=_about(questions),
         texts=predictions,
         image=image,
-        tally=lambda one: scoring.tally(one["correct"], image, groups),
+        tally=lambda one, by: scoring.tally(one["correct"], by, groups),
         resampling=resampling,
         thoughts=(thoughts, thought),
+        unread=("unreadable", np.isnan(verdicts.values["correct"])),
         counts=COUNTS,
         groups=groups,
-        adds=_adds,
     )
-    return graded.result(
-        verdicts,
-        {"unreadable": float(np.isnan(verdicts.values["correct"]).mean())},
-        ("image_type", "type") if per_question else None,
-    )
+    return graded.result(verdicts, {}, ("image_type", "type") if per_question else None)
 
 
 def _asked(grading: Grading, prompts: str, questions: Sequence[HaloQuestion], texts: Sequence[str]) -> Judged:
@@ -144,13 +140,6 @@ def _asked(grading: Grading, prompts: str, questions: Sequence[HaloQuestion], te
         lambda one: (one.correct,),
         lambda one: {"point": one.point if one else None},
     )
-
-
-def _adds(question: HaloQuestion, judged: Mapping[str, Any]) -> dict[str, Any]:
-    """What a response adds to each score; None where it has no part in it."""
-    correct = judged["correct"]
-    parts = {f"{ACCURACY}/{name}": correct if name in question.parts else None for name in PARTS}
-    return {ACCURACY: correct, **parts, "unreadable": correct is None}
 
 
 def _groups(questions: Sequence[HaloQuestion]) -> dict[str, Bools]:

@@ -122,16 +122,16 @@ def compute(
         about=_about(questions),
         texts=predictions,
         image=image,
-        tally=lambda one: scoring.tally(one["correct"], one["extra_claims"], image, groups),
+        tally=lambda one, by: scoring.tally(one["correct"], one["extra_claims"], by, groups),
         resampling=resampling,
         thoughts=(thoughts, thought),
+        unread=("unjudged", np.isnan(verdicts.values["correct"])),
         counts=COUNTS,
         groups=groups,
-        adds=_adds,
     )
     return graded.result(
         verdicts,
-        {"unjudged": float(np.isnan(verdicts.values["correct"]).mean())},
+        {},
         ("type",) if per_question else None,
         image_data=_image_data(questions) if verdicts.by_model else "no",
     )
@@ -207,15 +207,3 @@ def _image_data(questions: Sequence[FreeQuestion]) -> str:
     """Whether a judge is told of the images what upstream knows of them."""
     told = [question.caption is not None or question.details is not None for question in questions]
     return "all" if all(told) else "part" if any(told) else "none"
-
-
-def _adds(question: FreeQuestion, judged: Mapping[str, Any]) -> dict[str, Any]:
-    """What an answer adds to each score; None where nobody judged or counted."""
-    correct, extra = judged["correct"], judged["extra_claims"]
-    known, counted = correct is not None, extra is not None
-    return {
-        "main_hal": not correct if known else None,
-        "extra_hal": extra,
-        "overall_hal": not correct or extra > 0 if known and counted else None,
-        "unjudged": not known,
-    }

@@ -8,6 +8,9 @@ from halluscope.benchmarks.mmhal.rows import TYPES
 from halluscope.reporting.tables import Named, aligned, below, interval, percent, ranked, table
 from halluscope.responses.lengths import MEAN_WORDS
 
+PLAIN = (MEAN_WORDS, "rating")
+"""What is a number of words, or of points."""
+
 
 def report(results: Named, shown: Named, style: str, *, source: str = "", **_: Any) -> str:
     """A table of scores, the best rating first, one of the ratings of each type, and what a reader has to know.
@@ -20,7 +23,7 @@ def report(results: Named, shown: Named, style: str, *, source: str = "", **_: A
     """
     best = ranked(shown, "rating")
     lines = [
-        table(best, (MEAN_WORDS, "rating", "hallucination_rate"), style, plain=(MEAN_WORDS, "rating")),
+        table(best, (MEAN_WORDS, "rating", "hallucination_rate"), style, plain=PLAIN),
         "",
         aligned([[name, *map(_of_type(result), TYPES)] for name, result in best], ["rating", *TYPES], style),
     ]

@@ -81,6 +81,11 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
             every=True,
         ),
         Option(
+            "convention",
+            "how replies that nobody can read are counted (default: as those do who read by the parser)",
+            choices=("usual", "lmms-eval"),
+        ),
+        Option(
             "sampling",
             "score only the questions of this sampling",
             choices=("random", "popular", "adversarial"),

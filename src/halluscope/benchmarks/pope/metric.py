@@ -25,8 +25,10 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import numbers
 
-CONVENTIONS = {"lmms-eval": Conventions(unread_missed=False, yes_of_labels=True)}
-"""How those count who use a parser, where it is not the default way."""
+USUAL, LMMS_EVAL = "usual", "lmms-eval"
+
+CONVENTIONS = {USUAL: Conventions(), LMMS_EVAL: Conventions(unread_missed=False, yes_of_labels=True)}
+"""How replies that nobody can read are counted. Each parser is counted in the usual way, but lmms-eval's in its own."""
 
 LABELS = ("yes", "no")
 
@@ -42,6 +44,7 @@ def compute(
     references: Sequence[str],
     *,
     parser: str = "pope",
+    convention: str | None = None,
     objects: Sequence[Id] | None = None,
     sampling: Sequence[str] | None = None,
     image_ids: Sequence[Hashable] | None = None,
@@ -58,14 +61,16 @@ def compute(
     """Score an LVLM's answers to yes/no questions about objects. Yes is the positive class.
 
     What the parser cannot read is wrong in accuracy and no yes: it is absent from precision, and a present object
-    that got no readable answer is missed. With "lmms-eval" it is absent from recall too, and the yes ratio is the
-    ground truth's, as that harness has it.
+    that got no readable answer is missed. With the convention "lmms-eval" it is absent from recall too, and the yes
+    ratio is the ground truth's, as that harness has it.
 
     Args:
         predictions: the LVLM's raw replies, one a question.
         references: "yes" or "no", one a question.
         parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit" or "first-word"; see
             `halluscope.responses.parsers`.
+        convention: how replies that the parser cannot read are counted, "usual" or "lmms-eval"; by default as those do
+            who read by the parser.
         objects: the class that each question asks about; adds averages over classes.
         sampling: "random", "popular" or "adversarial" for each question; adds the scores of each of them.
         image_ids: the image of each question; the interval then resamples images, because the answers about one
@@ -109,7 +114,9 @@ def compute(
     if per_class and objects is None:
         raise ValueError("per_class needs objects: the class that each question asks about.")
     replies.check(parser)
-    conventions = CONVENTIONS.get(parser, Conventions())
+    own = LMMS_EVAL if parser == LMMS_EVAL else USUAL
+    convention = own if convention is None else word("convention", convention, tuple(CONVENTIONS))
+    conventions = CONVENTIONS[convention]
     sampled, samplings = _groups(sampling, rows, SAMPLINGS)
     asked, classes = _groups(objects, rows)
     shape = (len(samplings), len(classes), 2, 3)
@@ -136,6 +143,7 @@ def compute(
             "pope",
             data=data_of("pope", zip(*about, strict=True)),
             parser=parser,
+            **({} if convention == own else {"convention": convention}),
             objects="no" if objects is None else len(classes),
             sampling="no" if sampling is None else samplings,
             **form,
@@ -170,6 +178,7 @@ def compute(
             list(filter(None, others)),
             **kept,
             parser=parser,
+            convention=convention,
             bootstrap=bootstrap,
             seed=seed,
             level=level,

@@ -1,0 +1,104 @@
+"""`halluscope explain NAME`: which number is that? The same responses under each protocol, and why these differ."""
+
+import argparse
+from dataclasses import replace
+
+from halluscope import registry
+from halluscope.arguments import number, whole
+from halluscope.cli import common
+from halluscope.cli.score import remark
+from halluscope.explaining import export, protocols, report
+from halluscope.explaining.explained import Explained
+from halluscope.foreign import brief
+from halluscope.registry import Benchmark
+from halluscope.reporting.tables import to_json
+from halluscope.terminal import say
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the benchmarks."""
+    common.add_benchmarks(parser, lambda one: one.is_scored, _add, run)
+
+
+def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    stated = protocols.read(benchmark)
+    parser.description = f"{parser.description} Several files are one LVLM's responses to several prompts."
+    common.add_responses(parser, benchmark)
+    common.add_options(parser, less(benchmark, stated))
+    option = parser.add_argument
+    option(
+        "--protocols",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help=f"which are compared: {', '.join(stated.names)} (default: {', '.join(o.name for o in stated.usual)})",
+    )
+    option(
+        "--by",
+        nargs="+",
+        default=list(stated.compared),
+        metavar="SCORE",
+        help=f"the scores whose differences are shown (default: {', '.join(stated.compared)})",
+    )
+    option(
+        "--number",
+        type=_printed,
+        metavar="N",
+        help="say which score of which protocol is printed as N, such as 85.9",
+    )
+    option(
+        "--examples",
+        type=whole,
+        default=3,
+        metavar="N",
+        help="so many responses that two parsers read otherwise are shown (default: 3)",
+    )
+    common.add_format(parser)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Score one LVLM's responses under each protocol, and split the differences."""
+    benchmark = registry.benchmark(given.name)
+    stated = protocols.load(benchmark)
+    chosen = stated.chosen(given.protocols)
+    _check(given, benchmark)
+    options = common.options_of(given, less(benchmark, stated))
+    found = Explained(benchmark, stated, chosen, given.responses, given.dataset, options, common.door(given))
+    for file in found.files:
+        remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
+    found.compute()
+    scores = list(dict.fromkeys(given.by))
+    if given.format == common.JSON:
+        say(to_json(export.listed(found, scores, given.examples, given.number)))
+    else:
+        say(report.text(found, scores, given.examples, given.format, given.number))
+
+
+def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
+    """Check words before anything is read.
+
+    Raises:
+        ValueError: for an unknown score, or a number of examples below 0.
+    """
+    for score in given.by:
+        try:
+            benchmark.direction(score)
+        except KeyError:
+            raise ValueError(
+                f"{benchmark.title} has no score {brief(score)}; expected one of {', '.join(benchmark.scores)}."
+            ) from None
+    if given.examples < 0:
+        raise ValueError(f"--examples is {given.examples}; expected 0 or more.")
+
+
+def _printed(word: str) -> str:
+    """A number with the digits that are printed, as argparse takes it for a type."""
+    number(word)
+    return word.strip()
+
+
+def less(benchmark: Benchmark, stated: protocols.Protocols) -> Benchmark:
+    """The benchmark without the options that every protocol sets."""
+    return replace(
+        benchmark, options=tuple(one for one in benchmark.options if one.name not in stated.settled)
+    )

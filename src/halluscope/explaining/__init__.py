@@ -1,0 +1,1 @@
+"""Which number is that: the same responses under each protocol of a benchmark, and what makes them differ."""

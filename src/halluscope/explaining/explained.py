@@ -1,0 +1,173 @@
+"""One LVLM's responses under the protocols of a benchmark, and under what lies between two of them.
+
+Each score is computed once, as `halluscope score` computes it with the same options. A setting (`steps`) may take the
+rows of one protocol, the labels of another, and read and count as a third.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from halluscope import scoring
+from halluscope.explaining.protocols import CHOSEN, Protocol, Protocols, means
+from halluscope.explaining.rows import Rows, question, same_rows
+from halluscope.explaining.steps import COUNTING, LABELS, PROMPT, ROWS, Setting
+from halluscope.options import Door
+from halluscope.registry import QUESTION, Benchmark
+from halluscope.responses.files import Given
+from halluscope.scoring import Ready
+
+Result = Mapping[str, Any]
+
+IMPOSSIBLE = (ValueError, OSError, ImportError)
+"""Why a protocol may not be computed: rows, labels or a package that are not there."""
+
+
+class Explained:
+    """Scores of the same responses by protocol.
+
+    Attributes:
+        benchmark: whose protocols these are.
+        stated: what its room states.
+        protocols: those that can be computed.
+        not_computed: name -> why, of those that cannot.
+        rows: the responses and what they are about.
+    """
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        stated: Protocols,
+        chosen: Sequence[Protocol],
+        responses: Sequence[Given],
+        dataset: Sequence[str],
+        options: Mapping[str, Any],
+        door: Door | None = None,
+    ) -> None:
+        """Read the responses, and match them to the rows of each protocol.
+
+        Args:
+            benchmark: whose responses these are.
+            stated: what its room states.
+            chosen: the protocols that are wanted.
+            responses: of one LVLM, a file per prompt.
+            dataset: what they are scored against.
+            options: of the benchmark, as `halluscope.scoring.prepare` takes them.
+            door: how responses are read and matched.
+
+        Raises:
+            ValueError: if no protocol can be computed; the message says why.
+        """
+        self.benchmark, self.stated = benchmark, stated
+        self.rows = Rows(benchmark, stated, responses, dataset, options, door)
+        self.not_computed: dict[str, str] = {}
+        self._named = {one.name: one for one in chosen}
+        self._results: dict[tuple[str, ...], Result] = {}
+        self.protocols = self._possible(chosen, self.rows.match)
+
+    def compute(self) -> None:
+        """Compute the scores of each protocol.
+
+        Raises:
+            ValueError: if none can be computed; the message says why.
+        """
+        self.protocols = self._possible(self.protocols, self._compute)
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the files of responses, each the answers to one prompt."""
+        return self.rows.files
+
+    def setting(self, protocol: Protocol, file: str) -> Setting:
+        """All that a protocol does, of the responses in a file."""
+        return {PROMPT: file, **dict.fromkeys(CHOSEN, protocol.name)}
+
+    def settings(self) -> list[Setting]:
+        """Each protocol of each file."""
+        return [self.setting(one, file) for one in self.protocols for file in self.files]
+
+    def whose(self, setting: Setting, aspect: str) -> Protocol:
+        """The protocol whose way an aspect follows."""
+        return self._named[setting[aspect]]
+
+    def ready(self, setting: Setting) -> Ready:
+        """The responses of a setting, with the rows that they are about."""
+        return self.rows.ready(setting[PROMPT], self.whose(setting, ROWS), self.whose(setting, LABELS))
+
+    def result(self, setting: Setting) -> Result:
+        """The result at a setting; computed once."""
+        options = self.rows.options(*(self.whose(setting, aspect).way(aspect) for aspect in CHOSEN))
+        about = same_rows(setting[PROMPT], self.whose(setting, ROWS), self.whose(setting, LABELS))
+        key = (*about, repr(sorted(options.items())))
+        if key not in self._results:
+            items = {self.benchmark.items: True} if self.benchmark.items else {}
+            self._results[key] = scoring.compute(self.benchmark, self.ready(setting), options | items)
+        return self._results[key]
+
+    def score(self, setting: Setting, name: str) -> float:
+        """A score at a setting; NaN where it is undefined, or the result does not have it."""
+        value = self.result(setting).get(self.whose(setting, COUNTING).called.get(name, name))
+        return float(value) if isinstance(value, int | float) else math.nan
+
+    def same(self, first: Setting, second: Setting, aspect: str) -> bool:
+        """Whether two settings do the same in an aspect, however it is said."""
+        if aspect == PROMPT:
+            return first[PROMPT] == second[PROMPT]
+        one, other = (self.whose(setting, aspect) for setting in (first, second))
+        if aspect == COUNTING and one.called != other.called:
+            return False
+        beside = [LABELS] if aspect == ROWS else []  # labels leave rows out
+        return means(*map(one.way, (aspect, *beside))) == means(*map(other.way, (aspect, *beside)))
+
+    def asked(self, file: str) -> list[tuple[str, int]]:
+        """The prompts that a file's responses say they answer, {question} for a row's own; "" for none."""
+        matched = self.ready(self.setting(self.protocols[0], file)).matched
+        if len(matched.prompts) == 1 and not any(
+            matched.asked
+        ):  # the name of a prompt, as our harness tasks log it
+            named = " ".join(self.benchmark.prompts.get(matched.prompts[0], "").split())
+            return [(named, len(matched.rows))]
+        return Counter(map(_template, matched.rows, matched.asked)).most_common()
+
+    def _possible(self, among: Sequence[Protocol], do: Callable[[Protocol], None]) -> list[Protocol]:
+        """The protocols with which something can be done; why it cannot be with another is kept."""
+        possible: list[Protocol] = []
+        failed: dict[str, Exception] = {}
+        for one in among:
+            try:
+                do(one)
+            except IMPOSSIBLE as error:
+                failed[one.name] = error
+            else:
+                possible.append(one)
+        self.not_computed |= {name: str(error) for name, error in failed.items()}
+        if not possible:
+            raise _together(failed)
+        return possible
+
+    def _compute(self, one: Protocol) -> None:
+        for file in self.files:
+            self.result(self.setting(one, file))
+
+
+def by_reason(failed: Mapping[str, str]) -> dict[str, str]:
+    """Why protocols cannot be computed: the names of those with the same reason -> the reason."""
+    names: dict[str, list[str]] = {}
+    for name, why in failed.items():
+        names.setdefault(why, []).append(name)
+    return {", ".join(of): why for why, of in names.items()}
+
+
+def _together(failed: Mapping[str, Exception]) -> Exception:
+    """Why no protocol can be computed: the one reason, or each."""
+    reasons = by_reason({name: str(error) for name, error in failed.items()})
+    if len(reasons) == 1:
+        return next(iter(failed.values()))
+    return ValueError("\n".join(["No protocol can be computed.", *map(": ".join, reasons.items())]))
+
+
+def _template(row: Any, asked: str) -> str:
+    """A prompt with {question} for a row's own question."""
+    own = question(row)
+    return asked.replace(own, QUESTION) if own else asked

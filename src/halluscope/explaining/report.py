@@ -1,0 +1,241 @@
+"""What `halluscope explain` says, as text."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from halluscope.explaining import differences
+from halluscope.explaining.differences import Difference
+from halluscope.explaining.explained import Explained, by_reason
+from halluscope.explaining.protocols import CHOSEN, Protocol
+from halluscope.explaining.steps import COUNTING, LABELS, OTHER_ORDER, PARSER, PROMPT, ROWS, Setting
+from halluscope.foreign import brief, one_line, quoted
+from halluscope.reporting.tables import aligned, below, percent
+
+SAME = "="
+"""Stands where two protocols do the same."""
+
+TEXT, NAME, PROMPTED = 40, 24, 80
+"""So many characters of a response, of a file's name, and of a prompt are shown."""
+
+PARTS = (ROWS, LABELS, PARSER, COUNTING)
+
+
+def text(
+    found: Explained, compared: Sequence[str], examples: int, style: str, number: str | None = None
+) -> str:
+    """Tables of scores and of differences, and what a reader has to know of them.
+
+    Args:
+        found: the scores.
+        compared: the scores whose differences are shown.
+        examples: how many responses that two parsers read otherwise are shown of each two.
+        style: of the tables.
+        number: a number as it is printed somewhere, whose place is looked for.
+    """
+    blocks = [_number(found, number)] if number is not None else []
+    blocks.append(_scores(found, style))
+    if len(found.protocols) == 1 and len(found.files) == 1:
+        blocks.append(_alone(found))
+    else:
+        blocks += [_differences(found, score, style) for score in compared]
+        blocks.append(_remarks(found, compared))
+    blocks += [_prompts(found), _ways(found), _examples(found, examples), _signatures(found)]
+    return "\n\n".join(filter(None, blocks))
+
+
+def _alone(found: Explained) -> str:
+    (one,) = found.protocols
+    title = found.benchmark.title
+    if len(found.stated.each) == 1:
+        return f"{title} has one protocol, so that there is nothing to compare."
+    said = f"Of {title}'s protocols only {one.name} is computed, so that there is nothing to compare."
+    return "\n".join([said, *_missing(found)])
+
+
+def _scores(found: Explained, style: str) -> str:
+    """A table per file: a row for each score, a column for each protocol."""
+    header = ["", *(one.name for one in found.protocols)]
+    return "\n\n".join(
+        _titled(found, _file(file), aligned(_rows(found, file), header, style)) for file in found.files
+    )
+
+
+def _rows(found: Explained, file: str) -> list[list[str]]:
+    def shown(one: Protocol, score: str) -> str:
+        value = found.score(found.setting(one, file), score) if one.reports(score) else float("nan")
+        return _value(value, score in found.stated.plain)
+
+    return [[score, *(shown(one, score) for one in found.protocols)] for score in found.stated.shown]
+
+
+def _titled(found: Explained, title: str, table: str) -> str:
+    """A table below the name of its file, where there are several."""
+    return f"{title}\n{table}" if len(found.files) > 1 else table
+
+
+def _differences(found: Explained, score: str, style: str) -> str:
+    """Each two protocols' difference and its parts, which sum to it as they are printed; a table per other file."""
+    each_two = [*differences.differences(found, score)]
+    if not each_two:
+        return f"{score} is reported by fewer than two of the protocols."
+    if all(value != value for one in each_two for value in one.values):
+        return f"{score} is undefined for these responses."
+    aspects = _aspects(found)
+    tables = []
+    for other, each in groupby(sorted(each_two, key=_other), _other):
+        rows = [_line(found, one, aspects, score in found.stated.plain) for one in each]
+        header = [score, "against", "diff", *aspects]
+        title = f"{_file(found.files[0])} against {_file(other)}"
+        tables.append(_titled(found, title, aligned(rows, header, style, left=2)))
+    return "\n\n".join(tables)
+
+
+def _aspects(found: Explained) -> Sequence[str]:
+    """What can differ here: of one file the prompt is the same."""
+    return PARTS if len(found.files) == 1 else (PROMPT, *PARTS)
+
+
+def _other(one: Difference) -> str:
+    return one.second[PROMPT]
+
+
+def _line(found: Explained, one: Difference, aspects: Sequence[str], plain: bool) -> list[str]:
+    first, last = one.values[0], one.values[-1]
+    return [
+        *(setting[COUNTING] for setting in (one.first, one.second)),
+        _signed(first, last, plain) + ("*" if _order_matters(one) else ""),
+        *_parts(found, one, aspects, plain),
+    ]
+
+
+def _parts(found: Explained, one: Difference, aspects: Sequence[str], plain: bool) -> Iterator[str]:
+    places = {aspect: place for place, aspect in enumerate(one.parts)}
+    for aspect in aspects:
+        place = places[aspect]
+        same = found.same(one.first, one.second, aspect)
+        yield SAME if same else _signed(one.values[place], one.values[place + 1], plain)
+
+
+def _order_matters(one: Difference) -> bool:
+    """Whether a part is another where the changes are made in the other order, by what would be seen."""
+    return any(abs(part - one.in_other_order[aspect]) >= 0.0005 for aspect, part in one.parts.items())
+
+
+def _remarks(found: Explained, compared: Sequence[str]) -> str:
+    lines = [
+        "diff is the second score less the first, and the sum of what stands behind it: one thing after",
+        f"the other is changed, from left to right, and the score computed each time. {SAME} is where both do",
+        "the same.",
+    ]
+    if any(_order_matters(one) for score in compared for one in differences.differences(found, score)):
+        lines.append(
+            f"* The order matters: --json has the parts in the order {', '.join(OTHER_ORDER[1:])} too."
+        )
+    return "\n".join([*lines, *_missing(found)])
+
+
+def _missing(found: Explained) -> Iterator[str]:
+    """Why protocols are not computed."""
+    each = by_reason(found.not_computed).items()
+    return (f"not computed: {names}, for {one_line(why, 300)}" for names, why in each)
+
+
+def _prompts(found: Explained) -> str:
+    """What was asked, as far as it is known, and whether that can be told from the rest."""
+    lines = [line for file in found.files for line in _asked(found, file)]
+    lines += [f"  {one.name} asks {quoted(one.prompt, PROMPTED)}" for one in found.protocols if one.prompt]
+    if len(found.files) == 1:
+        lines.append(
+            "  What another prompt would move cannot be computed from one file: give --responses one per prompt."
+        )
+    return "\n".join(lines)
+
+
+def _asked(found: Explained, file: str) -> list[str]:
+    """What a file's responses say was asked, and who asks so."""
+    said = [(prompt, count) for prompt, count in found.asked(file) if prompt]
+    if not said:
+        return [f"prompts: {_file(file)} does not say what was asked"]
+    shown = ", ".join(f"{quoted(prompt, PROMPTED)} ({count:,})" for prompt, count in said[:3])
+    same = [one.name for one in found.protocols if [one.prompt] == [prompt for prompt, _ in said]]
+    return [
+        f"prompts: {_file(file)} answers {shown}",
+        f"  which is what {', '.join(same) or 'no protocol here, as far as is known,'} asks",
+    ]
+
+
+def _ways(found: Explained) -> str:
+    """What each protocol does; of all but the first what the first does otherwise."""
+    first, *others = found.protocols
+    lines = [_way(first, CHOSEN)]
+    lines += [_way(one, [a for a in CHOSEN if one.way(a).said != first.way(a).said]) for one in others]
+    return "\n".join(lines)
+
+
+def _way(one: Protocol, aspects: Sequence[str]) -> str:
+    said = [f"  {aspect + ':':9} {one.way(aspect).said}" for aspect in aspects]
+    return "\n".join([f"{one.name}: {one.by}", *said])
+
+
+def _examples(found: Explained, most: int) -> str:
+    """How many responses two parsers read otherwise, and some of these, of each two parsers once."""
+    lines = []
+    for first, second, readings in differences.read_otherwise(found):
+        shown = differences.diverse(readings, most)
+        lines.append(
+            f"{first} and {second} read {len(readings.otherwise):,} of {readings.of:,} responses otherwise"
+            f"{', such as' if shown else ''}"
+        )
+        lines += [
+            f"  {_id(id)}: {quoted(text, TEXT)} is {_reading(found, a)}, or {_reading(found, b)}"
+            for id, text, a, b in shown
+        ]
+    return "\n".join(lines)
+
+
+def _id(known: Mapping[str, Any]) -> str:
+    return one_line(" ".join(map(str, known.values())), NAME)
+
+
+def _reading(found: Explained, read: Mapping[str, Any]) -> str:
+    words = {"None": "unreadable", **found.stated.words}
+    return ", ".join(words.get(str(value)) or brief(value, 40) for value in read.values())
+
+
+def _signatures(found: Explained) -> str:
+    several = len(found.files) > 1
+    signed = {_label(setting, several): found.result(setting)["signature"] for setting in found.settings()}
+    return below({name: [f"signature: {one}"] for name, one in signed.items()}).strip("\n")
+
+
+def _number(found: Explained, number: str) -> str:
+    """Which score is printed as this number."""
+    places = [
+        f"  {_label(setting, len(found.files) > 1)}: {name}"
+        for setting, name in differences.places(found, number)
+    ]
+    if places:
+        return "\n".join([f"{one_line(number, 20)} is", *places])
+    return f"{one_line(number, 20)} is no score of these responses by these protocols."
+
+
+def _label(setting: Setting, several: bool) -> str:
+    return f"{setting[COUNTING]}, {_file(setting[PROMPT])}" if several else setting[COUNTING]
+
+
+def _file(name: str) -> str:
+    return one_line(name, NAME)
+
+
+def _value(value: float, plain: bool) -> str:
+    """A score as it is printed everywhere: in percent, or with three digits if it is no fraction."""
+    return f"{value:.3f}" if plain and value == value else percent(value)
+
+
+def _signed(first: float, second: float, plain: bool) -> str:
+    """A difference of two scores as they are printed, so that printed parts sum to the printed whole."""
+    if first != first or second != second:
+        return "-"
+    less = float(_value(second, plain)) - float(_value(first, plain))
+    return f"{less:+.{3 if plain else 1}f}"

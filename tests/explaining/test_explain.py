@@ -1,0 +1,563 @@
+"""`halluscope explain`: parts known by hand, the same scores as `score`, and every benchmark of the registry."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import halluscope
+from halluscope import cli, registry
+from halluscope.cli import common
+from halluscope.cli import explain as command
+from halluscope.errors import RegistryError
+from halluscope.explaining import differences, protocols
+from halluscope.explaining.explained import Explained
+from halluscope.explaining.protocols import CHOSEN, FILE
+from halluscope.judging.models.language_model import LanguageModelJudge
+from halluscope.registry import Benchmark
+from halluscope.vocabularies import load
+from tests import small_datasets
+from tests.benchmarks.test_chair_nltk import data, made  # noqa: F401
+from tests.judging.conftest import access_key, serve  # noqa: F401
+from tests.malformed_files import BYTES
+from tests.scripted_server import reply
+from tests.small_datasets import needs
+from tests.test_malformed_commands import SCORED, check, good  # noqa: F401
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests/golden"
+SAMPLINGS = ("random", "popular", "adversarial")
+
+
+def lines(file: Path, rows: list[dict[str, Any]]) -> str:
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return str(file)
+
+
+def explain(capsys, *words: str) -> dict[str, Any]:
+    assert cli.main(["explain", *words, "--json"]) == 0, capsys.readouterr().err
+    return json.loads(capsys.readouterr().out)
+
+
+def text(capsys, *words: str) -> str:
+    assert cli.main(["explain", *words]) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def of(found: dict[str, Any], score: str, *names: str) -> dict[str, Any]:
+    """The difference of a score between two protocols."""
+    (one,) = (
+        one
+        for one in found["differences"]
+        if one["score"] == score and [one[which]["protocol"] for which in ("first", "second")] == [*names]
+    )
+    return one
+
+
+def rounded(parts: dict[str, float]) -> dict[str, float]:
+    """The parts that are not 0."""
+    return {aspect: round(part, 9) for aspect, part in parts.items() if part}
+
+
+# Worked examples
+
+
+@pytest.fixture
+def three(tmp_path) -> list[str]:
+    """Three of POPE's questions, two about what is there, and a response to each."""
+    asked = [
+        {"question_id": n, "image": "1.jpg", "text": f"Is there a {thing} in the image?", "label": label}
+        for n, (thing, label) in enumerate((("dog", "yes"), ("cat", "yes"), ("bus", "no")))
+    ]
+    texts = ["Yes", "Yes, a cat.", "No"]
+    said = [{"question_id": n, "response": said} for n, said in enumerate(texts)]
+    return [
+        "--responses",
+        lines(tmp_path / "m.jsonl", said),
+        "--dataset",
+        lines(tmp_path / "random.json", asked),
+    ]
+
+
+@needs("pope")
+def test_three_responses_by_hand(three, capsys):
+    """The official rule reads all three, and is right each time: accuracy and F1 are 1.
+
+    lmms-eval's rule does not read "Yes, a cat.": accuracy 2/3. Of the dog and the cat one is found: recall 1/2, F1
+    2/3. Its way to count leaves that response out of recall: F1 1. So what the parser takes the counting gives back.
+    """
+    found = explain(capsys, "pope", *three)
+    f1, accuracy = (of(found, score, "official", "lmms-eval") for score in ("f1", "accuracy"))
+    assert f1["values"] == pytest.approx([1, 1, 1, 1, 2 / 3, 1])
+    assert rounded(f1["parts"]) == {"parser": -0.333333333, "counting": 0.333333333}
+    assert rounded(f1["parts_in_other_order"]) == {}
+    assert rounded(accuracy["parts"]) == {"parser": -0.333333333}
+    assert (f1["read_otherwise"], f1["of"]) == (1, 3)
+    (example,) = f1["examples"]
+    assert (example["question_id"], example["text"]) == (1, "Yes, a cat.")
+    assert (example["first"], example["second"]) == ({"said": "yes"}, {"said": None})
+
+
+@needs("pope")
+def test_three_responses_as_text(three, capsys):
+    printed = text(capsys, "pope", *three, "--number", "66.7")
+    assert printed.startswith("66.7 is\n") and "\n  lmms-eval: accuracy\n" in printed
+    two = text(capsys, "pope", *three, "--protocols", "official", "lmms-eval").splitlines()
+    shown = (ROOT / "docs/signatures.md").read_text().partition("f1        against")[2].partition("```")[0]
+    assert len(shown.splitlines()) == 3 and {*f"f1        against{shown}".splitlines()} <= {*two}
+    assert "* The order matters" in printed
+    assert "m does not say what was asked" in printed
+    assert "1 random: 'Yes, a cat.' is 'yes', or unreadable" in printed
+    assert "not computed: repope, for --corrected is not given" in printed
+    assert max(len(line) for line in printed.splitlines() if "signature" not in line) <= 100
+
+
+@needs("repope")
+def test_other_labels_and_the_rows_that_they_leave_out(tmp_path, capsys):
+    """POPE's six questions, of which the model errs in the last; RePOPE corrects the first and leaves out the last.
+
+    Accuracy 5/6; without the last 5/5; with the first answer corrected 4/5.
+    """
+    built = small_datasets.build("repope", tmp_path)
+    asked = [str(tmp_path / f"repope-inputs/pope-inputs/coco_pope_{name}.json") for name in SAMPLINGS]
+    texts = ["Yes", "No", "Yes", "No", "Yes", "Yes"]
+    answers = [json.loads(line)["label"] for line in Path(asked[0]).read_text().splitlines()]
+    right = [text.lower() == answer for text, answer in zip(texts, answers, strict=True)]
+    assert right == [True] * 5 + [False]
+    said = [
+        {"question_id": n, "sampling": name, "response": text}
+        for name in SAMPLINGS
+        for n, text in enumerate(texts)
+    ]
+    file = lines(tmp_path / "m.jsonl", said)
+    words = ["--responses", file, "--dataset", *asked, "--corrected", str(built), "--partial"]
+    found = explain(capsys, "pope", *words)
+    moved = of(found, "accuracy", "official", "repope")
+    assert moved["values"] == pytest.approx([5 / 6, 5 / 6, 1, 4 / 5, 4 / 5, 4 / 5])
+    assert rounded(moved["parts"]) == {"rows": round(1 / 6, 9), "labels": -0.2}
+    own = halluscope.score("repope", file, built, parser="pope")
+    assert own["accuracy"] == moved["values"][-1]
+    one_sampling = explain(capsys, "pope", *words, "--protocols", "official", "popular", "--by", "accuracy")
+    assert (
+        of(one_sampling, "accuracy", "official", "popular")["difference"] == 0
+    )  # all samplings are alike here
+
+
+@needs("pope")
+def test_other_labels_of_other_questions(three, tmp_path, capsys):
+    other = {"question_id": 0, "image": "1.jpg", "text": "Is there a cow in the image?", "label": "yes"}
+    corrected = lines(tmp_path / "repope_random.json", [other])
+    words = [*three, "--corrected", corrected, "--protocols", "repope"]
+    assert cli.main(["explain", "pope", *words]) == 2
+    assert "corrected has no row for question_id 0, sampling random" in capsys.readouterr().err
+
+
+# Prompts
+
+
+@needs("pope")
+def test_what_a_prompt_moves_takes_two_files(three, tmp_path, capsys):
+    """Asked for one word, the model says "Yes" where it said "Yes, a cat.", and lmms-eval's rule reads it."""
+    asks = [
+        f"Is there a {thing} in the image?\nAnswer the question using a single word or phrase."
+        for thing in ("dog", "cat", "bus")
+    ]
+    said = [
+        {"question_id": n, "prompt": asked, "response": text}
+        for n, (asked, text) in enumerate(zip(asks, ("Yes", "Yes", "No"), strict=True))
+    ]
+    short = lines(tmp_path / "short.jsonl", said)
+    words = [*three[:2], short, *three[2:]]
+    found = explain(capsys, "pope", *words)
+    assert found["responses"] == ["m", "short"]
+    assert found["prompts"] == {
+        "m": [{"prompt": None, "responses": 3}],
+        "short": [
+            {"prompt": "{question} Answer the question using a single word or phrase.", "responses": 3},
+        ],
+    }
+    same = of(found, "accuracy", "lmms-eval", "lmms-eval")
+    assert (same["first"]["responses"], same["second"]["responses"]) == ("m", "short")
+    assert rounded(same["parts"]) == {"prompt": 0.333333333}
+    assert of(found, "accuracy", "official", "lmms-eval")["difference"] == 0
+    printed = text(capsys, "pope", *words)
+    assert "m against short" in printed and "cannot be computed from one file" not in printed
+    assert "prompts: m does not say what was asked" in printed
+    assert "single word or phrase.' (3)\n  which is what lmms-eval asks" in printed
+    assert max(len(line) for line in printed.splitlines() if "signature" not in line) <= 100
+
+
+@needs("chair")
+def test_two_prompts_in_another_order(tmp_path, capsys):
+    """CHAIR_i 1/2 and 1, whatever the order of the captions."""
+    said = {"a": {1: "A dog.", 2: "A dog."}, "b": {2: "A dog and a bus.", 1: "A bus."}}
+    files = [
+        lines(
+            tmp_path / f"{name}.jsonl",
+            [{"image_id": n, "prompt": name, "caption": t} for n, t in each.items()],
+        )
+        for name, each in said.items()
+    ]
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["cat"]}))
+    (tmp_path / "synonyms.txt").write_text("\n".join(load("coco").classes))
+    words = ["--responses", *files, "--dataset", str(tmp_path / "labels.json"), "--protocols", "halluscope"]
+    words += ["--synonyms", str(tmp_path / "synonyms.txt"), "--allow-other-synonyms"]
+    moved = of(explain(capsys, "chair", *words), "chair_i", "halluscope", "halluscope")
+    assert (moved["values"][0], rounded(moved["parts"])) == (0.5, {"prompt": 0.5})
+
+
+@needs("chair")
+def test_files_about_other_images_are_no_two_prompts(tmp_path, capsys):
+    files = [
+        lines(tmp_path / f"{name}.jsonl", [{"image_id": image, "caption": "A dog."}])
+        for name, image in (("a", 1), ("b", 2))
+    ]
+    dataset = tmp_path / "labels.json"
+    dataset.write_text(json.dumps({1: ["dog"], 2: ["cat"]}))
+    assert cli.main(["explain", "throne", "--responses", *files, "--dataset", str(dataset)]) == 2
+    assert "b and a answer other rows" in capsys.readouterr().err
+
+
+# What the authors' programs said of the same responses
+
+
+@needs("pope")
+def test_the_official_protocol_is_the_script(upstream, tmp_path, capsys):
+    golden = json.loads((GOLDEN / "pope_official.json").read_text())
+    said = [{"question_id": n, "response": golden["texts"][i]} for n, i in enumerate(golden["answers"], 1)]
+    dataset = str(upstream / "pope/coco" / golden["questions"])
+    found = explain(capsys, "pope", "--responses", lines(tmp_path / "m.jsonl", said), "--dataset", dataset)
+    scores = found["protocols"][0]["results"][0]["scores"]
+    assert {name: scores[name] for name in golden["expected"]} == pytest.approx(golden["expected"], abs=1e-9)
+
+
+@needs("amber")
+def test_the_official_protocol_is_the_script_for_answers(upstream, tmp_path, capsys):
+    golden = json.loads((GOLDEN / "amber_official.json").read_text())
+    texts = [golden["code"][letter] for letter in golden["answers"]]
+    said = [{"id": n, "response": text} for n, text in enumerate(texts, golden["answers_from"])]
+    dataset = [str(upstream / "amber" / name) for name in ("annotations.json", "query/query_all.json")]
+    found = explain(capsys, "amber", "--responses", lines(tmp_path / "m.jsonl", said), "--dataset", *dataset)
+    scores = found["protocols"][0]["results"][0]["scores"]
+    for score in ("Accuracy", "Precision", "Recall", "F1"):
+        expected = golden["result"][f"Descriminative Task/{score}"]
+        assert scores[score.lower()] == pytest.approx(expected / 100), score
+    moved = of(found, "accuracy", "official", "vlmevalkit")
+    assert moved["read_otherwise"] == sum(text in ("Yes.", "no", "yes") for text in texts)
+
+
+# What cannot be computed is said, and the rest is
+
+
+@needs("hallusionbench")
+def test_without_the_questions_that_have_no_image(tmp_path, capsys):
+    built = small_datasets.build("hallusionbench", tmp_path)
+    ids = {"category": "VS", "subcategory": "chart", "set_id": 0, "question_id": 0}
+    said = [
+        ids | {"figure_id": figure, "response": text}
+        for figure, text in ((1, "Yes."), (2, "Both yes and no."))
+    ]
+    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", str(built)]
+    found = explain(capsys, "hallusionbench", *words)
+    assert [one["name"] for one in found["protocols"]] == ["lmms-eval", "vlmevalkit"]
+    assert "has no response to 1 of the 3 rows" in found["not_computed"]["official"]
+    assert (
+        of(found, "aAcc", "lmms-eval", "vlmevalkit")["difference"] == 0
+    )  # neither reads the second, which is wrong
+    whole = [*said, ids | {"figure_id": 0, "response": "I cannot know."}]
+    words[1] = lines(tmp_path / "whole.jsonl", whole)
+    moved = of(explain(capsys, "hallusionbench", *words), "aAcc", "official", "lmms-eval")
+    assert moved["values"] == pytest.approx(
+        [2 / 3, 2 / 3, 1 / 2, 1 / 2, 1 / 2, 1 / 2]
+    )  # not to know is right without
+
+
+@needs("chair")
+def test_a_reader_that_is_not_there(tmp_path, capsys, monkeypatch):
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"]}))
+    (tmp_path / "synonyms.txt").write_text("\n".join(load("coco").classes))
+    said = lines(tmp_path / "m.jsonl", [{"image_id": 1, "caption": "A dog."}])
+    words = ["--responses", said, "--dataset", str(tmp_path / "labels.json")]
+    words += ["--synonyms", str(tmp_path / "synonyms.txt"), "--allow-other-synonyms"]
+    printed = text(capsys, "chair", *words)
+    assert "only halluscope is computed, so that there is nothing to compare" in printed
+    assert "not computed: script, for reader='nltk' needs nltk's data" in printed
+    assert cli.main(["explain", "chair", *words, "--protocols", "script"]) == 2
+    assert "nltk.downloader" in capsys.readouterr().err
+
+
+@needs("chair")
+def test_two_readers_of_one_caption(made, tmp_path, capsys):  # noqa: F811
+    """A skiing trip mentions skis to a tagger that takes "skiing" for a verb, and nothing to the dictionary."""
+    synonyms = [
+        {"person": "person, man", "skis": "skis, ski"}.get(name, name) for name in load("coco").classes
+    ]
+    (tmp_path / "synonyms.txt").write_text("\n".join(synonyms))
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["person"]}))
+    said = lines(tmp_path / "m.jsonl", [{"image_id": 1, "caption": "The man on a skiing trip."}])
+    words = ["--responses", said, "--dataset", str(tmp_path / "labels.json")]
+    words += ["--synonyms", str(tmp_path / "synonyms.txt"), "--allow-other-synonyms"]
+    moved = of(explain(capsys, "chair", *words), "chair_i", "script", "halluscope")
+    assert moved["values"][0] == 0.5 and rounded(moved["parts"]) == {"parser": -0.5}
+    (example,) = moved["examples"]
+    assert example["first"] == {"mentions": [["man", "person"], ["ski", "skis"]]}
+    assert example["second"] == {"mentions": [["man", "person"]]}
+
+
+@needs("throne")
+def test_no_judge_is_asked_twice(tmp_path, capsys, monkeypatch, tiny_t5):
+    """Three ways to count, one poll."""
+    asked: list[tuple[str, str]] = []
+    answer = LanguageModelJudge.answer
+
+    def noted(self, texts, questions, pairs):
+        asked.extend((texts[text], questions[question].text) for text, question in pairs.tolist())
+        return answer(self, texts, questions, pairs)
+
+    monkeypatch.setattr(LanguageModelJudge, "answer", noted)
+    said = [{"image_id": 1, "response": "A dog."}, {"image_id": 2, "response": "A cat."}]
+    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"], 2: ["cat", "dog"]}))
+    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", str(tmp_path / "labels.json")]
+    found = explain(capsys, "throne", *words, "--judges", str(tiny_t5), "--device", "cpu", "--quiet")
+    assert [one["name"] for one in found["protocols"]] == ["paper", "supplement", "released"]
+    assert asked and len(asked) == len(set(asked))
+    assert {*of(found, "f0.5_all", "paper", "released")["parts"].values()} - {0.0, None}
+
+
+@needs("hallusionbench")
+@pytest.mark.parametrize("fresh", [(), ("--fresh",)], ids=["kept", "fresh"])
+def test_no_grader_is_asked_twice(serve, access_key, fresh, tmp_path, capsys):  # noqa: F811
+    """The official script counts all three verdicts, lmms-eval two of them; a reader of yes and no asks nobody."""
+    server = serve(lambda prompt, count, body: reply("same" if "same" in prompt else "incorrect"))
+    built = small_datasets.build("hallusionbench", tmp_path)
+    ids = {"category": "VS", "subcategory": "chart", "set_id": 0, "question_id": 0}
+    said = [ids | {"figure_id": figure, "response": f"It is {figure}."} for figure in range(3)]
+    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", str(built), "--quiet", *fresh]
+    found = explain(capsys, "hallusionbench", *words, "--judge", f"openai:judge@{server.url}")
+    assert [one["name"] for one in found["protocols"]] == [
+        "official",
+        "halluscope",
+        "lmms-eval",
+        "vlmevalkit",
+    ]
+    assert len(server.prompts) == len(set(server.prompts)) >= 3
+    assert of(found, "aAcc", "official", "lmms-eval")["parts"]["parser"] == 0
+    assert of(found, "aAcc", "official", "vlmevalkit")["read_otherwise"] == 2  # what was wrong is unreadable
+
+
+@needs("mmhal")
+def test_two_readings_of_one_rating(serve, access_key, tmp_path, capsys):  # noqa: F811
+    """Ratings 4 and 4, and a reply that holds none: the mean is 4, or by the script, for which that is a 0, 8/3."""
+    server = serve(lambda prompt, count, body: reply("Hm." if "counting" in prompt else "Rating: 4"))
+    built = small_datasets.build("mmhal", tmp_path)
+    said = [{"id": n, "response": "Two dogs."} for n in range(3)]
+    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", str(built), "--quiet"]
+    words += ["--max-failed", "1", "--judge", f"openai:judge@{server.url}"]
+    moved = of(explain(capsys, "mmhal", *words), "rating", "official", "strict")
+    assert (moved["values"][0], moved["values"][-1]) == pytest.approx((8 / 3, 4))
+    assert rounded(moved["parts"]) == {"parser": round(4 / 3, 9)}
+    assert len(server.prompts) == len(set(server.prompts)) == 3
+    assert ["rating", "2.667", "4.000"] in [
+        line.split() for line in text(capsys, "mmhal", *words).splitlines()
+    ]
+
+
+# Every benchmark that the registry finds
+
+
+@pytest.fixture(scope="module")
+def each_explained(good) -> dict[str, tuple[Explained, list[str]]]:  # noqa: F811
+    """For each benchmark what a good file of responses gives by all protocols that can be computed, and the words."""
+    return {one.values[0].name: _explained(one.values[0], *good[one.values[0].name]) for one in SCORED}
+
+
+def _explained(benchmark: Benchmark, words: list[str], responses: Path) -> tuple[Explained, list[str]]:
+    stated = protocols.load(benchmark)
+    words = ["explain", *(word for word in words[1:] if word != "--json")]
+    for spelt in (f"--{option}" for option in stated.settled):
+        if spelt in words:
+            del words[words.index(spelt) : words.index(spelt) + 2]
+    words += ["--responses", str(responses), "--protocols", *stated.names]
+    given = cli.parser("explain").parse_args(words)
+    options = common.options_of(given, command.less(benchmark, stated))
+    found = Explained(
+        benchmark, stated, stated.each, given.responses, given.dataset, options, common.door(given)
+    )
+    found.compute()
+    return found, words
+
+
+@pytest.mark.parametrize("benchmark", SCORED)
+def test_protocols_score_as_score_does(benchmark, each_explained):
+    """The options that a protocol means, given to `halluscope.score`, make the same scores and the same signature."""
+    found, words = each_explained[benchmark.name]
+    given = cli.parser("explain").parse_args(words)
+    for one in found.protocols:
+        if one.labels.dataset or one.labels.without:
+            continue
+        options = found.rows.options(*map(one.way, CHOSEN))
+        own = halluscope.score(benchmark.name, given.responses[0], given.dataset, **options)
+        got = found.result(found.setting(one, found.files[0]))
+        assert got["signature"] == own["signature"]
+        for score in benchmark.scores:
+            assert got.get(score) == own.get(score) or math.isnan(got[score]), (one.name, score)
+
+
+@pytest.mark.parametrize("benchmark", SCORED)
+def test_differences_are_sums(benchmark, each_explained, capsys):
+    """Of all scores and each two protocols, computed and printed."""
+    found, words = each_explained[benchmark.name]
+    for score in benchmark.scores:
+        for one in differences.differences(found, score):
+            whole = one.values[-1] - one.values[0]
+            assert [*one.parts] == ["prompt", *CHOSEN]
+            for parts in (one.parts, one.in_other_order):
+                together = math.fsum(parts.values())
+                assert math.isnan(together) or math.isclose(together, whole, abs_tol=1e-12)
+            assert math.isnan(math.fsum(one.parts.values())) == math.isnan(math.fsum(one.values))
+    assert cli.main([*words, "--number", "50.0"]) == 0
+    printed = capsys.readouterr().out
+    assert all(one.name in printed for one in found.protocols)
+    narrow = [
+        line for line in printed.splitlines() if "signature:" not in line and "not computed:" not in line
+    ]
+    assert [line for line in narrow if len(line) > 100] == []
+    assert cli.main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["benchmark"] == benchmark.name
+    if len(found.stated.each) == 1:
+        assert f"{benchmark.title} has one protocol" in printed
+
+
+@pytest.mark.parametrize("benchmark", SCORED)
+def test_what_a_room_states(benchmark):
+    stated = protocols.load(benchmark)
+    assert len(set(stated.names)) == len(stated.each) and stated.usual
+    assert all(one.by for one in stated.each)
+    assert all("{question}" in one.prompt or not one.prompt for one in stated.each) or stated.each[0].prompt
+    for one in stated.each:
+        for aspect in CHOSEN:
+            assert len(one.way(aspect).said) <= 88, f"{one.name}: {aspect} does not fit on a line"
+            for option, value in one.way(aspect).options.items():
+                choices = next((o.choices for o in benchmark.options if o.name == option), ())
+                assert not choices or value in choices, f"{one.name}: {option}"
+
+
+# Malformed input
+
+
+@needs("pope")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--protocols", "offical"], "Did you mean 'official'?"),
+        (["--by", "f2"], "POPE has no score 'f2'; expected one of accuracy"),
+        (["--examples", "-1"], "--examples is -1; expected 0 or more"),
+        (["--protocols", "repope"], "--corrected is not given, and repope needs it"),
+        (["--limit", "0"], "at least 1 response"),
+    ],
+)
+def test_words_that_cannot_be(three, capsys, words, said):
+    assert cli.main(["explain", "pope", *three, *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@needs("pope")
+@pytest.mark.parametrize("word", ["eighty", "nan", "1e999", ""])
+def test_a_number_that_is_none(three, capsys, word):
+    with pytest.raises(SystemExit):
+        cli.main(["explain", "pope", *three, "--number", word])
+    assert "expected a number, such as 0.5" in capsys.readouterr().err
+
+
+@needs("pope")
+def test_a_number_that_no_score_is(three, capsys):
+    assert "12.34 is no score of these responses" in text(capsys, "pope", *three, "--number", "12.34")
+    places = explain(capsys, "pope", *three, "--number", "0.667")["number"]
+    assert {"responses": "m", "protocol": "lmms-eval", "score": "accuracy"} in places
+    assert {"responses": "m", "protocol": "official", "score": "accuracy"} not in places
+
+
+@needs("pope")
+def test_what_an_lvlm_says_cannot_steer_the_terminal(three, tmp_path, capsys):
+    said = [{"question_id": n, "response": f"Yes\x1b[31m\nofficial: {n}"} for n in range(3)]
+    printed = text(capsys, "pope", "--responses", lines(tmp_path / "x.jsonl", said), *three[2:])
+    assert "\x1b" not in printed and r"'Yes\x1b[31m\nofficial: 0'" in printed
+
+
+@needs("pope")
+@pytest.mark.parametrize("called", BYTES)
+def test_damaged_files(three, called, tmp_path, capsys):
+    """Of the responses, and of the other labels: one clear error, or a result by the protocols that are possible."""
+    _, responses, _, dataset = three
+    for damaged in (responses, dataset):
+        other = tmp_path / "repope_random.json"
+        other.write_bytes(Path(damaged).read_bytes())
+        other.write_bytes(BYTES[called](other.read_bytes()))
+        if damaged == responses:
+            words = ["--responses", str(other), "--dataset", dataset]
+        else:
+            words = [*three, "--corrected", str(other)]
+        check(["explain", "pope", *words], capsys, called)
+        check(["explain", "pope", *words, "--json"], capsys, called)
+
+
+STATED = """
+compared = ["accuracy"]
+[[protocols]]
+name = "a"
+by = "somebody"
+rows = {said = "all"}
+labels = {said = "the dataset's"}
+parser = {said = "a rule", options = {parser = "pope"}}
+counting = {said = "a way"}
+"""
+
+
+@needs("pope")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("", ""), None),
+        (('said = "a rule"', 'said = ""'), "a does not say its parser"),
+        (("{parser =", "{parsre ="), "a means the option 'parsre', which pope does not have"),
+        (('["accuracy"]', '["acuracy"]'), "there is no score 'acuracy'"),
+        (("counting", "labels.dataset = 'nowhere'\ncounting"), "TOML"),
+    ],
+)
+def test_a_room_that_states_too_little(monkeypatch, tmp_path, change, said):
+    pope = registry.benchmark("pope")
+    monkeypatch.setattr(Benchmark, "folder", tmp_path)
+    (tmp_path / FILE).write_text(STATED.replace(*change))
+    if said is None:
+        assert protocols.load(pope).names == ["a"]
+    elif said == "TOML":
+        with pytest.raises(RegistryError, match="cannot be read"):
+            protocols.load(pope)
+    else:
+        with pytest.raises(RegistryError, match=said):
+            protocols.load(pope)
+
+
+@needs("pope")
+def test_a_room_that_states_nothing_has_one_protocol(three, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(Benchmark, "folder", tmp_path / "nowhere")
+    printed = text(capsys, "pope", *three, "--parser", "strict")
+    assert "POPE has one protocol, so that there is nothing to compare." in printed
+    assert printed.count("signature:") == 1 and "|parser:strict|" in printed
+    found = explain(capsys, "pope", *three)
+    assert [one["name"] for one in found["protocols"]] == ["halluscope"] and found["differences"] == []
+
+
+@needs("pope")
+def test_two_of_one_name(monkeypatch, tmp_path):
+    monkeypatch.setattr(Benchmark, "folder", tmp_path)
+    (tmp_path / FILE).write_text(f'{STATED}\n[[protocols]]\nname = "a"\nlike = "a"\nby = "another"\n')
+    with pytest.raises(RegistryError, match="two protocols have the same name"):
+        protocols.load(registry.benchmark("pope"))
