@@ -7,6 +7,9 @@ from halluscope.benchmarks.haloquest.rows import PARTS
 from halluscope.benchmarks.haloquest.scoring import ACCURACY
 from halluscope.reporting.tables import Named, below, group_table, interval, percent, ranked, table
 
+COLUMNS = (ACCURACY, *(f"{ACCURACY}/{part}" for part in PARTS))
+"""The columns of the leaderboard."""
+
 
 def report(results: Named, shown: Named, style: str, *, source: str = "", **_: Any) -> str:
     """Tables in percent, the most right responses first, and what a reader of the numbers has to know.
@@ -17,16 +20,10 @@ def report(results: Named, shown: Named, style: str, *, source: str = "", **_: A
         style: of the tables.
         source: of what is published; "" if nothing is shown.
     """
-    leaderboard = [(name, _short(result)) for name, result in ranked(shown, ACCURACY)]
-    lines = [table(leaderboard, (ACCURACY, *PARTS), style), "", group_table(results, ACCURACY, style)]
+    lines = [table(ranked(shown, ACCURACY), COLUMNS, style), "", group_table(results, ACCURACY, style)]
     if source:
         lines += ["", f"In square brackets: who judged, and when. {source}."]
     return "\n".join([*lines, below({name: _remarks(result) for name, result in results})])
-
-
-def _short(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of the leaderboard, under names that leave room beside each other."""
-    return {name.removeprefix(f"{ACCURACY}/"): value for name, value in result.items()}
 
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:
