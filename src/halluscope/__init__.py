@@ -57,7 +57,7 @@ def score(
     Args:
         name: of the benchmark, or of one of its datasets; that of a dataset chooses the options that go with it.
         responses: a file (JSON lines, a JSON list or {id: text}, csv, tsv, Parquet, xlsx, .gz too, samples of lm-eval
-            or lmms-eval), "NAME=A,B,C" for one in parts, or rows with an id and a text.
+            or lmms-eval, or a log of Inspect), "NAME=A,B,C" for one in parts, or rows with an id and a text.
         dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; several where a benchmark has
             several files.
         options: of the benchmark (`get_benchmark(name).help` tells which), and limit, partial, id_column, text_column.

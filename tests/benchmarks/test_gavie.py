@@ -58,7 +58,8 @@ def test_ratings_worked_by_hand():
     got = gavie.compute([""] * 4, rows(), ratings=made, per_question=True)
     assert got["relevancy"] == pytest.approx(17.5 / 3) and got["accuracy"] == 11 / 2
     assert (got["unreadable"], got["rated"], got["questions"], got["images"]) == (2 / 4, 2, 4, 2)
-    assert got["per_question"][1] == {"id": 1, "image_id": 10, "relevancy": 7.5, "accuracy": None}
+    rated_in_part = {"relevancy": 7.5, "accuracy": None, "unreadable": True}
+    assert got["per_question"][1] == {"id": 1, "image_id": 10, **rated_in_part}
 
 
 POINTS = st.one_of(st.none(), st.tuples(st.integers(0, 10), st.floats(0, 10)))
@@ -115,6 +116,7 @@ def test_an_endpoint_rates(served):
         "image_id": 11,
         "relevancy": 10.0,
         "accuracy": 0.0,
+        "unreadable": False,
         "reason": "Because.",
     }
     formats = [body["response_format"]["json_schema"]["schema"] for body in served.bodies]

@@ -401,7 +401,7 @@ def test_an_endpoint_judges(served, texts):
         "correct": False,
         "extra_claims": 2,
         "evidence": ["a cat", "a dog"],
-        **{"main_hal": True, "extra_hal": 2, "overall_hal": True},
+        **{"main_hal": True, "extra_hal": 2, "overall_hal": True, "unjudged": False},
     }
     again = hqh.compute(texts, rows(), judgements=got["per_question"])
     assert figures(again) == pytest.approx(figures(got))

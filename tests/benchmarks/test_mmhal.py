@@ -62,7 +62,7 @@ def test_ratings_worked_by_hand():
     assert got["unreadable"] == 1 / 8 and (got["questions"], got["images"]) == (8, 4)
     assert got["counts"]["all"] == {"rated": 7, "points": 22, "hallucinated": 3}
     assert got["counts"]["counting"] == {"rated": 0, "points": None, "hallucinated": None}
-    nothing = {"rating": None, "hallucination_rate": None}
+    nothing = {"rating": None, "hallucination_rate": None, "unreadable": True}
     assert got["per_question"][3] == {"id": 3, "type": "counting", **nothing}
     assert got["per_question"][4]["rating"] == 0
 
@@ -142,7 +142,8 @@ def test_an_endpoint_rates(served):
         "id": 1,
         "type": "adversarial",
         "rating": 1,
-        "hallucination_rate": 1,
+        "hallucination_rate": 1.0,
+        "unreadable": False,
         "readable": True,
         "analysis": "Because.",
     }
@@ -306,6 +307,8 @@ def test_no_option_is_missing_from_the_signature():
         assert signed(**{option: value}) != plain, option
     for option, value in nothing.items():
         assert signed(**{option: value}) == plain, option
+    elsewhere_ = [row | {"image_src": "https://example.net/0.jpg"} for row in rows()]
+    assert mmhal.compute(TEXTS, elsewhere_, bootstrap=5, judge=judge)["signature"] == plain
     official = signed(reading="official")
     assert official != signed(prompts="authors") and official == signed(prompts="authors", reading="official")
 

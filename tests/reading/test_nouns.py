@@ -1,14 +1,17 @@
 """The common nouns of a text: by hand, and beside what a tagger finds."""
 
 import json
+import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.reading.words import readers
+from halluscope.errors import MissingExtra
+from halluscope.reading.words import readers, spacy_nouns
 from halluscope.reading.words.nouns import common_nouns
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden/spacy_nouns.json").read_text())["sentences"]
@@ -54,5 +57,56 @@ def test_a_word_repeated_without_end():
 def test_the_reader_says_what_it_reads_with():
     find, version = readers.common_nouns("lemminflect")
     assert find is common_nouns and version.startswith("nouns-1,lemminflect-")
-    with pytest.raises(ValueError, match="reader is 'spacy'; expected 'lemminflect' or 'nltk'"):
+    with pytest.raises(ValueError, match="reader is 'nouns'; expected 'lemminflect' or 'nltk' or 'spacy'"):
+        readers.common_nouns("nouns")
+
+
+def test_spacy_finds_what_it_found():
+    """With the model that the golden file was made with; another version may tag otherwise."""
+    pytest.importorskip("spacy")
+    try:
+        find, version = readers.common_nouns("spacy")
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    if not version.endswith(",en_core_web_sm-3.8.0"):
+        pytest.skip(f"the golden file was made with en_core_web_sm-3.8.0, not {version}")
+    assert [find(row["text"]) for row in GOLDEN] == [row["nouns"] for row in GOLDEN]
+
+
+class Spacy:
+    """What stands for spaCy where it is not installed: it has no model, or one that tags by the word."""
+
+    __version__ = "3.0"
+
+    def __init__(self, tags=None):
+        self._tags = tags
+
+    def load(self, name):
+        if self._tags is None:
+            raise OSError("[E050] Can't find model")
+        model = lambda text: [SimpleNamespace(lemma_=word, pos_=self._tags[word]) for word in text.split()]  # noqa: E731
+        model.meta = {"version": "0.1"}
+        return model
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Have this be spaCy."""
+    spacy_nouns._model.cache_clear()
+    yield lambda module: monkeypatch.setitem(sys.modules, "spacy", module)
+    spacy_nouns._model.cache_clear()
+
+
+def test_spacy_tags_in_lower_case(installed):
+    installed(Spacy({"a": "DET", "dog": "NOUN", "paris": "PROPN", "runs": "VERB"}))
+    find, version = readers.common_nouns("spacy")
+    assert find("A DOG runs Paris dog") == ["dog", "dog"] and version == "spacy-3.0,en_core_web_sm-0.1"
+
+
+def test_without_spacy_or_its_model(installed):
+    installed(Spacy())
+    with pytest.raises(FileNotFoundError, match="python -m spacy download en_core_web_sm"):
+        readers.common_nouns("spacy")
+    installed(None)
+    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[spacy\]'"):
         readers.common_nouns("spacy")

@@ -27,9 +27,11 @@ class Graded:
         about: what tells the questions from others, each a row of `signature.data_of`.
         texts: the responses, without thoughts.
         image: the number of each question's image: [questions].
-        tally: counts the verdicts, criterion -> [questions], by image, over all questions and over those of each group.
+        tally: counts verdicts, criterion -> [questions], by the numbers of the questions' images, or of anything else:
+            [questions].
         resampling: of the images.
         thoughts: what was done with thoughts, and how many texts held one that was removed.
+        unread: what the share of responses that nobody could judge is called, and which they are: [repeats, questions].
         counts: score -> what its whole is called, and its part; none for no counts.
         groups: name -> which questions belong to it: [questions].
     """
@@ -39,9 +41,10 @@ class Graded:
     about: Iterable[Iterable[Any]]
     texts: Sequence[str]
     image: Ints
-    tally: Callable[[Mapping[str, Floats], Ints, Mapping[str, Bools]], Tally]
+    tally: Callable[[Mapping[str, Floats], Ints], Tally]
     resampling: Bootstrap
     thoughts: tuple[str, int]
+    unread: tuple[str, Bools]
     counts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     groups: Mapping[str, Bools] = field(default_factory=dict)
 
@@ -53,14 +56,15 @@ class Graded:
         Args:
             verdicts: on the responses.
             facts: what else is reported.
-            each: what of a question stands in the table `per_question`; None for no table.
+            each: what of a question stands in the table `per_question`, beside its part in each score and its verdict;
+                None for no table.
             signed: what else stands in the signature.
         """
-        tallies = [
-            {**self.tally(one, self.image, self.groups), MEAN_WORDS: lengths.tally(self.texts, self.image)}
-            for one in verdicts.each()
-        ]
+        words = {MEAN_WORDS: lengths.tally(self.texts, self.image)}
+        tallies = [{**self.tally(one, self.image), **words} for one in verdicts.each()]
+        name, unread = self.unread
         found: dict[str, Any] = tallying.scores(tallies) | {
+            name: float(unread.mean()),
             **facts,
             "questions": len(self.questions),
             "images": int(self.image.max()) + 1,
@@ -71,18 +75,24 @@ class Graded:
         found |= verdicts.digest([one.id for one in self.questions])
         found |= tallying.uncertainty(tallies, self.resampling)
         if each is not None:
-            own = np.arange(len(self.questions))  # each question for itself
-            added = tallying.added(self.tally(next(verdicts.each()), own, {}))
-            found["per_question"] = [
-                {
-                    "id": one.id,
-                    **{name: getattr(one, name) for name in each},
-                    **added[row],
-                    **verdicts.of(row),
-                }
-                for row, one in enumerate(self.questions)
-            ]
+            found["per_question"] = self._rows(verdicts, each)
         return found
+
+    def _rows(self, verdicts: Judged, each: Sequence[str]) -> list[dict[str, Any]]:
+        """The table of questions, with what each adds to the scores, in the first repeat."""
+        alone = self.tally(next(verdicts.each()), np.arange(len(self.questions)))
+        added = {name: _plain(*of) for name, of in alone.items() if "/" not in name}
+        name, unread = self.unread
+        added[name] = unread[0].tolist()
+        return [
+            {
+                "id": one.id,
+                **{column: getattr(one, column) for column in each},
+                **{score: values[row] for score, values in added.items()},
+                **verdicts.of(row),
+            }
+            for row, one in enumerate(self.questions)
+        ]
 
     def _signature(self, verdicts: Judged, signed: Mapping[str, Any]) -> str:
         return signature(
@@ -96,3 +106,8 @@ class Graded:
             **choice(self.thoughts[0]),
             interval=self.resampling,
         )
+
+
+def _plain(part: Ints | Floats, whole: Ints | Floats) -> list[float | None]:
+    """What each question adds to a score; None where it is in no whole."""
+    return [float(value) if of else None for value, of in zip(part, whole, strict=True)]

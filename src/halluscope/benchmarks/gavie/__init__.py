@@ -54,5 +54,5 @@ and accuracy, whether it is true of the image.
     ),
     given=("ratings",),
     items="per_question",
-    means=("accuracy", "relevancy"),
+    means=("accuracy", "relevancy", "unreadable"),
 )

@@ -95,15 +95,12 @@ def compute(
         about=map(_about, questions),
         texts=predictions,
         image=image,
-        tally=lambda one, image, _: scoring.tally(one, image),
+        tally=scoring.tally,
         resampling=resampling,
         thoughts=(thoughts, thought),
+        unread=("unreadable", ~has_both),
     )
-    return graded.result(
-        verdicts,
-        {"unreadable": float(1 - has_both.mean()), "rated": int(has_both.sum())},
-        ("image_id",) if per_question else None,
-    )
+    return graded.result(verdicts, {"rated": int(has_both.sum())}, ("image_id",) if per_question else None)
 
 
 def _asked(

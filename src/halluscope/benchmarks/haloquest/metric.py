@@ -7,6 +7,7 @@ the type of hallucination that the question tempts to.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from halluscope.benchmarks.haloquest.rows import (
     BETWEEN,
     CRITERIA,
     IMAGE_TYPES,
-    TYPES,
+    PARTS,
     HaloQuestion,
     read_all,
 )
@@ -64,8 +65,8 @@ def compute(
             on each other.
         seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
         level: of the interval, in (0, 1).
-        per_question: also give, for each question, what was judged (first repeat), what it adds to `accuracy`, and what
-            the response comes to in the judge's words (`point`).
+        per_question: also give, for each question, what was judged (first repeat), what the response comes to in the
+            judge's words (`point`), and its part in each score.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge (there is no default; "none" gives no verdict),
             repeats (the scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens,
@@ -112,17 +113,14 @@ def compute(
         about=_about(questions),
         texts=predictions,
         image=image,
-        tally=lambda one, image, groups: scoring.tally(one["correct"], image, groups),
+        tally=lambda one, by: scoring.tally(one["correct"], by, groups),
         resampling=resampling,
         thoughts=(thoughts, thought),
+        unread=("unreadable", np.isnan(verdicts.values["correct"])),
         counts=COUNTS,
         groups=groups,
     )
-    return graded.result(
-        verdicts,
-        {"unreadable": float(np.isnan(verdicts.values["correct"]).mean())},
-        ("image_type", "type") if per_question else None,
-    )
+    return graded.result(verdicts, {}, ("image_type", "type") if per_question else None)
 
 
 def _asked(grading: Grading, prompts: str, questions: Sequence[HaloQuestion], texts: Sequence[str]) -> Judged:
@@ -146,12 +144,9 @@ def _asked(grading: Grading, prompts: str, questions: Sequence[HaloQuestion], te
 
 def _groups(questions: Sequence[HaloQuestion]) -> dict[str, Bools]:
     """Which questions are of each type of image, of each type, and of both."""
-    image_types = np.array([question.image_type for question in questions])
-    types = np.array([question.type for question in questions])
-    of_image = {name: image_types == name for name in IMAGE_TYPES}
-    of_type = {name.replace(" ", "_"): types == name for name in TYPES}
-    both = {f"{one}/{other}": of_image[one] & of_type[other] for one in of_image for other in of_type}
-    return {**of_image, **of_type, **both}
+    of = {name: np.array([name in question.parts for question in questions]) for name in PARTS}
+    both = product(IMAGE_TYPES, PARTS[len(IMAGE_TYPES) :])
+    return {**of, **{f"{one}/{other}": of[one] & of[other] for one, other in both}}
 
 
 def _about(questions: Sequence[HaloQuestion]) -> Iterator[Iterable[Any]]:

@@ -18,6 +18,9 @@ IMAGE_TYPES = ("generated", "real")
 TYPES = ("false premises", "visual challenge", "insufficient context")
 """The types of hallucination that questions tempt to, as upstream writes them."""
 
+PARTS = (*IMAGE_TYPES, *(kind.replace(" ", "_") for kind in TYPES))
+"""Both as they stand in a score's name: the groups that the leaderboard tells apart."""
+
 BETWEEN = ";"
 """What divides the right answers of a question in the authors' file."""
 
@@ -62,6 +65,11 @@ class HaloQuestion:
     answers: tuple[str, ...]
     url: str = ""
     form: str = ""
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """Which of `PARTS` it belongs to."""
+        return self.image_type, PARTS[len(IMAGE_TYPES) + TYPES.index(self.type)]
 
     @property
     def row(self) -> dict[str, Any]:

@@ -122,15 +122,16 @@ def compute(
         about=_about(questions),
         texts=predictions,
         image=image,
-        tally=lambda one, image, groups: scoring.tally(one["correct"], one["extra_claims"], image, groups),
+        tally=lambda one, by: scoring.tally(one["correct"], one["extra_claims"], by, groups),
         resampling=resampling,
         thoughts=(thoughts, thought),
+        unread=("unjudged", np.isnan(verdicts.values["correct"])),
         counts=COUNTS,
         groups=groups,
     )
     return graded.result(
         verdicts,
-        {"unjudged": float(np.isnan(verdicts.values["correct"]).mean())},
+        {},
         ("type",) if per_question else None,
         image_data=_image_data(questions) if verdicts.by_model else "no",
     )

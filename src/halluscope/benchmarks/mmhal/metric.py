@@ -4,7 +4,7 @@ Each response is rated from 0 to 6 by a language model that sees no image, only 
 OpenImages' labels name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ from halluscope.judging.graders.judged import NOBODY, Criterion, Judged
 from halluscope.responses.graded import Graded
 from halluscope.responses.thoughts import REMOVED, take_out
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.tallies import numbers
+from halluscope.stats.tallies import Bools, numbers
 
 QUESTIONS = 96
 
@@ -61,7 +61,7 @@ def compute(
         bootstrap: how many resamples of the images an interval is made of; 0 for none.
         seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
         level: of the interval, in (0, 1).
-        per_question: also give, for each question, its rating and why, and what it adds to each score (first repeat).
+        per_question: also give, for each question, its rating and why (first repeat).
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who rates, and how it is asked: judge (there is no default; "none" rates nothing), repeats (the scores
             are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens (1,024: a judge
@@ -103,16 +103,17 @@ def compute(
     graded = Graded(
         of="mmhal",
         questions=questions,
-        about=(question.row.values() for question in questions),
+        about=map(_about, questions),
         texts=predictions,
         image=image,
-        tally=lambda one, image, groups: scoring.tally(one["rating"], image, groups),
+        tally=lambda one, by: scoring.tally(one["rating"], by, groups),
         resampling=resampling,
         thoughts=(thoughts, thought),
+        unread=("unreadable", _unreadable(verdicts)),
         counts=COUNTS,
         groups=groups,
     )
-    return graded.result(verdicts, {"unreadable": _unreadable(verdicts)}, ("type",) if per_question else None)
+    return graded.result(verdicts, {}, ("type",) if per_question else None)
 
 
 def _wording(words: str | None, reading: str) -> Wording:
@@ -152,6 +153,12 @@ def _asked(
     )
 
 
+def _about(question: RatedQuestion) -> Iterator[Any]:
+    """What tells a question from others; where its photograph was published does not."""
+    yield from (question.id, question.image_id, question.question, question.answer)
+    yield from (question.type, question.topic, *question.contents)
+
+
 def _numbers(verdict: Verdict) -> tuple[float, float]:
     return verdict.rating, verdict.readable
 
@@ -160,8 +167,8 @@ def _notes(verdict: Verdict | None) -> dict[str, str]:
     return {"analysis": verdict.analysis if verdict else ""}
 
 
-def _unreadable(verdicts: Judged) -> float:
-    """The share of responses without a rating that could be read."""
+def _unreadable(verdicts: Judged) -> Bools:
+    """Which responses have no rating that could be read: [repeats, questions]."""
     rating = verdicts.values["rating"]
     readable = verdicts.values.get("readable", np.ones_like(rating))
-    return float((np.isnan(rating) | (readable == 0)).mean())
+    return np.asarray(np.isnan(rating) | (readable == 0))

@@ -152,13 +152,10 @@ class Wording:
 
     def asked(self, fields: Mapping[str, str]) -> Asked[Verdict]:
         """The prompt about a response, with the fields put into its placeholders, and how the reply is read."""
-        return Asked(
-            fill(self.template, **fields), partial(_apart, self.reading, fields["answer"]), self.schema
-        )
+        return Asked(fill(self.template, **fields), partial(self._read, fields["answer"]), self.schema)
 
-
-def _apart(reading: Callable[[str, str], Verdict | None], answer: str, reply: str) -> Verdict | None:
-    return reading(reply, answer)
+    def _read(self, answer: str, reply: str) -> Verdict | None:
+        return self.reading(reply, answer)
 
 
 def wording(prompts: str, reading: str) -> Wording:

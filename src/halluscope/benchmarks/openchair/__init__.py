@@ -40,8 +40,8 @@ found, and a language model that reads the caption from which the image was made
 }
 """,
     links=("https://arxiv.org/abs/2312.03631", "https://github.com/assafbk/mocha_code"),
-    licence="The dataset's card states the MIT licence; its images are synthetic. The ratings of concreteness state no "
-    "licence and are the user's file. This code was written anew.",
+    licence="The dataset's card states the MIT licence; its images are synthetic. The ratings of concreteness come "
+    "without a stated licence: they are the user's file. This code was written anew.",
     datasets=(Dataset("openchair", id=("image_id",), columns=("true_caption",)),),
     prompt="Describe this image in one sentence.",
     max_new_tokens=128,
@@ -57,7 +57,8 @@ found, and a language model that reads the caption from which the image was made
         ),
         Option(
             "reader",
-            "who finds nouns: lemminflect, a dictionary with a few rules (default), or nltk, a tagger (extra nltk)",
+            "who finds nouns: lemminflect, a dictionary with a few rules (default), spacy, a tagger, as the authors' "
+            "script does (extra spacy), or nltk, another (extra nltk)",
         ),
         Option(
             "concreteness",

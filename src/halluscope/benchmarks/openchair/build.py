@@ -8,7 +8,7 @@ from datasets import Features, Image, Value
 from tqdm import tqdm
 
 from halluscope.benchmarks.openchair import BENCHMARK
-from halluscope.benchmarks.openchair.rows import UPSTREAM, CaptionedImage, load
+from halluscope.benchmarks.openchair.rows import UPSTREAM, CaptionedImage, columns, numbered
 from halluscope.building import output
 from halluscope.building.command import Builder, Order
 from halluscope.building.fetch import Fetched
@@ -30,14 +30,14 @@ def make(order: Order) -> Path:
     out = order.target()
     source = _fetched(order)
     upstream = read_rows(str(order.source))
-    names = upstream[0].keys() if isinstance(upstream, list) else upstream.column_names
+    names = columns(upstream)
     if UPSTREAM not in names:
         raise BuildError(
             f"--source {order.source} has the columns {', '.join(map(brief, names))}; expected OpenCHAIR's image and "
             f"{UPSTREAM}."
         )
     try:
-        rows = load([str(order.source)])
+        rows = numbered(upstream, f"--source {order.source}")
     except ValueError as error:
         raise BuildError(str(error)) from error
     captions = [row.true_caption for row in rows]

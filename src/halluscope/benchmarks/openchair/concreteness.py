@@ -1,7 +1,7 @@
 """Which words are concrete, by the ratings of Brysbaert et al. (2014), a file that the user brings.
 
 OpenCHAIR counts nouns that are rated above 4.5 of 5, and none that is not rated. Source: `is_concrete` in utils.py of
-the authors' repository. The ratings state no licence: none are shipped.
+the authors' repository. Where that has the ratings from, no licence is stated: none are shipped.
 """
 
 from pathlib import Path

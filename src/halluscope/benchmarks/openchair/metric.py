@@ -5,6 +5,7 @@ which they read the caption that is right.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.tallies import Ints, resampled, scores
+from halluscope.stats.tallies import Ints, Tally, resampled, scores
 from halluscope.vocabularies import Vocabulary
 
 GIVEN = "given"
@@ -37,8 +38,33 @@ SAID = {"yes": YES, "no": NO, "unsure": UNDECIDED}
 SHOWN = {YES: "yes", NO: "no", UNDECIDED: None}
 """A label, for people."""
 
+BY_GIVEN = {"judges": GIVEN, "questions": GIVEN, "agreement": "1of1"}
+"""Who voted on what, where votes are given."""
+
 Nouns = list[list[str]]
 """The nouns of each caption."""
+
+
+@dataclass(frozen=True)
+class Voted:
+    """What came of the votes.
+
+    Attributes:
+        nouns: of each caption, those that count.
+        labels: theirs.
+        unread: by image, how many replies are neither yes nor no, of how many; None for given votes.
+        by: who voted on what, for the signature.
+    """
+
+    nouns: Nouns
+    labels: Sequence[Labels]
+    unread: tuple[Ints, Ints] | None
+    by: Mapping[str, object]
+
+    @property
+    def unreadable(self) -> Tally:
+        """The share of replies that are neither, where there are any."""
+        return {} if self.unread is None else {"unreadable": self.unread}
 
 
 def compute(
@@ -67,8 +93,8 @@ def compute(
         convention: "released" counts a noun as often as it comes, but for six words that speak of the image itself
             ("photo"), and leaves out what is undecided; "first", the authors' script as it stood first, counts a noun
             once per caption, and what is undecided as hallucinated.
-        reader: who finds a caption's nouns: "lemminflect", a dictionary and a few rules, or "nltk", which tags words,
-            with nltk's data. The authors' script has spaCy's en_core_web_sm tag them: pass what it finds as `nouns`.
+        reader: who finds a caption's nouns: "lemminflect", a dictionary and a few rules; "spacy", whose en_core_web_sm
+            tags words, as in the authors' script; or "nltk", which tags words too, with nltk's data.
         concreteness: the ratings of Brysbaert et al. (2014), a file: only nouns rated above 4.5 count, as in the paper.
             By default all nouns do, and the signature says so.
         nouns: the nouns of each caption in their dictionary form, as often as they come, where another program has
@@ -98,12 +124,12 @@ def compute(
 
     Raises:
         ValueError: for any bad input, before a model is loaded.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]', or 'halluscope[nltk]').
-        FileNotFoundError: without the data that nltk needs, or the file of ratings.
+        MissingExtra: without the reader's package (pip install 'halluscope[words]', [spacy] or [nltk]).
+        FileNotFoundError: without spaCy's model, the data that nltk needs, or the file of ratings.
     """
     flags(per_image=per_image)
     word("convention", convention, scoring.CONVENTIONS)
-    readers.check(reader)
+    readers.check_of_common_nouns(reader)
     predictions, references = _paired(predictions, references)
     image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
     form = form_of(() if forms is None else texts("forms", forms, len(predictions)))
@@ -112,23 +138,21 @@ def compute(
     poll = _poll(judging)
     concrete = None if concreteness is None else ratings.read(concreteness)
     if votes is None:
-        each, found_by = _nouns(predictions, nouns, reader)
-        each = _counted(each, concrete, convention)
-        labels, unread, by = _ask(poll, references, each)
+        found, found_by = _nouns(predictions, nouns, reader)
+        voted = _ask(poll, references, _counted(found, concrete, convention))
     else:
-        each, labels = _given(votes, nouns, len(predictions))
-        each, found_by = _counted(each, concrete, convention), GIVEN
-        unread, by = None, {"judges": GIVEN, "questions": GIVEN, "agreement": "1of1"}
-    tally = {**scoring.tally(each, labels, convention), **({} if unread is None else {"unreadable": unread})}
-    said = [label[noun] for nouns_of, label in zip(each, labels, strict=True) for noun in nouns_of]
+        found, labels = _given(votes, nouns, len(predictions))
+        voted, found_by = Voted(_counted(found, concrete, convention), labels, None, BY_GIVEN), GIVEN
+    tally = {**scoring.tally(voted.nouns, voted.labels, convention), **voted.unreadable}
+    said = [of[noun] for each, of in zip(voted.nouns, voted.labels, strict=True) for noun in each]
     result: dict[str, Any] = {"unreadable": None} | scores([tally])
     result |= {
         "nouns": len(said),
         "found": said.count(YES),
         "hallucinated": said.count(NO),
-        "nouns_per_caption": len(said) / len(each),
-        "without_nouns": sum(not one for one in each),
-        "images": len(each),
+        "nouns_per_caption": len(said) / len(references),
+        "without_nouns": voted.nouns.count([]),
+        "images": len(references),
         MEAN_WORDS: mean_words(predictions),
         "thoughts": thought,
         "signature": signature(
@@ -137,17 +161,17 @@ def compute(
             convention=convention,
             nouns=found_by,
             concreteness="no" if concrete is None else data_of("concrete", [[one] for one in concrete]),
-            **by,
+            **voted.by,
             **form,
             **choice(thoughts),
             interval=f"{resampling},images" if bootstrap else "no",
         ),
     }
     if bootstrap:
-        drawn = resampling.weights(len(each))
+        drawn = resampling.weights(len(references))
         result["interval"] = resampling.intervals(map(partial(resampled, [tally]), drawn))
     if per_image:
-        result["per_image"] = list(map(_of_image, each, labels))
+        result["per_image"] = list(map(_of_image, voted.nouns, voted.labels))
     return result
 
 
@@ -280,13 +304,8 @@ def _classes(nouns: Nouns) -> Vocabulary:
     return Vocabulary("nouns", classes)
 
 
-def _ask(
-    poll: Voting, references: Sequence[str], nouns: Nouns
-) -> tuple[list[dict[str, int]], tuple[Ints, Ints], dict[str, object]]:
-    """The labels of each caption's nouns, the unreadable votes and all votes by image, and who voted on what.
-
-    A reply that is neither yes nor no speaks for neither label.
-    """
+def _ask(poll: Voting, references: Sequence[str], nouns: Nouns) -> Voted:
+    """Have judges vote on each caption's nouns. A reply that is neither yes nor no speaks for neither label."""
     classes = _classes(nouns)
     present = classes.presence(nouns)
     held = poll.hold(references, present, classes, prompts.load(poll.questions), only_present=True)
@@ -300,12 +319,9 @@ def _ask(
         np.bincount(image, weights=of.sum(axis=1), minlength=len(nouns)).astype(np.int64)
         for of in (votes == OTHER, votes != UNASKED)
     )
-    agreement = f"{held.k}of{held.votes.shape[-1]}"
-    return (
-        labels,
-        (unread, asked),
-        {"judges": held.judges, "questions": held.questions, "agreement": agreement},
-    )
+    agreement = f"{held.k}of{votes.shape[1]}"
+    by = {"judges": held.judges, "questions": held.questions, "agreement": agreement}
+    return Voted(nouns, labels, (unread, asked), by)
 
 
 def _of_image(nouns: Sequence[str], labels: Labels) -> dict[str, Any]:

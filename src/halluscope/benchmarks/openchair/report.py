@@ -5,6 +5,9 @@ from typing import Any
 
 from halluscope.reporting.tables import Named, below, interval, percent, ranked, table
 
+MANY = 0.1
+"""From this share of unreadable replies on a remark says what to do."""
+
 COLUMNS = ("openchair", "undecided", "unreadable")
 
 
@@ -29,6 +32,8 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
         lines.append(f"captions without a noun that counts: {result['without_nouns']:,}")
     if result["undecided"] > 0:
         lines.append(f"nouns on which nothing was decided: {percent(result['undecided'])} %")
+    if (result["unreadable"] or 0) > MANY:
+        lines.append("many replies are neither yes nor no: --questions plain asks for yes or no alone")
     if "interval" in result:
         lines.append(f"interval of openchair over images: {interval(result['interval']['openchair'])}")
     return [*lines, f"signature: {result['signature']}"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from halluscope.foreign import brief
 from halluscope.numbers import is_id
-from halluscope.reading.rows import read_columns, read_rows
+from halluscope.reading.rows import read_rows
 
 NEEDED = ("image_id", "true_caption")
 COLUMNS = (*NEEDED, "prompt", "form")
@@ -39,8 +39,7 @@ def load(sources: Sequence[str]) -> list[CaptionedImage]:
         ValueError: for a dataset of another form, or an id that comes twice.
         FileNotFoundError: if a file does not exist.
     """
-    rows = [row for source in sources for row in _rows(source)]
-    return read_all(rows, ", ".join(sources))
+    return read_all((row for source in sources for row in _rows(source)), ", ".join(sources))
 
 
 def inputs(rows: Sequence[CaptionedImage]) -> dict[str, Any]:
@@ -69,29 +68,47 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[CaptionedIm
     return list(found.values())
 
 
-def caption_of(row: Mapping[str, Any], column: str, where: str) -> str:
+def columns(rows: Any) -> list[str]:
+    """The names of the columns of rows as `halluscope.reading.rows.read_rows` gives them."""
+    return list(rows[0]) if isinstance(rows, list) else list(rows.column_names)
+
+
+def numbered(rows: Any, source: str) -> list[CaptionedImage]:
+    """The authors' rows, each by its place.
+
+    Raises:
+        ValueError: for a row without a caption.
+    """
+    captions = rows if isinstance(rows, list) else rows.select_columns([UPSTREAM])
+    return [
+        CaptionedImage(place, _caption(row, UPSTREAM, f"{source}, row {place}"))
+        for place, row in enumerate(captions)
+    ]
+
+
+def _rows(source: str) -> Iterable[Any]:
+    rows = read_rows(source)
+    names = columns(rows)
+    if UPSTREAM in names and not {*NEEDED} & {*names}:
+        return numbered(rows, source)
+    if not {*NEEDED} <= {*names}:
+        raise ValueError(
+            f"{source} has the columns {', '.join(map(brief, names))}; expected {' and '.join(NEEDED)} of openchair, "
+            f"or {UPSTREAM} of the authors' dataset."
+        )
+    return rows if isinstance(rows, list) else rows.select_columns([one for one in COLUMNS if one in names])
+
+
+def _caption(row: Any, column: str, where: str) -> str:
     """The caption in a row.
 
     Raises:
         ValueError: if there is none.
     """
-    caption = row[column]
+    caption = row.get(column)
     if not isinstance(caption, str) or not caption.strip():
         raise ValueError(f"{where}: {column} is {brief(caption)}; expected the caption of an image.")
     return caption
-
-
-def _rows(source: str) -> Iterable[Mapping[str, Any]]:
-    """The rows of one source; those of the authors are numbered."""
-    rows = read_rows(source)
-    names = rows[0].keys() if isinstance(rows, list) else rows.column_names
-    if UPSTREAM in names and not {*NEEDED} & {*names}:
-        captions = read_columns(source, (UPSTREAM,), (UPSTREAM,), "OpenCHAIR's")
-        return [
-            {"image_id": place, "true_caption": caption_of(row, UPSTREAM, f"{source}, row {place}")}
-            for place, row in enumerate(captions)
-        ]
-    return read_columns(source, COLUMNS, NEEDED, "the dataset openchair")  # type: ignore[no-any-return]
 
 
 def _read(row: Any, where: str) -> CaptionedImage:
@@ -101,7 +118,7 @@ def _read(row: Any, where: str) -> CaptionedImage:
         raise ValueError(
             f"{where}: image_id is {brief(row['image_id'])}; expected a whole number of 64 bits."
         )
-    caption = caption_of(row, "true_caption", where)
+    caption = _caption(row, "true_caption", where)
     return CaptionedImage(
         int(row["image_id"]), caption, str(row.get("prompt") or ""), str(row.get("form") or "")
     )

@@ -5,6 +5,7 @@ words around say otherwise: "silver" before a noun is an adjective, and "sitting
 neither its form nor its neighbours tell counts: "they watch" has a watch.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
@@ -16,6 +17,9 @@ from halluscope.reading.words.tokens import tokenise
 
 RULES_VERSION = 1
 """Raised by every change to these rules, or to their table, that can move a noun."""
+
+
+_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 class _Readings(NamedTuple):
@@ -86,20 +90,15 @@ def _qualifies(tokens: Sequence[str], nouns: Sequence[str], place: int) -> bool:
 @lru_cache(maxsize=2**16)
 def _readings(word: str) -> _Readings:
     tables = _tables()
-    plain = word.replace("-", "")
-    if (
-        word in tables.no_nouns
-        or not 1 < len(word) <= lemmas.LONGEST
-        or not (plain.isascii() and plain.isalpha())
-    ):
+    if word in tables.no_nouns or not 1 < len(word) <= lemmas.LONGEST or not _WORD.fullmatch(word):
         return _Readings()
     if word in tables.nouns:
         return _Readings(tables.nouns[word])
     get = lemmas.dictionary()
     of = {part: get(word, upos=part) for part in ("NOUN", "VERB", "ADJ", "ADV")}
     if not any(of.values()):
-        of["NOUN"] = get(word, upos="NOUN", lemmatize_oov=True) if word.endswith("s") else (word,)
-    noun = of["NOUN"][0] if of["NOUN"] else ""
+        of["NOUN"] = (*(get(word, upos="NOUN", lemmatize_oov=True) if word.endswith("s") else ()), word)
+    noun = next(filter(_WORD.fullmatch, of["NOUN"]), "")
     is_verb = bool(of["VERB"])
     is_doing = is_verb and word.endswith("ing") and of["VERB"][0] != word
     return _Readings(noun, bool(of["ADJ"]), is_verb, is_doing)

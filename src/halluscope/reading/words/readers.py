@@ -4,14 +4,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from halluscope.inputs import word
-from halluscope.reading.words import lemmas, nltk_words, nouns
+from halluscope.reading.words import lemmas, nltk_words, nouns, spacy_nouns
 
 LEMMINFLECT = "lemminflect"
 NLTK = "nltk"
+SPACY = "spacy"
 
 _MODULES = {LEMMINFLECT: lemmas, NLTK: nltk_words}
 
-_OF_COMMON_NOUNS = {LEMMINFLECT: nouns, NLTK: nltk_words}
+_OF_COMMON_NOUNS = {LEMMINFLECT: nouns, NLTK: nltk_words, SPACY: spacy_nouns}
 
 
 class Reader(NamedTuple):
@@ -52,16 +53,25 @@ def load(name: str) -> Reader:
     return Reader(module.words, module.nouns, module.version())
 
 
+def check_of_common_nouns(name: str) -> str:
+    """Check the name of a reader of common nouns.
+
+    Raises:
+        ValueError: for any but "lemminflect", "nltk" and "spacy".
+    """
+    return word("reader", name, tuple(_OF_COMMON_NOUNS))
+
+
 def common_nouns(name: str) -> tuple[Callable[[str], list[str]], str]:
     """What finds the common nouns of a text, and nothing else; and the reader with what it reads with, for a signature.
 
     Args:
-        name: "lemminflect" or "nltk".
+        name: "lemminflect", "nltk" or "spacy".
 
     Raises:
-        ValueError: as `check`.
+        ValueError: as `check_of_common_nouns`.
         MissingExtra: without the package that it needs.
-        FileNotFoundError: without the data that nltk needs.
+        FileNotFoundError: without the data that nltk needs, or spaCy's model.
     """
-    module = _OF_COMMON_NOUNS[check(name)]
+    module = _OF_COMMON_NOUNS[check_of_common_nouns(name)]
     return module.common_nouns, module.version()
