@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test test-all check coverage bench docs results lmms-eval format release clean
+.PHONY: demo test test-all check coverage bench docs results lmms-eval inspect format release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/halluscope demo
@@ -40,6 +40,10 @@ results: $(VENV)/.dev
 lmms-eval: $(VENV)-lmms/.ready
 	$(VENV)-lmms/bin/python -m tests.harness.check_lmms_eval
 
+# Inspect and this package alone: what the extra brings is enough for the tasks, and no torch is needed.
+inspect: $(VENV)-inspect/.ready
+	$(VENV)-inspect/bin/python -m tests.harness.check_inspect
+
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -51,7 +55,7 @@ release: $(VENV)/.dev
 	sh .ci/try_wheel dist/*.whl
 
 clean:
-	rm -rf $(VENV) $(VENV)-docs $(VENV)-lmms dist site
+	rm -rf $(VENV) $(VENV)-docs $(VENV)-lmms $(VENV)-inspect dist site
 
 $(VENV)/.demo: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -73,4 +77,11 @@ $(VENV)-lmms/.ready: pyproject.toml
 	test -x $(VENV)-lmms/bin/python || $(PYTHON) -m venv $(VENV)-lmms
 	$(VENV)-lmms/bin/python -m pip --disable-pip-version-check install --quiet \
 		-e '.[words]' pytest lmms-eval==0.7.3 torch==2.14.1 torchvision==0.29.1
+	touch $@
+
+# openai: Inspect asks servers with it. pytest: the small datasets of the tests import it.
+$(VENV)-inspect/.ready: pyproject.toml constraints.txt
+	test -x $(VENV)-inspect/bin/python || $(PYTHON) -m venv $(VENV)-inspect
+	$(VENV)-inspect/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt \
+		-e '.[inspect,words]' openai pytest
 	touch $@

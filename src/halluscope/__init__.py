@@ -59,7 +59,7 @@ def score(
     Args:
         name: of the benchmark, or of one of its datasets; that of a dataset chooses the options that go with it.
         responses: a file (JSON lines, a JSON list or {id: text}, csv, tsv, Parquet, xlsx, .gz too, samples of lm-eval
-            or lmms-eval), "NAME=A,B,C" for one in parts, or rows with an id and a text.
+            or lmms-eval, or a log of Inspect), "NAME=A,B,C" for one in parts, or rows with an id and a text.
         dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; several where a benchmark has
             several files.
         out: a new folder, where a run is written: scores, rows, votes and replies (`halluscope verify`); None writes

@@ -104,7 +104,10 @@ class Judges:
     @property
     def rule(self) -> str | None:
         """Who judges if no language model is wanted; None if nobody can."""
-        return self.default if self.default in self.rules else next(iter(self.rules), None)
+        from halluscope.judging.graders.judged import NOBODY
+
+        able = [rule for rule in self.rules if rule != NOBODY]
+        return self.default if self.default in able else next(iter(able), None)
 
     @property
     def options(self) -> type:

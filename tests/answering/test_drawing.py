@@ -79,7 +79,7 @@ def test_another_seed_is_another_run_and_greedy_is_a_third(
     assert texts["greedy"] != texts["0"] != texts["1"] != texts["greedy"]
     assert len({*texts["0"]}) > 9, "each question has draws of its own"
     alike = [one == other for one, other in zip(texts["cold"], texts["greedy"], strict=True)]
-    assert sum(alike) > 14, "but for scores that are nearly equal"
+    assert sum(alike) > 12, "but for scores that are nearly equal"
     assert lines(tmp_path / "greedy")[0]["run"]["sample"] is None
 
 

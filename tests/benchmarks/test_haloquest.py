@@ -208,6 +208,8 @@ def test_an_endpoint_judges(served, by):
         "type": "visual challenge",
         "correct": False,
         "point": "Seven",
+        "accuracy": 0.0,
+        "unreadable": False,
     }
     assert got["verdicts"].startswith("verdicts-6-")
     assert f",{prompts.WORDINGS[by].key}|repeats:1|seeds:0|" in got["signature"]

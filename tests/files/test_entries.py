@@ -120,14 +120,14 @@ def test_what_is_wrong_at_the_beginning_is_said_before_the_rest_is_read(
     monkeypatch.setattr(opening, "BIT", 100)
     file = file_of(tmp_path, "[{]" + " " * 10_000)
     read = []
-    within = opening._within
+    within = opening.within
 
     def watched(*given: Any) -> Any:
         for bit in within(*given):
             read.append(bit)
             yield bit
 
-    monkeypatch.setattr(opening, "_within", watched)
+    monkeypatch.setattr(opening, "within", watched)
     with pytest.raises(BuildError, match="at character 3"):
         list(entries(file))
     assert len(read) == 1

@@ -391,6 +391,12 @@ def test_bad_settings(text: str, message: str, monkeypatch: pytest.MonkeyPatch) 
         settings.read("throne_coco")
 
 
+@needs("mmhal")
+def test_who_gives_no_verdict_is_no_judge_unless_named() -> None:
+    assert not settings.read("mmhal").judged and "judge" not in settings.read("mmhal").options
+    assert settings.read("mmhal", {"judge": "none"}).judged
+
+
 @needs("hallusionbench")
 def test_harnesses_leave_out_questions_without_an_image_unless_told(data: Path) -> None:
     images = {"images": str(data / "pictures")}

@@ -116,7 +116,7 @@ def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         required=True,
         metavar="FILE",
         help="one LVLM's texts each, with ids: JSON lines, a JSON list or {id: text}, csv, tsv, Parquet, xlsx (.gz "
-        "too), or samples of lm-eval or lmms-eval; NAME=A,B,C joins the parts of one",
+        "too), samples of lm-eval or lmms-eval, or a log of Inspect; NAME=A,B,C joins the parts of one",
     )
     option(
         "--dataset",

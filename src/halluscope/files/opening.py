@@ -182,7 +182,7 @@ def bits(file: Readable, limit: str | None = None, unpack: bool = True) -> Itera
         _check_size(file, limit)
         with file.open("rb") as stream:
             source: Any = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[arg-type]
-            yield from _within("unpacked" if packed else limit, source, str(file))
+            yield from within("unpacked" if packed else limit, source, str(file))
     except _DAMAGED as error:
         if on_disk and isinstance(error, PermissionError):
             raise
@@ -215,7 +215,12 @@ def _check_size(file: Readable, limit: str) -> None:
         raise NotImplementedError("it is packed by another method than deflate; pack the archive anew")
 
 
-def _within(limit: str, stream: Any, name: str) -> Iterator[bytes]:
+def within(limit: str, stream: Any, name: str) -> Iterator[bytes]:
+    """What a stream gives, `BIT` by `BIT`.
+
+    Raises:
+        LimitExceeded: for more than the limit of this name.
+    """
     size = 0
     while bit := stream.read(BIT):
         size += len(bit)
@@ -286,8 +291,8 @@ def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".xlsx")
-"""What the name of a file of rows may end in, before `PACKED`."""
+ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".xlsx", ".eval")
+"""What the name of a file of rows may end in, before `PACKED`; the last is a log of Inspect."""
 
 
 def ending(file: Readable) -> str:

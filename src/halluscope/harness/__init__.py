@@ -1,1 +1,1 @@
-"""The benchmarks as tasks of lm-eval and lmms-eval."""
+"""The benchmarks as tasks of lm-eval, lmms-eval and Inspect."""

@@ -164,21 +164,34 @@ def error(given: Sequence[Item]) -> float:
     return standard_error([item[SCORE] for item in known], [item[CLUSTER] for item in known])
 
 
-def _open(task: str, prompt: str = "", given: Any = None) -> Any:
+def opened(task: str, setting: Settings, keep: int | None = None) -> Source:
+    """The dataset of a task: the rows that its settings want.
+
+    Args:
+        task: the name of a dataset.
+        setting: what holds for it.
+        keep: how many images stay open; None for all.
+
+    Raises:
+        ValueError: if it cannot be opened, or a judge that is named is not to be had.
+    """
     benchmark, wanted = registry.benchmark(task), registry.dataset(task)
+    if benchmark.judges and setting.judged:  # missing, it is better missed before an LVLM answers for hours
+        benchmark.judges.find(setting.options)
+    source = sources.open_source(setting.dataset, setting.images, wanted, keep)
+    rows = benchmark.module("rows")
+    if hasattr(rows, "wanted") and (choice := taken(rows.wanted, setting.options)):
+        return source.only(lambda row: rows.wanted(rows.read(row, task), **choice))
+    return source
+
+
+def _open(task: str, prompt: str = "", given: Any = None) -> Any:
     try:
         setting = settings.read(task, given)
-        source = sources.open_source(setting.dataset, setting.images, wanted)
-        if (
-            benchmark.judges and setting.judged
-        ):  # missing, it is better missed before an LVLM answers for hours
-            benchmark.judges.find(setting.options)
+        source = opened(task, setting)
     except ValueError as error:
         log.error("%s: %s", task, error)  # lmms-eval shows only that it tried five times
         raise
-    rows = benchmark.module("rows")
-    if hasattr(rows, "wanted") and (choice := taken(rows.wanted, setting.options)):
-        source = source.only(lambda row: rows.wanted(rows.read(row, task), **choice))
     _opened[task] = setting, source
     marks = {TASK: task} | ({PROMPT: prompt} if prompt else {})
     asked = source.rows
@@ -195,7 +208,7 @@ def _added(benchmark: Benchmark, answer: Answer) -> dict[str, float]:
     try:
         _, (added,) = scoring.of_each(benchmark, [answer.doc], [answer.text], _opened[task][0].options)
     except Exception as error:  # whatever it is, a harness has not yet written what the LVLM said
-        _complain(f"{task} is not scored: {_said(error)}")
+        _complain(f"{task} is not scored: {reason(error)}")
         return dict.fromkeys(benchmark.means, math.nan)
     return added
 
@@ -234,7 +247,7 @@ def _compute(task: str, prompt: str, given: Sequence[Answer]) -> Scored:
     try:
         found = scoring.of_each(registry.benchmark(task), rows, texts, setting.options, prompt)
     except Exception as error:  # whatever a judge raises, a lack of memory too
-        log.error("%s is not scored: %s %s", called, _said(error), where)
+        log.error("%s is not scored: %s %s", called, reason(error), where)
         return nothing
     if file:
         file.unlink(missing_ok=True)
@@ -253,7 +266,7 @@ def _tell(line: str) -> None:
     log.log(logging.INFO if log.hasHandlers() else logging.WARNING, "%s", line)
 
 
-def _said(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """An error as the log shows it; one that is not ours with its type, which may be all that it says."""
     if isinstance(error, ValueError | OSError):
         return one_line(error, 1000)

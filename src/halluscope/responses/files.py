@@ -1,7 +1,7 @@
 """The one reader of responses: what an LVLM said, row by row, in whatever file it stands.
 
-A file is one of `halluscope.reading.tables`, or what lm-eval and lmms-eval wrote with --log_samples. lm-eval logs the
-whole document, lmms-eval only what each score was given, which names task and row.
+A file is one of `halluscope.reading.tables`, what lm-eval and lmms-eval wrote with --log_samples, or a log of Inspect.
+lm-eval logs the whole document, lmms-eval only what each score was given, which names task and row.
 """
 
 import re
@@ -17,6 +17,7 @@ from halluscope.files.opening import check_once, plain_name
 from halluscope.foreign import brief
 from halluscope.paths import is_there
 from halluscope.reading import tables
+from halluscope.responses import inspect_log
 
 TEXTS = (
     *("response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
@@ -224,8 +225,17 @@ def _located(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) ->
     yield from ((f"responses[{number}]", row) for number, row in enumerate(rows or ()))
     for file in files:
         beside = _part(file, how) if len(files) > 1 else {}
-        for where, row in tables.rows(file):
+        for where, row in _of_file(file):
             yield where, {**beside, **row} if beside and isinstance(row, Mapping) else row
+
+
+def _of_file(file: Path) -> Iterator[tuple[str, Any]]:
+    """The rows of a file, or the samples of a log."""
+    if inspect_log.is_zip(file):
+        yield from inspect_log.of_zip(file)
+        return
+    for where, row in tables.rows(file):
+        yield from inspect_log.of_json(row, where) if inspect_log.is_json(row) else [(where, row)]
 
 
 def _part(file: Path, how: Reading) -> dict[str, str]:

@@ -81,14 +81,14 @@ class Graded:
     def _rows(self, verdicts: Judged, each: Sequence[str]) -> list[dict[str, Any]]:
         """The table of questions, with what each adds to the scores, in the first repeat."""
         alone = self.tally(next(verdicts.each()), np.arange(len(self.questions)))
-        added = {name: _plain(*of) for name, of in alone.items() if "/" not in name}
+        added = tallying.added({name: of for name, of in alone.items() if "/" not in name})
         name, unread = self.unread
-        added[name] = unread[0].tolist()
         return [
             {
                 "id": one.id,
                 **{column: getattr(one, column) for column in each},
-                **{score: values[row] for score, values in added.items()},
+                **added[row],
+                name: bool(unread[0, row]),
                 **verdicts.of(row),
             }
             for row, one in enumerate(self.questions)
@@ -106,8 +106,3 @@ class Graded:
             **choice(self.thoughts[0]),
             interval=self.resampling,
         )
-
-
-def _plain(part: Ints | Floats, whole: Ints | Floats) -> list[float | None]:
-    """What each question adds to a score; None where it is in no whole."""
-    return [float(value) if of else None for value, of in zip(part, whole, strict=True)]

@@ -47,6 +47,21 @@ def grouped(
     }
 
 
+def added(tally: Tally) -> list[dict[str, float | None]]:
+    """What each cluster adds to the scores, None where it is in no whole.
+
+    Where each row is a cluster of its own, that is what each row adds.
+    """
+    shares = {
+        name: ratio(part.astype(np.float64), whole.astype(np.float64)).tolist()
+        for name, (part, whole) in tally.items()
+    }
+    return [
+        {name: None if np.isnan(share) else share for name, share in zip(shares, row, strict=True)}
+        for row in zip(*shares.values(), strict=True)
+    ]
+
+
 def counted(
     tallies: Sequence[Tally], named: Mapping[str, tuple[str, str]], groups: Iterable[str]
 ) -> dict[str, dict[str, float | None]]:

@@ -6,6 +6,7 @@ from halluscope.options import Option
 from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Judges
 
 _PARTS = ("generated", "real", "false_premises", "visual_challenge", "insufficient_context")
+_ACCURACIES = ("accuracy", *(f"accuracy/{part}" for part in _PARTS))
 
 BENCHMARK = Benchmark(
     name="haloquest",
@@ -17,7 +18,7 @@ of some the image does not tell the answer; the others are hard to see. A respon
 answers that people wrote, which a judge decides.
 """,
     principal="accuracy",
-    scores={"accuracy": HIGHER, **{f"accuracy/{part}": HIGHER for part in _PARTS}, "unreadable": LOWER},
+    scores={**dict.fromkeys(_ACCURACIES, HIGHER), "unreadable": LOWER},
     others={"questions": None, "images": None},
     citation="""
 @inproceedings{wang2024haloquest,
@@ -57,4 +58,5 @@ answers that people wrote, which a judge decides.
     ),
     given=("judgements",),
     items="per_question",
+    means=("accuracy", "unreadable"),
 )

@@ -11,7 +11,7 @@ from typing import Any
 from datasets import Features, Image, List, Value
 from tqdm import tqdm
 
-from halluscope.benchmarks.haloquest.rows import IMAGE_TYPES, TYPES, HaloQuestion, read_upstream
+from halluscope.benchmarks.haloquest.rows import PARTS, HaloQuestion, read_upstream
 from halluscope.building import images, output
 from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
@@ -20,12 +20,10 @@ from halluscope.files.opening import Readable
 
 def counts(questions: Sequence[HaloQuestion]) -> dict[str, Any]:
     """What stats.json says of the rows."""
-    of_type = Counter(question.type for question in questions)
-    of_image = Counter(question.image_type for question in questions)
+    of = Counter(part for question in questions for part in question.parts)
     return {
         "questions": len(questions),
-        **{name.replace(" ", "_"): of_type[name] for name in TYPES},
-        **{name: of_image[name] for name in IMAGE_TYPES},
+        **{name: of[name] for name in PARTS},
         "images": len({question.file_name for question in questions}),
         "with_one_answer": sum(len(question.answers) == 1 for question in questions),
     }

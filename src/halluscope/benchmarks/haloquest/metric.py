@@ -7,6 +7,7 @@ the type of hallucination that the question tempts to.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from halluscope.benchmarks.haloquest.rows import (
     BETWEEN,
     CRITERIA,
     IMAGE_TYPES,
-    TYPES,
+    PARTS,
     HaloQuestion,
     read_all,
 )
@@ -27,11 +28,8 @@ from halluscope.inputs import flags, paired, warn_of_a_part, word
 from halluscope.judging.graders import judged
 from halluscope.judging.graders.grading import Grading
 from halluscope.judging.graders.judged import NOBODY, Judged
-from halluscope.responses import lengths
-from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, form_of, signature
-from halluscope.stats import tallies as tallying
+from halluscope.responses.graded import Graded
+from halluscope.responses.thoughts import REMOVED, take_out
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Bools, numbers
 
@@ -67,8 +65,8 @@ def compute(
             on each other.
         seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
         level: of the interval, in (0, 1).
-        per_question: also give, for each question, what was judged (first repeat), and what the response comes to in
-            the judge's words (`point`).
+        per_question: also give, for each question, what was judged (first repeat), what the response comes to in the
+            judge's words (`point`), and its part in each score.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge (there is no default; "none" gives no verdict),
             repeats (the scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens,
@@ -109,35 +107,20 @@ def compute(
     )
     image = numbers([question.file_name for question in questions])
     groups = _groups(questions)
-    tallies = [
-        {**scoring.tally(**one, image=image, groups=groups), MEAN_WORDS: lengths.tally(predictions, image)}
-        for one in verdicts.each()
-    ]
-    result: dict[str, Any] = tallying.scores(tallies) | {
-        "unreadable": float(np.isnan(verdicts.values["correct"]).mean()),
-        "questions": len(questions),
-        "images": int(image.max()) + 1,
-        "counts": tallying.counted(tallies, COUNTS, groups),
-        "thoughts": thought,
-        "signature": signature(
-            "haloquest",
-            data=data_of("haloquest", _about(questions)),
-            judge=verdicts.key,
-            repeats=len(tallies),
-            **verdicts.drawn,
-            **form_of(question.form for question in questions),
-            **choice(thoughts),
-            interval=resampling,
-        ),
-    }
-    result |= verdicts.digest([question.id for question in questions])
-    result |= tallying.uncertainty(tallies, resampling)
-    if per_question:
-        result["per_question"] = [
-            {"id": question.id, "image_type": question.image_type, "type": question.type, **verdicts.of(row)}
-            for row, question in enumerate(questions)
-        ]
-    return result
+    graded = Graded(
+        of="haloquest",
+        questions=questions,
+        about=_about(questions),
+        texts=predictions,
+        image=image,
+        tally=lambda one, by: scoring.tally(one["correct"], by, groups),
+        resampling=resampling,
+        thoughts=(thoughts, thought),
+        unread=("unreadable", np.isnan(verdicts.values["correct"])),
+        counts=COUNTS,
+        groups=groups,
+    )
+    return graded.result(verdicts, {}, ("image_type", "type") if per_question else None)
 
 
 def _asked(grading: Grading, prompts: str, questions: Sequence[HaloQuestion], texts: Sequence[str]) -> Judged:
@@ -161,12 +144,9 @@ def _asked(grading: Grading, prompts: str, questions: Sequence[HaloQuestion], te
 
 def _groups(questions: Sequence[HaloQuestion]) -> dict[str, Bools]:
     """Which questions are of each type of image, of each type, and of both."""
-    image_types = np.array([question.image_type for question in questions])
-    types = np.array([question.type for question in questions])
-    of_image = {name: image_types == name for name in IMAGE_TYPES}
-    of_type = {name.replace(" ", "_"): types == name for name in TYPES}
-    both = {f"{one}/{other}": of_image[one] & of_type[other] for one in of_image for other in of_type}
-    return {**of_image, **of_type, **both}
+    of = {name: np.array([name in question.parts for question in questions]) for name in PARTS}
+    both = product(IMAGE_TYPES, PARTS[len(IMAGE_TYPES) :])
+    return {**of, **{f"{one}/{other}": of[one] & of[other] for one, other in both}}
 
 
 def _about(questions: Sequence[HaloQuestion]) -> Iterator[Iterable[Any]]:

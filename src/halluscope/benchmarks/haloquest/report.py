@@ -3,14 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from halluscope.benchmarks.haloquest.rows import PARTS
 from halluscope.benchmarks.haloquest.scoring import ACCURACY
 from halluscope.reporting.tables import Named, below, group_table, interval, percent, ranked, table
 
-COLUMNS = (
-    ACCURACY,
-    *(f"{ACCURACY}/{part}" for part in ("generated", "real")),
-    *(f"{ACCURACY}/{part}" for part in ("false_premises", "visual_challenge", "insufficient_context")),
-)
+COLUMNS = (ACCURACY, *(f"{ACCURACY}/{part}" for part in PARTS))
 """The columns of the leaderboard."""
 
 

@@ -9,7 +9,7 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, ending
 from halluscope.foreign import brief
 from halluscope.inputs import is_like_a_list
-from halluscope.judging.graders.judged import Criterion, read_given
+from halluscope.judging.graders.judged import Criterion, as_option
 from halluscope.numbers import id_of, is_id
 from halluscope.reading import tables
 from halluscope.reading.rows import Source, once_by_id, read_columns
@@ -17,6 +17,9 @@ from halluscope.reading.rows import Source, once_by_id, read_columns
 IMAGE_TYPES = ("generated", "real")
 TYPES = ("false premises", "visual challenge", "insufficient context")
 """The types of hallucination that questions tempt to, as upstream writes them."""
+
+PARTS = (*IMAGE_TYPES, *(kind.replace(" ", "_") for kind in TYPES))
+"""Both as they stand in a score's name: the groups that the leaderboard tells apart."""
 
 BETWEEN = ";"
 """What divides the right answers of a question in the authors' file."""
@@ -62,6 +65,11 @@ class HaloQuestion:
     answers: tuple[str, ...]
     url: str = ""
     form: str = ""
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """Which of `PARTS` it belongs to."""
+        return self.image_type, PARTS[len(IMAGE_TYPES) + TYPES.index(self.type)]
 
     @property
     def row(self) -> dict[str, Any]:
@@ -119,11 +127,10 @@ def inputs(
         responses: the name of the responses that were judged.
 
     Raises:
-        ValueError: as `read_given`.
+        ValueError: as `halluscope.judging.graders.judged.read_given`.
     """
-    if isinstance(judgements, str | Path):
-        judgements = read_given(judgements, responses, [question.id for question in questions], CRITERIA)
-    return {"references": questions} | ({} if judgements is None else {"judgements": judgements})
+    ids = [question.id for question in questions]
+    return {"references": questions, **as_option("judgements", judgements, responses, ids, CRITERIA)}
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[HaloQuestion]:

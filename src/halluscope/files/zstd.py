@@ -1,0 +1,78 @@
+"""Reads zips whose members are packed by Zstandard, as Inspect's logs are; zipfile knows that from Python 3.14 on."""
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from halluscope import limits
+from halluscope.errors import BuildError, MissingExtra
+from halluscope.files.opening import check_file, read_bytes, within
+from halluscope.foreign import brief
+
+ZSTANDARD = 93
+"""The number of the method in a zip."""
+
+_LOCAL_HEADER = struct.Struct("<4s22xHH")
+"""What stands before a member's data: its mark, and at the end the lengths of its name and of what else comes there."""
+
+_MARK = b"PK\3\4"
+
+
+def members(file: Path, begin: str, end: str) -> Iterator[tuple[str, bytes]]:
+    """The content of each member of a zip whose name begins and ends so; of several with one name the last one counts.
+
+    Args:
+        file: the zip; nothing of it is written to disk.
+        begin: of a name.
+        end: of a name.
+
+    Raises:
+        BuildError: for what is no zip, is damaged, or is packed in another way.
+        LimitExceeded: for a member that is too large, or too many.
+        MissingExtra: without zstandard, if a member is packed by it.
+        FileNotFoundError: if there is no such file.
+    """
+    check_file(file)
+    try:
+        with zipfile.ZipFile(file) as archive, file.open("rb") as stream:
+            names = [name for name in archive.NameToInfo if name.startswith(begin) and name.endswith(end)]
+            limits.check("rows", len(names), str(file))
+            for name in names:
+                yield name, _content(archive, archive.getinfo(name), stream)
+    except (zipfile.BadZipFile, NotImplementedError, struct.error, OSError) as error:
+        raise BuildError(f"{file} is no zip, or is cut off: {error}. Get the file again.") from error
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, stream: IO[bytes]) -> bytes:
+    """What a member holds."""
+    if member.compress_type != ZSTANDARD:
+        return read_bytes(zipfile.Path(archive, member.filename))
+    name = f"{archive.filename}/{member.filename}"
+    limits.check("unpacked", max(member.file_size, member.compress_size), name)
+    stream.seek(member.header_offset)
+    mark, *lengths = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
+    stream.seek(sum(lengths), io.SEEK_CUR)
+    content = _unpacked(stream.read(member.compress_size), name)
+    if mark != _MARK or zlib.crc32(content) != member.CRC:
+        raise zipfile.BadZipFile(f"{brief(member.filename)} is not what was packed")
+    return content
+
+
+def _unpacked(packed: bytes, name: str) -> bytes:
+    """Packed data unpacked, no more of it than the limit allows; zstandard bounds what it holds in memory for that."""
+    try:
+        import zstandard
+    except ImportError as error:
+        raise MissingExtra(
+            f"{name} is packed by Zstandard, which needs zstandard ({error}): pip install zstandard. Or make JSON of "
+            "the log where Inspect is installed: inspect log convert LOG --to json --output-dir FOLDER."
+        ) from error
+    stream = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+    try:
+        return b"".join(within("unpacked", stream, name))
+    except zstandard.ZstdError as error:
+        raise zipfile.BadZipFile(f"{brief(name, 200)}: {error}") from error

@@ -1,0 +1,388 @@
+"""The tasks run by the real Inspect, in this process, with its mock model; its logs scored by `halluscope score`."""
+
+import base64
+import json
+import logging
+import math
+import re
+import shlex
+from collections import defaultdict
+from importlib.metadata import entry_points
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import inspect_ai
+import pytest
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log, write_eval_log
+from inspect_ai.model import ContentImage, ContentText, ModelOutput, ModelUsage, get_model
+from PIL import Image as Pillow
+
+from halluscope import cli, registry, scoring
+from halluscope.answering import sources
+from halluscope.files.pictures import open_picture
+from halluscope.harness import inspect as tasks
+from halluscope.harness import settings
+from halluscope.harness.asked import Asked
+from halluscope.registry import SIGNATURE
+from halluscope.signature import keys_of
+from tests.harness import data as harness_data
+from tests.scripted_server import ScriptedServer, reply
+from tests.small_datasets import needs
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.* questions are scored"),
+    pytest.mark.filterwarnings("ignore:.* was built from annotations without"),
+    pytest.mark.filterwarnings("ignore:The 'initial' parameter:DeprecationWarning"),  # Inspect's
+]
+
+SAID = ("Yes, there is a dog.", "No.", "A person holds a cup, no dog.", "I cannot tell. \U0001f415")
+
+
+QUIET: Any = {"display": "none", "log_realtime": False}
+
+
+def text_for(prompt: str, image: bytes) -> str:
+    """What the mock model says to a prompt about an image: always the same, but to another."""
+    return SAID[crc32(prompt.encode() + image) % len(SAID)]
+
+
+def mock(said: list[Any] | None = None) -> Any:
+    """A model that keeps what it is asked in `said`. Unless usage is given, Inspect fetches a table to count tokens."""
+
+    def output(messages: list[Any], *_: Any) -> ModelOutput:
+        (message,) = messages
+        if said is not None:
+            said.append(message.content)
+        images = "" if isinstance(message.content, str) else message.content[0].image
+        answer = ModelOutput.from_content("mockllm/model", text_for(message.text, images.encode()))
+        answer.usage = ModelUsage()
+        return answer
+
+    return get_model("mockllm/model", custom_outputs=output, memoize=False)
+
+
+def run(task: Any, folder: Path, model: Any = None, **options: Any) -> EvalLog:
+    """The log of `inspect eval halluscope/TASK`."""
+    task = f"halluscope/{task}" if isinstance(task, str) else task
+    (log,) = inspect_ai.eval(task, model=model or mock(), log_dir=str(folder), **QUIET, **options)
+    return log
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return harness_data.build_all(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(autouse=True)
+def _set(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(sources.DATASETS, str(data))
+    monkeypatch.delenv(settings.TASKS, raising=False)
+
+
+@pytest.fixture(scope="module")
+def logs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, EvalLog]:
+    """A run of each task."""
+    folder = tmp_path_factory.mktemp("logs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(sources.DATASETS, str(data))
+        made = [
+            tasks.TASKS[name](**of) if name in tasks.TASKS else None
+            for name, of in harness_data.settings(data).items()
+        ]
+        found = inspect_ai.eval(made, model=mock(), log_dir=str(folder), max_tasks=4, **QUIET)
+    return {log.eval.task.removeprefix("halluscope/"): log for log in found}
+
+
+def figures(log: EvalLog) -> dict[str, float]:
+    """Scores and standard errors."""
+    assert log.status == "success" and log.results, log.error
+    (score,) = log.results.scores
+    assert (score.name, {metric.group for metric in score.metrics.values()}) == ("scores", {"whole_set"})
+    return {name: metric.value for name, metric in score.metrics.items()}
+
+
+def signature(log: EvalLog) -> str:
+    """What made the scores."""
+    assert log.results and log.results.early_stopping and not log.results.early_stopping.early_stops
+    return str(log.results.early_stopping.metadata[SIGNATURE])
+
+
+def samples(log: EvalLog) -> list[EvalSample]:
+    assert log.samples
+    return log.samples
+
+
+def scored(data: Path, name: str, file: str, **options: Any) -> dict[str, Any]:
+    """What `halluscope score` finds in a file."""
+    dataset = registry.dataset(name)
+    judged = {
+        option: value for option, value in harness_data.settings(data)[name].items() if option != "images"
+    }
+    place = f"{data / name}{f':{dataset.config}' if dataset.config else ''}"
+    return scoring.score(name, file, place, **{**judged, **dataset.harness, **options})
+
+
+def test_each_dataset_is_a_task_that_inspect_finds() -> None:
+    assert [*tasks.TASKS] == harness_data.TASKS
+    (entry,) = entry_points(group="inspect_ai", name="halluscope")
+    assert entry.load() is tasks
+
+
+@pytest.mark.parametrize("name", harness_data.TASKS)
+def test_the_scores_are_those_of_halluscope_score(data: Path, logs: dict[str, EvalLog], name: str) -> None:
+    log, benchmark = logs[name], registry.benchmark(name)
+    ours, theirs = scored(data, name, log.location), figures(log)
+    for score in benchmark.scores:
+        expected = ours.get(score, math.nan)
+        assert theirs[score] == expected or (math.isnan(theirs[score]) and math.isnan(expected)), score
+    assert harness_data.as_scored(name, signature(log)) == ours[SIGNATURE]
+    assert {*theirs} == {*benchmark.scores} | {f"{score}_stderr" for score in benchmark.means}
+    assert log.results and log.results.headline and log.results.headline.metric == benchmark.principal
+
+
+@pytest.mark.parametrize("name", harness_data.TASKS)
+def test_the_log_in_json_scores_as_the_zip(
+    data: Path, logs: dict[str, EvalLog], name: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "log.json"
+    write_eval_log(read_eval_log(logs[name].location), str(file), format="json")
+    ours = scored(data, name, logs[name].location)
+    assert json.dumps(scored(data, name, str(file))) == json.dumps(ours)
+
+
+@pytest.mark.parametrize("name", harness_data.TASKS)
+def test_a_score_is_the_mean_of_its_samples(logs: dict[str, EvalLog], name: str) -> None:
+    theirs = figures(logs[name])
+    for score in registry.benchmark(name).means:
+        values, groups = [], defaultdict(list)
+        for sample in samples(logs[name]):
+            assert sample.scores
+            if not math.isnan(added := sample.scores["scores"].as_dict()[score]):
+                values.append(added)
+                groups[sample.metadata["cluster"]].append(added)
+        if not math.isnan(theirs[score]):
+            assert theirs[score] == pytest.approx(sum(values) / len(values))
+        assert theirs[f"{score}_stderr"] == pytest.approx(by_hand(values, [*groups.values()]), nan_ok=True)
+
+
+def by_hand(values: list[float], groups: list[list[float]]) -> float:
+    """The standard error of a mean by clusters: Miller (arXiv:2411.00640), appendix A, times sqrt(C / (C - 1))."""
+    if len(groups) < 2:
+        return math.nan
+    mean = sum(values) / len(values)
+    together = sum(sum(one - mean for one in group) ** 2 for group in groups)
+    return math.sqrt(together * len(groups) / (len(groups) - 1)) / len(values)
+
+
+@pytest.mark.parametrize("name", harness_data.TASKS)
+def test_samples_say_which_row_they_are(data: Path, logs: dict[str, EvalLog], name: str) -> None:
+    source = sources.open_source(str(data / name), harness_data.pictures(data, name))
+    rows = {" ".join(map(str, source.dataset.identity(row).values())): row for row in source.rows}
+    asked = samples(logs[name])
+    assert {sample.id for sample in asked} <= {*rows} and len(asked) >= 2
+    for sample in asked:
+        row = rows[str(sample.id)]
+        assert sample.input == source.benchmark.asked(row)
+        assert {"halluscope_task": name, **source.dataset.identity(row)}.items() <= sample.metadata.items()
+        parts = sample.messages[0].content
+        if row[source.key] is None:
+            assert parts == sample.input
+        else:
+            assert [type(part) for part in parts] == [ContentImage, ContentText]
+            assert parts[1].text == sample.input
+
+
+@needs("hallusionbench")
+def test_a_question_without_an_image(data: Path, tmp_path: Path) -> None:
+    asked: list[Any] = []
+    given = {"images": harness_data.pictures(data, "hallusionbench"), "protocol": "official"}
+    log = run("hallusionbench", tmp_path, mock(asked), task_args=given)
+    assert sorted(isinstance(content, str) for content in asked) == [False, False, True]
+    ours = scored(data, "hallusionbench", log.location, protocol="official")
+    assert figures(log)["qAcc"] == ours["qAcc"] and keys_of(signature(log))["protocol"] == "official"
+
+
+def test_an_image_is_sent_as_it_is_stored_or_without_loss(data: Path) -> None:
+    source = sources.open_source(str(data / "throne_coco"))
+    for row in source.rows:
+        file = data / "throne_coco-inputs" / "val2017" / row["file_name"]
+        sent = f"data:image/jpeg;base64,{base64.b64encode(file.read_bytes()).decode()}"
+        for _ in range(2):
+            image = source.image(row)
+            assert image is not None and tasks.data_uri(image) == sent
+    grey = BytesIO()
+    Pillow.linear_gradient("L").save(grey, "JPEG")
+    image = open_picture(grey.getvalue(), "It")  # in RGB now
+    kind, _, content = tasks.data_uri(image).partition(",")
+    assert kind == "data:image/png;base64"
+    assert Pillow.open(BytesIO(base64.b64decode(content))).tobytes() == image.tobytes()
+
+
+def test_decoding_is_greedy_and_as_long_as_the_benchmark_says(logs: dict[str, EvalLog]) -> None:
+    for name, log in logs.items():
+        config = log.plan.config
+        assert (config.temperature, config.max_tokens) == (0.0, registry.benchmark(name).max_new_tokens)
+
+
+def test_a_part_is_scored_as_a_part(data: Path, tmp_path: Path) -> None:
+    log = run("pope", tmp_path, limit=4, task_args={"images": harness_data.pictures(data, "pope")})
+    assert keys_of(signature(log))["data"].startswith("pope-4-")
+    with pytest.raises(ValueError, match="has no response to 14 of the 18 rows"):
+        scored(data, "pope", log.location)
+    assert scored(data, "pope", log.location, partial=True)["accuracy"] == figures(log)["accuracy"]
+
+
+def test_answers_without_scores(data: Path, tmp_path: Path) -> None:
+    images = harness_data.pictures(data, "pope")
+    log = run("pope", tmp_path, score=False, task_args={"images": images})
+    assert log.status == "success" and not (log.results and log.results.scores)
+    full = run("pope", tmp_path, task_args={"images": images})
+    assert scored(data, "pope", log.location)["f1"] == figures(full)["f1"]
+
+
+def test_options_and_prompts_of_a_benchmark(data: Path, tmp_path: Path) -> None:
+    given = {"images": harness_data.pictures(data, "pope"), "parser": "strict", "prompt": "short"}
+    asked: list[Any] = []
+    log = run("pope", tmp_path, mock(asked), task_args=given, limit=2)
+    keys = keys_of(signature(log))
+    assert (keys["parser"], keys["prompts"]) == ("strict", "short")
+    assert all(parts[1].text.endswith("single word or phrase.") for parts in asked)
+    ours = scored(data, "pope", log.location, parser="strict", partial=True)
+    assert keys_of(ours[SIGNATURE])["prompts"] == "short"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"prasor": "strict"}, "pope has no option 'prasor'."),
+        ({"prompt": "long"}, "pope has no prompt 'long'; expected short."),
+        ({"dataset": 7}, "dataset of pope is 7; expected the name of a folder."),
+        ({"objects": ["dog"]}, "pope has no option 'objects'."),
+    ],
+)
+def test_what_a_task_does_not_take(data: Path, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        tasks.TASKS["pope"](**{"images": str(data / "pictures"), **given})
+
+
+def test_several_epochs_are_refused_before_a_model_is_asked(data: Path, tmp_path: Path) -> None:
+    asked: list[Any] = []
+    log = run("throne_coco", tmp_path, mock(asked), epochs=2)
+    assert log.status == "error" and log.error and "epochs is 2; expected 1" in log.error.message
+    assert asked == []
+
+
+def test_a_run_that_was_retried_is_scored_as_a_whole(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def output(*given: Any) -> ModelOutput:
+        asked.append(given)
+        if len(asked) == 5:
+            raise ConnectionError("no route")
+        return yes()
+
+    model = get_model("mockllm/model", custom_outputs=output, memoize=False)
+    given = {"images": harness_data.pictures(data, "pope")}
+    broken = run("pope", tmp_path, model, task_args=given, max_samples=1)
+    assert broken.status == "error" and len(asked) == 5
+    assert scored(data, "pope", broken.location, partial=True)["part"] == [4, 18]
+    monkeypatch.setattr(type(model.api), "generate", answering(yes()))
+    (log,) = inspect_ai.eval_retry(broken, log_dir=str(tmp_path), **QUIET)
+    assert keys_of(signature(log))["data"].startswith("pope-18-")
+    assert figures(log)["yes_ratio"] == scored(data, "pope", log.location)["yes_ratio"] == 1
+
+
+def yes() -> ModelOutput:
+    answer = ModelOutput.from_content("mockllm/model", "Yes.")
+    answer.usage = ModelUsage()
+    return answer
+
+
+def answering(answer: ModelOutput) -> Any:
+    """What a model generates, always."""
+
+    async def generate(*_: Any, **__: Any) -> ModelOutput:
+        return answer
+
+    return generate
+
+
+def test_two_models_at_the_same_time(data: Path, tmp_path: Path) -> None:
+    models = [mock(), mock()]
+    found = inspect_ai.eval("halluscope/throne_coco", model=models, log_dir=str(tmp_path), **QUIET)
+    assert len({signature(log) for log in found}) == 1 and len(found) == 2
+    for log in found:
+        ours = scored(data, "throne_coco", log.location)
+        assert figures(log) == pytest.approx({name: ours[name] for name in figures(log)}, nan_ok=True)
+
+
+# Judges
+
+
+def judged(script: Any, data: Path, tmp_path: Path) -> tuple[EvalLog, list[str]]:
+    """A run of hqh, judged behind an endpoint; and the prompts that this was sent."""
+    server = ScriptedServer(script)
+    try:
+        given = {"images": harness_data.pictures(data, "hqh"), "judge": f"openai:judge@{server.url}"}
+        return run("hqh", tmp_path, task_args=given), server.prompts
+    finally:
+        server.close()
+
+
+@needs("hqh")
+def test_a_language_model_judges_when_all_samples_are_there(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    sets: list[int] = []
+    score = Asked.score
+    monkeypatch.setattr(
+        Asked, "score", lambda self, said, log: sets.append(len(said)) or score(self, said, log)
+    )
+    log, prompts = judged(
+        lambda *_: reply('{"verdict": "incorrect", "extra_claims": 0, "evidence": []}'), data, tmp_path
+    )
+    assert sets == [8] and len(prompts) == 8  # once, though Inspect asks for metrics while it runs
+    assert keys_of(signature(log))["judge"].startswith("openai:judge")
+    for sample in samples(log):
+        assert sample.scores and all(math.isnan(value) for value in sample.scores["scores"].value.values())
+    assert figures(log)["main_hal"] == figures(log)["overall_hal"] == 1
+
+
+@needs("hqh")
+def test_a_judge_that_fails_loses_no_answer(
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise MemoryError("no\nmore")
+
+    with monkeypatch.context() as broken, caplog.at_level(logging.ERROR):
+        broken.setattr(scoring, "of_each", fail)
+        log = run("hqh", tmp_path, task_args={"images": harness_data.pictures(data, "hqh")})
+    assert log.status == "success" and signature(log) == "not scored"
+    assert all(math.isnan(value) for value in figures(log).values())
+    assert "hqh is not scored: MemoryError: no\\nmore The responses are in the log" in caplog.text
+    (command,) = {*re.findall(r"to score them: halluscope (.+)", caplog.text)}
+    words = [log.location if word == "LOG.eval" else word for word in shlex.split(command)]
+    assert cli.main([*words, "--json", "--bootstrap", "0"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert result["main_hal"] == scored(data, "hqh", log.location)["main_hal"]
+
+
+def test_no_language_model_judges_that_was_not_named(
+    data: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    given = settings.Settings(str(data / "throne_coco"), None, {"vocabulary": "coco"}, judged=False)
+    asked = Asked.open("throne_coco", "", given)
+    said = dict.fromkeys(list(asked.rows)[:2], "A dog.")
+    assert asked.score(said, Path("LOG.eval")) == ({}, [{}, {}])
+    assert "a language model judges it, and none is named. The responses are in the log" in caplog.text
+    assert caplog.text.rstrip().endswith("--limit 2")

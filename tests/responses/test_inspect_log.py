@@ -1,0 +1,203 @@
+"""Logs of Inspect as responses, from zips and JSON that are made here; Inspect itself writes some in tests/harness."""
+
+import json
+import struct
+import sys
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from halluscope import limits
+from halluscope.errors import BuildError, LimitExceeded, MissingExtra
+from halluscope.files import zstd
+from halluscope.responses import files
+
+
+def sample(number: int = 1, **changes: Any) -> dict[str, Any]:
+    """A sample as Inspect logs it, as far as it is read."""
+    return {
+        "id": f"{number} random",
+        "epoch": 1,
+        "input": "Is there a dog in the image?",
+        "metadata": {"halluscope_task": "pope", "question_id": number, "sampling": "random", "cluster": "7"},
+        "output": {"choices": [{"message": {"content": "Yes."}}], "completion": "Yes."},
+        "scores": {"scores": {"value": {"accuracy": float("nan")}}},
+    } | changes
+
+
+def write_json(file: Path, samples: Any) -> Path:
+    log = {
+        "version": 2,
+        "status": "success",
+        "eval": {"task": "halluscope/pope"},
+        "plan": {},
+        "samples": samples,
+    }
+    file.write_text(json.dumps(log, indent=2))
+    return file
+
+
+def write_zip(file: Path, members: dict[str, bytes]) -> Path:
+    """A zip whose members are packed by Zstandard, which the zipfile of Python 3.11 cannot write."""
+    central, place = b"", 0
+    with file.open("wb") as out:
+        for name, content in members.items():
+            packed = zstandard.ZstdCompressor(write_content_size=False).compress(content)
+            named = name.encode()
+            sizes = (zlib.crc32(content), len(packed), len(content), len(named))
+            local = struct.pack("<4sHHHHHIIIHH", b"PK\3\4", 63, 0x800, zstd.ZSTANDARD, 0, 0, *sizes, 4)
+            out.write(local + named + b"\0\0\0\0" + packed)
+            kinds = ("<4sHHHHHHIIIHHHHHII", b"PK\1\2", 63, 63, 0x800, zstd.ZSTANDARD, 0, 0)
+            central += struct.pack(*kinds, *sizes, 0, 0, 0, 0, 0, place) + named
+            place = out.tell()
+        out.write(central)
+        count = len(members)
+        out.write(struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, count, count, len(central), place, 0))
+    return file
+
+
+def write_eval(file: Path, samples: list[Any]) -> Path:
+    named = {f"samples/{number}_epoch_1.json": json.dumps(one).encode() for number, one in enumerate(samples)}
+    return write_zip(file, {"header.json": b"{}", **named, "summaries.json": b"[]"})
+
+
+def read(file: Path) -> files.Responses:
+    (responses,) = files.read([file], files.Reading(("pope",), parts={}))
+    return responses
+
+
+@pytest.mark.parametrize("write", [write_eval, write_json])
+def test_a_log_holds_responses(tmp_path: Path, write: Any) -> None:
+    ending = {write_eval: "eval", write_json: "json"}[write]
+    responses = read(write(tmp_path / f"2026_pope.{ending}", [sample(1), sample(2)]))
+    assert responses.name == "2026_pope" and responses.sampled
+    assert [response.text for response in responses.each] == ["Yes.", "Yes."]
+    row = responses.each[1].row
+    assert row["question_id"] == 2 and row["sampling"] == "random" and "halluscope_task" not in row
+
+
+def test_a_request_that_failed_is_no_response(tmp_path: Path) -> None:
+    failed = sample(2, output={"choices": [], "completion": ""}, error={"message": "no route"})
+    assert len(read(write_eval(tmp_path / "a.eval", [sample(1), failed])).each) == 1
+    silent = sample(2, output={"choices": [{"message": {"content": ""}}], "completion": ""})
+    assert [one.text for one in read(write_eval(tmp_path / "b.eval", [sample(1), silent])).each] == [
+        "Yes.",
+        "",
+    ]
+
+
+def test_a_sample_that_was_written_again_counts_once(tmp_path: Path) -> None:
+    file = tmp_path / "a.eval"
+    with zipfile.ZipFile(file, "w") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        for text in ("No.", "Yes."):
+            again = sample(1, output={"choices": [{}], "completion": text})
+            archive.writestr("samples/1_epoch_1.json", json.dumps(again))
+    assert [response.text for response in read(file).each] == ["Yes."]
+
+
+@pytest.mark.parametrize("write", [write_eval, write_json])
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        ([], "holds no sample; expected a log that was written with its samples"),
+        (
+            [sample(1), sample(1, epoch=2)],
+            "is of epoch 2: this log holds several responses per row; expected one",
+        ),
+        (
+            [sample(1), {"id": 1}],
+            r"is no sample of Inspect: it is \{'id': 1\}; expected one with epoch, id, input",
+        ),
+        (["Yes."], "is no sample of Inspect: it is 'Yes.'"),
+        ([sample(1, output="Yes.")], "is no sample of Inspect"),
+        ([sample(1), sample(1)], r"the document '1 random' stands in .* already"),
+        ([sample(1, id=[1])], r"doc_id is \[1\]; expected a number or a text"),
+        ([sample(1, metadata={})], "is a sample of another task; expected pope"),
+        ([sample(1, metadata=None)], "is a sample of another task; expected pope"),
+        ([sample(1, metadata={"halluscope_task": "hqh"})], "is a sample of the task 'hqh'; expected pope"),
+        (
+            [sample(1, output={"choices": [{}], "completion": None})],
+            r"filtered_resps is \[?None\]?; expected one text",
+        ),
+    ],
+)
+def test_logs_that_hold_something_else(tmp_path: Path, write: Any, samples: list[Any], message: str) -> None:
+    file = tmp_path / {write_eval: "a.eval", write_json: "a.json"}[write]
+    with pytest.raises(ValueError, match=message):
+        read(write(file, samples))
+
+
+def test_json_whose_samples_are_no_list(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"samples is \{'1': 2\}; expected a list, as Inspect writes it"):
+        read(write_json(tmp_path / "a.json", {"1": 2}))
+
+
+# What is wrong with a zip
+
+
+def test_what_is_no_zip(tmp_path: Path) -> None:
+    (tmp_path / "a.eval").write_text(json.dumps(sample()))
+    with pytest.raises(BuildError, match=r"a\.eval is no zip, or is cut off: File is not a zip file"):
+        read(tmp_path / "a.eval")
+    with pytest.raises(FileNotFoundError, match=r"There is no file .*b\.eval"):
+        read(tmp_path / "b.eval")
+
+
+def test_a_sample_that_is_no_text(tmp_path: Path) -> None:
+    file = write_zip(tmp_path / "a.eval", {"samples/1_epoch_1.json": b'{"id": "\xff"}'})
+    with pytest.raises(BuildError, match=r"samples/1_epoch_1\.json is not in UTF-8"):
+        read(file)
+
+
+def test_every_byte_of_a_zip_matters_or_changes_nothing(tmp_path: Path) -> None:
+    file = write_eval(tmp_path / "a.eval", [sample(1)])
+    whole, expected = file.read_bytes(), read(file).each[0].text
+    for place in range(0, len(whole), 3):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        try:
+            assert read(file).each[0].text == expected
+        except (ValueError, LimitExceeded):
+            continue
+    for end in range(0, len(whole), 50):
+        file.write_bytes(whole[:end])
+        with pytest.raises(BuildError):
+            read(file)
+
+
+def test_no_more_is_unpacked_than_the_limit(tmp_path: Path) -> None:
+    file = write_zip(tmp_path / "a.eval", {"samples/1.json": b" " * 10_000_000})
+    with (
+        limits.given("unpacked=1MB"),
+        pytest.raises(LimitExceeded, match=r"samples/1\.json is larger than the limit"),
+    ):
+        read(file)
+    lying = file.read_bytes().replace(struct.pack("<I", 10_000_000), struct.pack("<I", 10))
+    file.write_bytes(lying)
+    with limits.given("unpacked=1MB"), pytest.raises(LimitExceeded, match="limit 'unpacked'"):
+        read(file)
+    with limits.given("rows=1"), pytest.raises(LimitExceeded, match="limit 'rows'"):
+        read(write_eval(tmp_path / "b.eval", [sample(1), sample(2)]))
+
+
+def test_members_that_zipfile_knows(tmp_path: Path) -> None:
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        with zipfile.ZipFile(tmp_path / "a.eval", "w", method) as archive:
+            archive.writestr("samples/1_epoch_1.json", json.dumps(sample(1)))
+        assert len(read(tmp_path / "a.eval").each) == 1
+    with zipfile.ZipFile(tmp_path / "a.eval", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("samples/1_epoch_1.json", json.dumps(sample(1)))
+    with pytest.raises(BuildError, match="another method than deflate"):
+        read(tmp_path / "a.eval")
+
+
+def test_without_zstandard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write_eval(tmp_path / "a.eval", [sample(1)])
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(
+        MissingExtra, match=r"needs zstandard .*pip install zstandard\. Or make JSON of the log"
+    ):
+        read(file)
