@@ -35,7 +35,8 @@ def made(benchmark: Benchmark, tmp_path: Path, said: Any = SAID, **options: Any)
         for number, row in enumerate(rows)
     ]
     asked = {"bootstrap": 20, "seed": 1} | offline(benchmark, tmp_path) | rules(benchmark) | options
-    ready = scoring.prepare(benchmark, [responses], [str(built)], asked)
+    each = {option: [asked[option]] for option in benchmark.each & asked.keys()}
+    ready = scoring.prepare(benchmark, [responses], [str(built)], asked | each)
     return runs.score(benchmark, ready[0], asked)
 
 

@@ -16,7 +16,9 @@ from halluscope import cli, registry, vocabularies
 from halluscope.errors import OutputError, RegistryError, RunError
 from halluscope.registry import Benchmark
 from halluscope.runs import folder as folders
+from halluscope.runs.comparing import compare
 from halluscope.runs.verifying import check, differences
+from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import SAID, Fitting, change, made, moody, write
 from tests.small_datasets import needs
 
@@ -24,6 +26,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.* questions are scored"),
     pytest.mark.filterwarnings("ignore:.* was built from annotations without"),
     pytest.mark.filterwarnings("ignore:.* prompts have no readable verdict"),
+    pytest.mark.filterwarnings("ignore:.* extra claims that the judge quotes"),
 ]
 ROOT = Path(__file__).parents[2]
 ALL = [one for one in registry.benchmarks() if one.is_scored]
@@ -388,6 +391,28 @@ def test_votes_that_are_given(tmp_path):
 
     change(tmp_path / "run", "items.jsonl", other)
     assert told(tmp_path / "run")
+
+
+GIVEN = {
+    "hallusionbench": {"correctness": [0, 1, 2], "same": [1, 0, 1]},
+    "hqh": {"judgements": [{"correct": True, "extra_claims": 1}, None] * 4},
+    "mmhal": {"ratings": [3, None, 6]},
+    "haloquest": {"judgements": [True, None, False]},
+    "amber": {"nouns": [["dog", "cat"]]},
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=needs(name)) for name in GIVEN])
+def test_what_stands_for_a_judges_work(name, tmp_path):
+    """Nobody is named, where verdicts are given."""
+    benchmark = registry.benchmark(name)
+    run = made(
+        benchmark, tmp_path, **GIVEN[name], **({"judge": ""} if name in ("mmhal", "haloquest") else {})
+    )
+    folder = write(run, tmp_path / "run")
+    assert told(folder) == []
+    other = folders.read(write(run, tmp_path / "other"))
+    assert compare({"one": folders.read(folder), "other": other}, [], Bootstrap(10)).rows == len(run.found)
 
 
 @needs("throne")

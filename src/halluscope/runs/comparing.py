@@ -113,7 +113,8 @@ def compare(runs: Mapping[str, Run], scores: Sequence[str], resampling: Bootstra
     cut, rows = _cut(runs)
     drawn = {name: _drawn(run, resampling) for name, run in cut.items()}
     _check_data(drawn)
-    known = [name for name in _in_all([one.scores for one in drawn.values()]) if " of " not in name]
+    classes = {name for one in drawn.values() for name in one.classes}
+    known = [name for name in _in_all([one.scores for one in drawn.values()]) if name not in classes]
     wanted = list(scores) or [benchmark.principal]
     if missing := [name for name in wanted if name not in known]:
         raise RunError(
@@ -147,8 +148,9 @@ def _corrected(
 
 
 def _better(benchmark: registry.Benchmark, found: _Found) -> str | None:
-    score, names, _, by = found
-    direction = OF_CLASS.get(score.partition(" of ")[0]) or benchmark.direction(score.partition(" of ")[0])
+    name, names, _, by = found
+    score = name.partition(" of ")[0]
+    direction = OF_CLASS.get(score) or benchmark.direction(score)
     return direction and names[(by.value > 0) != (direction == registry.HIGHER)]
 
 
@@ -283,14 +285,14 @@ def _places(run: Run) -> dict[tuple[Any, ...], int]:
 
 
 def _only(run: Run, places: Sequence[int]) -> Run:
-    """A run on some of its rows; options about whole files of responses, such as a certificate, are left out."""
+    """A run on some of its rows; what goes with all of its responses, such as a certificate, is left out."""
     matched, columns = run.ready.matched, run.columns
     texts = [matched.texts[place] for place in places]
     rows = [matched.rows[place] for place in places]
     inputs = {
         name: [value[place] for place in places] if name in columns else value
         for name, value in run.ready.inputs.items()
-        if name not in run.benchmark.each
+        if name in columns or name not in run.benchmark.each
     }
     voted = run.said.voted and replace(run.said.voted, votes=run.said.voted.votes[[*places]])
     return replace(

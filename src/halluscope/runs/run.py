@@ -84,8 +84,10 @@ def again(run: Run, **options: Any) -> Run:
     """
     told, judges = replace(run.said, is_read=True), run.benchmark.judges
     options["progress"] = False
-    if judges and judges.kind == "verdicts" and run.options.get("judge", judges.default) not in judges.rules:
-        options["judge"] = Absent(*(told.grader or ("nobody", True)))
+    if judges and judges.kind == "verdicts":
+        named = run.options.get("judge", judges.default)
+        if named and named not in judges.rules:
+            options["judge"] = Absent(*(told.grader or ("nobody", True)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they were told when it was scored first
         return _scored(run.benchmark, run.ready, {**run.options, **options}, told, run.about)
