@@ -80,9 +80,11 @@ def take_back_listed(read: Read) -> None:
 
 def _heading(words: list[str]) -> str:
     """A line that is nothing but a heading: "Absent", "Objects not visible"."""
-    line = " ".join(word for word in words[:6] if word not in words_of("lists", "of_headings"))
+    if len(words) > 6:
+        return ""
+    line = " ".join(word for word in words if word not in words_of("lists", "of_headings"))
     known = line in words_of("lists", "headings") or line in words_of("lists", "present")
-    return line if known and len(words) <= 6 else ""
+    return line if known else ""
 
 
 def _denies(heading: list[str]) -> bool:

@@ -17,9 +17,11 @@ from halluscope.judging.voters.lexical.sentences import Sentence, Spans, quotati
 from halluscope.judging.voters.lexical.tables import (
     Cue,
     all_forms,
+    beginnings_of,
     compound_phrases,
     cue_phrases,
     grammar,
+    may_begin,
     object_phrases,
     readings,
     spellings,
@@ -77,7 +79,8 @@ class LexicalJudge:
         self._objects = object_phrases(words)
         self._compounds = compound_phrases()
         self._cues = cue_phrases()
-        self._firsts = self._cues.firsts | self._objects.firsts | grammar().inverted
+        alone, pairs = beginnings_of(self._cues, self._objects)
+        self._beginnings = (alone | grammar().inverted, pairs)
         known = json.dumps([words, tables()], sort_keys=True)
         self.key = f"lexical-{RULES_VERSION}-{hashlib.sha256(known.encode()).hexdigest()[:8]}"
 
@@ -141,14 +144,13 @@ class LexicalJudge:
         """Add the mentions in one sentence, each with what the words around it do to it."""
         words = sentence.words
         reading = _Reading(sentence, quoted, Scopes(words), self._compound_places(words), found, len(found))
-        if place := rules.opens_picture(words):
-            reading.scopes.open(place, rules.PICTURE)
-        while place < len(words):
+        if end := rules.opens_picture(words):
+            reading.scopes.open(end, rules.PICTURE)
+        for place in self._places(sentence):
+            if place < end:
+                continue  # within the phrase before
             end = place + 1
             reading.scopes.move_to(place)
-            if words[place] not in self._firsts and end not in sentence.hyphened:
-                place = end
-                continue
             cue = self._cues.at(words, place)
             named = cue is None or cue[1].reach == "picture"
             if named and (mention := self._named(sentence, place)):
@@ -159,7 +161,12 @@ class LexicalJudge:
                 reading.open(place, end, cue[1])
             elif words[place] in grammar().inverted and rules.opens_hypothesis(words, place):
                 reading.scopes.open(end, rules.HYPOTHESIS)
-            place = end
+            reading.scopes.skip_to(end)
+
+    def _places(self, sentence: Sentence) -> list[int]:
+        """Where a cue, a condition or a name may begin."""
+        places = may_begin(sentence.words, self._beginnings)
+        return sorted({*places, *(place - 1 for place in sentence.hyphened if place)}) if sentence.hyphened else places
 
     def _named(self, sentence: Sentence, place: int) -> tuple[int, tuple[str, ...]] | None:
         """Where the longest phrase that begins here and names a class ends; "surf-board" is "surfboard" too."""
@@ -172,9 +179,8 @@ class LexicalJudge:
     def _compound_places(self, words: list[str]) -> rules.Places:
         """Place of a word -> the compound that it is no object in, from its first word to past its last."""
         places: dict[int, tuple[int, int, str]] = {}
-        firsts = self._compounds.firsts
-        for first, word in enumerate(words):
-            if word in firsts and (found := self._compounds.at(words, first)):
+        for first in may_begin(words, self._compounds.beginnings):
+            if found := self._compounds.at(words, first):
                 for star, rule in found[1]:
                     places.setdefault(first + star, (first, found[0], rule))
         return places

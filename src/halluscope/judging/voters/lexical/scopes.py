@@ -15,6 +15,7 @@ class Scopes:
         self._clause: Cue | None = None
         self._noun: Cue | None = None
         self._opens = True
+        self._next = 0
         self.opened = 0
 
     def open(self, place: int, cue: Cue, begun: int = 0) -> None:
@@ -26,7 +27,7 @@ class Scopes:
             self._clause = cue
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue
-        self.opened = place
+        self.opened = self._next = place
 
     @property
     def negated(self) -> bool:
@@ -34,9 +35,17 @@ class Scopes:
         return any(cue is not None and cue.rule == "negated" for cue in (self._clause, self._noun))
 
     def move_to(self, place: int) -> None:
-        """Close what ends at this word."""
-        if self._clause is None and self._noun is None:
-            return
+        """Close what ends on the way to this word, or at it."""
+        while self._next <= place and (self._clause or self._noun):
+            self._pass(self._next)
+            self._next += 1
+        self.skip_to(place + 1)
+
+    def skip_to(self, place: int) -> None:
+        """Go on at a word; those before it end nothing."""
+        self._next = place
+
+    def _pass(self, place: int) -> None:
         if place == self.opened:
             # "Perhaps, there is ..." goes on; "No, there is ..." and "It may rain soon, ..." do not.
             denies = self._clause is not None and self._clause.rule == "negated"
