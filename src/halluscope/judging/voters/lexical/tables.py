@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -191,10 +191,57 @@ def phrases_of(section: str, name: str) -> Phrases[str]:
     return Phrases({tuple(phrase.split()): phrase for phrase in tables()[section][name]})
 
 
+class Cues(Phrases[Cue]):
+    """The cues, where "is gone" stands for "were already gone" and "is not visible" for "aren't really visible" too."""
+
+    def __init__(self, meanings: Mapping[tuple[str, ...], Cue]) -> None:
+        verbs = tables()["verbs"]
+        self._verbs = {form: listed for listed, forms in verbs["forms"].items() for form in forms}
+        self._adverbs = frozenset(verbs["adverbs"])
+        predicates: dict[str, dict[tuple[str, ...], Cue]] = {listed: {} for listed in verbs["forms"]}
+        others = {}
+        for phrase, cue in meanings.items():
+            verb = " ".join(phrase[: 1 + (phrase[1:2] == ("not",))])
+            if verb in predicates and verb != " ".join(phrase):
+                predicates[verb][phrase[len(verb.split()) :]] = cue
+            else:
+                others[phrase] = cue
+        super().__init__(others)
+        self._predicates = {verb: Phrases(phrases) for verb, phrases in predicates.items()}
+        self.beginnings = beginnings_of(self, *self._in_sentences())
+
+    def at(self, words: list[str], place: int) -> tuple[int, Cue] | None:
+        """As of any phrases; a verb may have any form, and adverbs behind it."""
+        found = super().at(words, place)
+        if (verb := self._verbs.get(words[place])) is None:
+            return found
+        said = self._said(verb, words, place + 1)
+        return max(found, said, key=lambda one: one[0]) if found and said else found or said
+
+    def _said(self, verb: str, words: list[str], place: int) -> tuple[int, Cue] | None:
+        """What is said by the verb that ends before `place`."""
+        while place < len(words):
+            if said := self._predicates[verb].at(words, place):
+                return said
+            if words[place] == "not" and f"{verb} not" in self._predicates:
+                verb = f"{verb} not"
+            elif words[place] not in self._adverbs:
+                return None
+            place += 1
+        return None
+
+    def _in_sentences(self) -> Iterator[Phrases[str]]:
+        """What may follow a verb's form, for `beginnings`."""
+        for form, verb in self._verbs.items():
+            alone, pairs = self._predicates[verb].beginnings
+            follow = {*alone, *(first for first, _ in pairs), *self._adverbs, "not"}
+            yield Phrases({(form, word): "" for word in follow})
+
+
 @cache
-def cue_phrases() -> Phrases[Cue]:
+def cue_phrases() -> Cues:
     """All cues."""
-    return Phrases(
+    return Cues(
         {
             tuple(phrase.split()): Cue(
                 group["rule"],
@@ -203,17 +250,9 @@ def cue_phrases() -> Phrases[Cue]:
                 frozenset(words_of("depiction", group["after"]) if "after" in group else ()),
             )
             for group in tables()["cues"]
-            for listed in group["phrases"]
-            for phrase in _in_all_numbers(listed)
+            for phrase in group["phrases"]
         }
     )
-
-
-def _in_all_numbers(phrase: str) -> list[str]:
-    """A cue that begins with "is" or "has" in the plural and the past too."""
-    first, _, rest = phrase.partition(" ")
-    others = {"is": ("are", "was", "were"), "has": ("have", "had")}.get(first, ()) if rest else ()
-    return [phrase, *(f"{other} {rest}" for other in others)]
 
 
 @cache
