@@ -26,11 +26,14 @@ def take_back_asked(read: Read) -> None:
             for mention in read[i][1]:
                 if not _affirmed(mention, _unlabelled(read[i][0].words), _unlabelled(answer)):
                     mention.rule = mention.rule or "asked"
+                elif mention.rule in {"asked", "hypothetical"}:
+                    mention.rule = ""  # "You asked whether there is a dog. There is."
         first = past
 
 
 def _is_asked(sentence: Sentence) -> bool:
-    return sentence.asked or _speaker(sentence.words) in words_of("questions", "askers")
+    indirect = phrases_of("questions", "indirect").at(sentence.words, 0) is not None
+    return sentence.asked or indirect or _speaker(sentence.words) in words_of("questions", "askers")
 
 
 def _speaker(words: list[str]) -> str:

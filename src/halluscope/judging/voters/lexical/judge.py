@@ -218,11 +218,11 @@ class _Reading:
             cue = EXCEPTED
         self.scopes.open(end, cue, place)
         self.hedged_at = place if words[place] in words_of("hedges", "of_identity") else -1
-        if cue.reach == "subject":
+        if cue.reach in {"subject", "around"}:
             rules.take_back_subject(words, self.found[self.first :], place, cue)
-        elif cue.reach == "before":
+        elif cue.reach == "before" and place:
             rules.take_back_before(words, self.found[self.first :], place, cue)
-        elif cue.reach == "previous" and self.found:
+        elif cue.reach in {"before", "previous"} and self.found:
             if len(self.found) == self.first:
                 across.take_back_corrected(self.found, self.sentence)
             across.take_back_seeming(self.found, self.sentence)
@@ -245,6 +245,7 @@ class _Reading:
             or ("quoted" if within(self.sentence.starts[place], self.quoted) else "")
             or rules.absent_in_list(self.sentence, place, end)
             or rules.shown_on(words, place, end)
+            or rules.pictured_beside(words, place)
             or rules.belongs_to_nobody(self.sentence, place, end, definite)
             or self._scoped(place, end, definite)
             or rules.modal(words, end, definite)
@@ -271,7 +272,7 @@ class _Reading:
 
 def _all_but(words: list[str], place: int) -> bool:
     """Whether "except" takes away from everything: "all the fruits except bananas"."""
-    return any(word in grammar().every for word in words[max(0, place - 8) : place])
+    return any(word in grammar().every for word in words[max(0, place - 12) : place])
 
 
 def _names(cls: str) -> list[str]:

@@ -100,15 +100,29 @@ def modal(words: list[str], end: int, definite: bool) -> str:
     verb = words[end] if words[end : end + 1] and words[end] in grammar().modals else ""
     then = words[end + 1 : end + 4]
     there = "be" in then and (verb == "can" or any(word in grammar().seen for word in then))
-    return "hypothetical" if verb and not there and not definite else ""
+    return "hypothetical" if not definite and (verb and not there or _would_have(words, end)) else ""
+
+
+def _would_have(words: list[str], end: int) -> bool:
+    """Whether what stands behind a noun ends in a wish: "a clock above the mantelpiece would have helped"."""
+    if words[end : end + 1] == [] or words[end] not in words_of("clause", "joins"):
+        return False
+    for word in words[end + 1 : end + 8]:
+        if word == "would":
+            return True
+        if word in grammar().ends_clause or word in words_of("clause", "not_in_list"):
+            return False
+    return False
 
 
 def identity(words: list[str], cue: int, opened: int, place: int, end: int) -> bool:
-    """Whether a hedge says what a visible thing is: "a large vehicle, most likely a bus, is parked".
+    """Whether a hedge says what a visible thing is: "a large vehicle, most likely a bus", "what is probably a bus".
 
     Not so a guess at what goes on ("maybe a bus is coming"), nor one between several things.
     """
     before = words[max(0, cue - 2) : cue]
+    if before in (["what", "is"], ["what", "are"]):
+        return True
     names = before[-1:] and before[-1] in words_of("hedges", "before_identity") and before[0] != "there"
     alone = phrase_start(words, opened, place) == opened and not words[opened].endswith("ing")
     return (
@@ -117,10 +131,17 @@ def identity(words: list[str], cue: int, opened: int, place: int, end: int) -> b
 
 
 def conditions(words: list[str], opened: int, place: int, end: int) -> bool:
-    """Whether a condition is about a thing that is there: "if the dog runs any further", but not "if the dog comes"."""
-    condition = opened > 0 and words[opened - 1] == "if" and words[max(0, opened - 2)] != "as"
-    follows = condition and phrase_start(words, opened, place) == opened
-    return follows and words[end : end + 1] != [] and words[end] not in words_of("hedges", "arrivals")
+    """Whether a doubt is about a thing that is there: "if the dog runs any further", but not "if the dog comes".
+
+    So is "whether the dog is asleep", but not "whether the dog is in the picture".
+    """
+    asked = words[opened : phrase_start(words, opened, place)] or words[max(0, opened - 1) : opened]
+    if not words_of("hedges", "doubts").issuperset(asked) or words[max(0, opened - 2)] == "as":
+        return False
+    verb = (words[end : end + 1] or [""])[0]
+    if asked[-1:] != ["if"] and verb in {"is", "are", "was", "were", "has", "have"}:
+        return words_of("hedges", "presence").isdisjoint(words[end + 1 : end + 5])
+    return verb not in words_of("hedges", "arrivals") | {""}
 
 
 def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
@@ -187,15 +208,27 @@ def shown_on(words: list[str], place: int, end: int) -> str:
     return "depicted" if carried and (itself or face) else ""
 
 
+def pictured_beside(words: list[str], place: int) -> str:
+    """Whether a mention says what a picture before it shows: "the logo, a bicycle in neon", "the mural: two horses"."""
+    start = phrase_start(words, 0, place)
+    if start < 2 or words[start - 1] not in words_of("depiction", "tells"):
+        return ""
+    listed = "emblems" if words[start - 1] == "," else "carriers"
+    return "depicted" if words[start - 2] in words_of("depiction", listed) else ""
+
+
 def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) -> str:
-    """Whether an owner is only a kind of owner: "a chef's hat", but not "a chef's hand"."""
+    """Whether an owner is only a kind of owner, or has left what lies there.
+
+    "A chef's hat", "the gardener's gloves lie on a pot", but not "a chef's hand" nor "the chef's hat is tall".
+    """
     words = sentence.words
     if end - 1 not in sentence.possessive or words[end - 1] in words_of("absent", "anybody"):
         return ""
-    owned = words_of("absent", "places" if definite else "belongings").intersection(
-        [*words[end : end + 2], *(word.removesuffix("s") for word in words[end : end + 1])]
-    )
-    return "absent owner" if owned else ""
+    owned = {*words[end : end + 2], *(word.removesuffix("s") for word in words[end : end + 1])}
+    left = not definite or not words_of("absent", "lying").isdisjoint(words[end + 1 : end + 5])
+    places, things = words_of("absent", "places"), words_of("absent", "belongings")
+    return "absent owner" if owned & places or (left and owned & things) else ""
 
 
 def opens_hypothesis(words: list[str], place: int) -> bool:
@@ -223,14 +256,18 @@ def _is_the_image(words: list[str], place: int) -> bool:
     """Whether a photo is the image itself, or is being taken: "a black and white photo of a dog"."""
     named = words[:2] in (["this", "is"], ["it", "is"]) or words[1:3] == ["image", "is"]
     if words[place] in words_of("depiction", "artworks"):
-        return named and words_of("depiction", "frame").issuperset(words[:place])
+        return named and _framed(words, place)
     if words[place] not in words_of("depiction", "photographs"):
         return False
     if words_of("depiction", "taking").intersection(words[max(0, place - 3) : place]):
         return True
-    plain = words_of("depiction", "frame").issuperset(words[:place])
-    opens = plain or (place < 4 and words[0] not in grammar().definite)
+    opens = _framed(words, place) or (place < 4 and words[0] not in grammar().definite)
     return opens and not words_of("depiction", "placed").intersection(words)
+
+
+def _framed(words: list[str], place: int) -> bool:
+    """Whether nothing but "This is a black and white ..." stands before."""
+    return place <= 12 and words_of("depiction", "frame").issuperset(words[:place])
 
 
 def opens_picture(words: list[str]) -> int:

@@ -21,9 +21,9 @@ class Scopes:
     def open(self, place: int, cue: Cue, begun: int = 0) -> None:
         """Put a cue in force from the word at `place` on; its own words begin at `begun`."""
         self._opens = begun == 0 or self._words[begun - 1] in {",", "and", "but"}
-        if cue.reach in {"clause", "sentence", "ends"}:
+        if cue.reach in {"clause", "sentence", "ends", "around"}:
             self._clause = self._noun = None
-        if cue.reach in {"clause", "sentence"}:
+        if cue.reach in {"clause", "sentence", "around"}:
             self._clause = cue
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue

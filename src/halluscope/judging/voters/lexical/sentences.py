@@ -27,6 +27,12 @@ class Sentence:
     strikes: list[int] = field(default_factory=list)
     asked: bool = False
 
+    def add(self, word: str, start: int, end: int) -> None:
+        """Add a word or mark at its end."""
+        self.words.append(word)
+        self.starts.append(start)
+        self.ends.append(end)
+
 
 # A line break ends a sentence unless the next line goes on in lowercase.
 _TOKEN = re.compile(
@@ -41,6 +47,15 @@ _QUOTATION = re.compile(
     r"[\"“„«'‘](?:(?<=\")[^\"\n]{1,200}\"|(?<=[“„])[^”“\n]{1,200}[”“]|(?<=«)[^»\n]{1,200}»"
     r"|(?<=['‘])(?<!\w.)[^'’\n]{1,80}['’](?!\w))"
 )
+# Two words: "it's" is "it is", but "dog's" is a possessive.
+_CONTRACTED = {
+    word + ending: (word, verb)
+    for ending, verb, words in [
+        ("'s", "is", ("it", "that", "there", "here", "this", "what", "who", "he", "she", "where")),
+        ("'re", "are", ("they", "we", "you", "there", "these", "those")),
+    ]
+    for word in words
+}
 _KEY = re.compile(r"\s*:\s*(?:[\d\"{\[]|true|false|null)")
 _DATA = re.compile(r"\s*[\[{]\s*[\"'{\[]")
 
@@ -60,16 +75,18 @@ def sentences(text: str) -> Iterator[Sentence]:
         word = token.group().lower()
         if end - start > 1 and not word.isalnum():
             word = _spelt(word)
-            if word.endswith("'s"):
+            if word in _CONTRACTED:
+                word, verb = _CONTRACTED[word]
+                sentence.add(word, start, start + len(word))
+                word, start = verb, start + len(word)
+            elif word.endswith("'s"):
                 word = word[:-2]
                 sentence.possessive.add(len(sentence.words))
             elif word == "~~":
                 sentence.strikes.append(len(sentence.words))
         if start and text[start - 1] == "-":
             sentence.hyphened.add(len(sentence.words))
-        sentence.words.append(word)
-        sentence.starts.append(start)
-        sentence.ends.append(end)
+        sentence.add(word, start, end)
     if sentence.words:
         yield sentence
 

@@ -261,12 +261,13 @@ def compound_phrases() -> Phrases[list[Compound]]:
     section = tables()["compounds"]
     patterns = [
         ("part of a compound", forms(word), pattern, True)
-        for word, patterns in section["words"].items()
-        for pattern in patterns
+        for word, listed in section["words"].items()
+        for pattern in listed
     ]
     for kind in section["kinds"]:
-        patterns += [(kind["rule"], kind["words"], pattern, True) for pattern in kind["patterns"]]
-        patterns += [(kind["rule"], kind["words"], pattern, False) for pattern in kind["singular"]]
+        words = kind.get("words", []) + [word for name in kind.get("of", ()) for word in section["groups"][name]]
+        patterns += [(kind["rule"], words, pattern, True) for pattern in kind["patterns"]]
+        patterns += [(kind["rule"], words, pattern, False) for pattern in kind["singular"]]
     compounds: dict[tuple[str, ...], list[Compound]] = {}
     for rule, words, pattern, plural in patterns:
         for word in words:
