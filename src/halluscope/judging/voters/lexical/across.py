@@ -51,6 +51,9 @@ def _affirmed(mention: Found, question: list[str], answer: list[str]) -> bool:
     """Whether the answer, or the question itself, says that the object is there."""
     if not answer:
         return False
+    said = phrases_of("questions", "yes").at(answer, 0)
+    if said and answer[said[0] : said[0] + 1] in ([], [","], ["—"]) and "no" not in answer[said[0] : said[0] + 3]:
+        return True
     opening = answer[:6]
     denies = bool(words_of("questions", "denials").intersection(opening))
     in_doubt = words_of("questions", "existence").intersection(question)
@@ -62,7 +65,7 @@ def _affirmed(mention: Found, question: list[str], answer: list[str]) -> bool:
         return True
     echo = opening[0] in words_of("questions", "pronouns") and opening[1:2] != []
     echo = echo and opening[1] in words_of("questions", "echoes")
-    return phrases_of("questions", "yes").at(answer, 0) is not None or (echo and "or" not in question)
+    return said is not None or (echo and "or" not in question)
 
 
 def take_back_listed(read: Read) -> None:
@@ -108,6 +111,12 @@ def take_back_corrected(before: list[Found], sentence: Sentence) -> None:
     things = [mention for mention in last if not _is_person(mention)]
     for mention in (things or last)[:1]:
         mention.rule = "corrected"
+
+
+def give_back(before: list[Found]) -> None:
+    """Let the last mention count after all, if it was denied: "No cup, I was about to say, and then I spotted one"."""
+    if before and before[-1].rule in {"negated", "corrected", "hypothetical"} and not before[-1].definite:
+        before[-1].rule = ""
 
 
 def take_back_seeming(before: list[Found], sentence: Sentence) -> None:

@@ -226,6 +226,8 @@ class _Reading:
             if len(self.found) == self.first:
                 across.take_back_corrected(self.found, self.sentence)
             across.take_back_seeming(self.found, self.sentence)
+        elif cue.reach == "restored":
+            across.give_back(self.found)
         elif cue.reach == "seeming" and self.found:
             across.take_back_seeming(self.found, self.sentence)
             self.scopes.open(end, TRUTH, place)
@@ -249,6 +251,7 @@ class _Reading:
             or rules.belongs_to_nobody(self.sentence, place, end, definite)
             or self._scoped(place, end, definite)
             or rules.modal(words, end, definite)
+            or rules.place_of(words, place, end)
         )
         if own and rules.tells_what_kind(own[-1], words, place):
             own[-1].rule = "part of a compound"

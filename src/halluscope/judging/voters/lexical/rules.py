@@ -103,9 +103,16 @@ def modal(words: list[str], end: int, definite: bool) -> str:
     return "hypothetical" if not definite and (verb and not there or _would_have(words, end)) else ""
 
 
+def place_of(words: list[str], place: int, end: int) -> str:
+    """Whether only the place of a thing is told: "where the clock ought to hang", "where a shed once stood"."""
+    start = phrase_start(words, 0, place)
+    where = start and words[start - 1] == "where"
+    return "hypothetical" if where and words[end : end + 1] and words[end] in words_of("hedges", "formerly") else ""
+
+
 def _would_have(words: list[str], end: int) -> bool:
     """Whether what stands behind a noun ends in a wish: "a clock above the mantelpiece would have helped"."""
-    if words[end : end + 1] == [] or words[end] not in words_of("clause", "joins"):
+    if words[end : end + 1] == [] or words[end] not in words_of("clause", "joins") | {"of"}:
         return False
     for word in words[end + 1 : end + 8]:
         if word == "would":
@@ -241,7 +248,7 @@ def opens_hypothesis(words: list[str], place: int) -> bool:
 def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
     """Whether a cue that tells of pictures has one before it: "the poster shows a dog"."""
     if not cue.after:
-        return not _is_the_image(words, place)
+        return cue.rule != "depicted" or not _is_the_image(words, place)
     before = [i for i in range(max(0, place - 10), place) if words[i] in cue.after]
     if not before:
         return False

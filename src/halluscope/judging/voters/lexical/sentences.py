@@ -101,11 +101,14 @@ def _spelt(word: str) -> str:
 def quotations(text: str) -> Spans:
     """Words shown or said, such as those on a sign; a whole sentence in quotation marks is the description itself.
 
-    The names in JSON are no quotations either.
+    The names in JSON are no quotations either, nor is a dialogue in which there is nothing else.
     """
     if _DATA.match(text):
         return []
-    return [found.span() for found in _QUOTATION.finditer(text) if not _is_sentence(text, *found.span())]
+    spans = [found.span() for found in _QUOTATION.finditer(text)]
+    if len(spans) > 1 and not any(map(str.isalnum, _QUOTATION.sub("", text))):
+        return []
+    return [span for span in spans if not _is_sentence(text, *span)]
 
 
 def within(start: int, spans: Spans) -> bool:
@@ -122,4 +125,4 @@ def _is_sentence(text: str, start: int, end: int) -> bool:
     if _KEY.match(text, end):
         return True
     opens = text[max(0, start - 3) : start].rstrip()[-1:] in {"", ".", "!", "?"}
-    return opens and not text[end : end + 2].lstrip()[:1].islower()
+    return opens and not text[end : end + 3].lstrip(" ,—–-")[:1].islower()
