@@ -73,15 +73,34 @@ def take_back_listed(read: Read) -> None:
     under = False
     for sentence, mentions in read:
         words = sentence.words
-        colon = words.index(":") if ":" in words else -1
-        if colon < 0 and (heading := _heading(words)):
+        sections = _sections(words, mentions) if ":" in words else []
+        if not sections and (heading := _heading(words)):
             under = heading in words_of("lists", "headings")
-        elif colon >= 0:
-            under = colon <= 6 and _denies(words[:colon]) and not any(one.place < colon for one in mentions)
-        elif under and len(words) > 5:
+        elif not sections and under and len(words) > 5:
             under = False
-        for mention in mentions if under else ():
-            mention.rule = mention.rule or "listed as absent"
+        for mention in mentions if under or sections else ():
+            if next((denies for begun, denies in reversed(sections) if begun <= mention.place), under):
+                mention.rule = mention.rule or "listed as absent"
+        under = sections[-1][1] if sections else under
+
+
+def _sections(words: list[str], mentions: list[Found]) -> list[tuple[int, bool]]:
+    """Where each heading's colon in a line stands, and whether it denies: "present: dog, cat; absent: bus".
+
+    "dog: 1" is no heading.
+    """
+    named = {mention.place for mention in mentions}
+    sections = []
+    begun = 0
+    for place, word in enumerate(words):
+        if word == ":" and named.isdisjoint(range(begun, place)):
+            heading = words[begun:place]
+            sections.append((place, len(heading) <= 6 and _denies(heading) and (not begun or heading[0] != "no")))
+        elif word == ":" and not sections:
+            sections.append((0, False))
+        if word in words_of("lists", "between"):
+            begun = place + 1
+    return sections
 
 
 def _heading(words: list[str]) -> str:

@@ -255,6 +255,8 @@ class _Reading:
         )
         if own and rules.tells_what_kind(own[-1], words, place):
             own[-1].rule = "part of a compound"
+        elif own and rule in {"part of a compound", "depicted"} and rules.shares_compound(own[-1], place, end):
+            own[-1].rule = own[-1].rule or rule
         self.found.append(Found(classes, self.sentence, place, end, definite, rule))
 
     def _scoped(self, place: int, end: int, definite: bool) -> str:

@@ -54,6 +54,15 @@ def tells_what_kind(mention: Found, words: list[str], place: int) -> bool:
     return adjacent and not words[place].endswith("ing") and words[place] not in grammar().after_noun
 
 
+def shares_compound(mention: Found, place: int, end: int) -> bool:
+    """Whether a mention shares the noun behind the one at `place`: "a knife and fork symbol", "a cat and dog show"."""
+    words = mention.sentence.words
+    joined = mention.place_after == place - 1 and words[place - 1] in {"and", "or"}
+    determined = words[phrase_start(words, 0, mention.place)] in grammar().indefinite | grammar().definite
+    noun = (words[end : end + 1] or [","])[0]
+    return joined and determined and noun[0].isalnum() and noun not in grammar().after_noun
+
+
 def other_reading(words: list[str], place: int, end: int, found: list[Found]) -> str:
     """Whether a word that can be a noun is something else here: "an orange sign", "a remote area", "to tie"."""
     if end - place > 1:
@@ -167,7 +176,7 @@ def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
     while after < len(words) and words[after] in marks:
         after += 1
     if after in {begun, len(words)}:
-        return ""
+        return "listed as absent" if _bare_value(words, end) else ""
     if value := absent.at(words, after):
         past = value[0]
         if value[1] == "no" and words[end] in {"-", "–", "—"} and words[past : past + 1] == [","]:
@@ -177,6 +186,15 @@ def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
         return "listed as absent" if ends or alone else ""
     denied = phrases_of("lists", "denied").at(words, after)
     return "listed as absent" if denied and words[end] == ":" and _opens_item(words, place) else ""
+
+
+def _bare_value(words: list[str], end: int) -> bool:
+    """Whether nothing but a value follows: "Dogs 0", "dog,0" or a dash in a table."""
+    rest = words[end:]
+    if rest[:1] == [","] or rest[:1] == ["|"]:
+        return rest[1:] == ["0"] or (rest[0] == "|" and {"-", "–", "—"}.issuperset(set(rest) - {"|"}) and len(rest) > 2)
+    ends = rest[1:2] == [] or rest[1] in {",", ";", "|", ")"}
+    return rest[:1] != [] and rest[0] in words_of("lists", "bare") and ends
 
 
 def _opens_item(words: list[str], place: int) -> bool:
@@ -220,8 +238,10 @@ def pictured_beside(words: list[str], place: int) -> str:
     start = phrase_start(words, 0, place)
     if start < 2 or words[start - 1] not in words_of("depiction", "tells"):
         return ""
-    listed = "emblems" if words[start - 1] == "," else "carriers"
-    return "depicted" if words[start - 2] in words_of("depiction", listed) else ""
+    pictures = words_of("depiction", "emblems")
+    if words[start - 1] != ",":
+        pictures |= words_of("depiction", "surfaces") | words_of("depiction", "artworks")
+    return "depicted" if words[start - 2] in pictures else ""
 
 
 def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) -> str:
@@ -232,10 +252,18 @@ def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) 
     words = sentence.words
     if end - 1 not in sentence.possessive or words[end - 1] in words_of("absent", "anybody"):
         return ""
-    owned = {*words[end : end + 2], *(word.removesuffix("s") for word in words[end : end + 1])}
-    left = not definite or not words_of("absent", "lying").isdisjoint(words[end + 1 : end + 5])
-    places, things = words_of("absent", "places"), words_of("absent", "belongings")
-    return "absent owner" if owned & places or (left and owned & things) else ""
+    following = range(end, min(end + 5, len(words)))
+    noun = next((i for i in following if _ends_phrase(words[i]) and i not in sentence.hyphened), following.stop)
+    owned = {*words[end:noun], *(word.removesuffix("s") for word in words[end:noun])}
+    if owned & words_of("absent", "body"):
+        return ""
+    left = not words_of("absent", "lying").isdisjoint(words[noun : noun + 3])
+    indefinite = not definite and owned & words_of("absent", "belongings")
+    return "absent owner" if left or indefinite or owned & words_of("absent", "places") else ""
+
+
+def _ends_phrase(word: str) -> bool:
+    return word in grammar().after_noun or word in words_of("absent", "lying") or not word[0].isalnum()
 
 
 def opens_hypothesis(words: list[str], place: int) -> bool:
@@ -278,7 +306,12 @@ def _framed(words: list[str], place: int) -> bool:
 
 
 def opens_picture(words: list[str]) -> int:
-    """Where a sentence goes on that begins with a picture: "On the poster, a dog ..."; 0 where it does not."""
+    """Where a sentence goes on that begins with a picture: "On the poster, a dog ..."; 0 where it does not.
+
+    "Painted on the bus is a dog" begins with one too.
+    """
+    if words[0] in words_of("depiction", "made") and words[1:2] and words[1] in words_of("depiction", "onto"):
+        return next((i + 1 for i in range(2, min(16, len(words))) if words[i] in {"is", "are", "was", "were"}), 0)
     determined = words[1:2] != [] and (words[1] in grammar().definite or words[1] in grammar().indefinite)
     if words[0] not in {"on", "in"} or not determined or "," not in words[3:6]:
         return 0

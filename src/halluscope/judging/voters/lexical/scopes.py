@@ -27,7 +27,13 @@ class Scopes:
             self._clause = cue
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue
+            place = self._behind_aside(place) if cue.reach == "picture" else place
         self.opened = self._next = place
+
+    def _behind_aside(self, place: int) -> int:
+        """The place behind an aside that begins here: "shows, ten metres tall, a glass"."""
+        words = self._words[place : place + 9]
+        return place + 2 + words[1:].index(",") if words[:1] == [","] and "," in words[1:] else place
 
     @property
     def negated(self) -> bool:
@@ -43,7 +49,7 @@ class Scopes:
 
     def skip_to(self, place: int) -> None:
         """Go on at a word; those before it end nothing."""
-        self._next = place
+        self._next = max(self._next, place)
 
     def _pass(self, place: int) -> None:
         if place == self.opened:

@@ -34,11 +34,14 @@ class Sentence:
         self.ends.append(end)
 
 
-# A line break ends a sentence unless the next line goes on in lowercase.
+# A line break ends a sentence unless the next line goes on in lowercase, and not as "dog: 1" does.
 _TOKEN = re.compile(
-    r"(?P<word>\d+(?:[.,]\d+)+|[A-Za-z](?:\.[A-Za-z])+(?!\w)(?:\.(?=\s*[a-z,;]))?|[^\W_]+(?:['’][^\W_]+)*)"
-    r"|(?P<stop>[.!?]|\n(?![^\S\n]*[a-z]))"
-    r"|(?P<mark>[,;:()\[\]—–|=→✓✔✅☑✗✘❌☐]|~~|(?<=\s)-+(?=\s))"
+    r"(?P<word>\d+(?:[.,]\d+)+|[A-Za-z](?:\.[A-Za-z])+(?!\w)(?:\.(?=\s*[a-z,;:|=)]))?|[^\W_]+(?:['’][^\W_]+)*)"
+    r"|(?P<mark>\.{4,}|[-=]+>)"
+    r"|(?P<stop>[.!?…]|\n(?![^\S\n]*[a-z](?![\w \-/]{0,40}[:=|])))"
+    # Arrows, check marks and pictograms too; what a joiner adds to one (a cook's pan) is no word of its own.
+    r"|(?P<sign>[,;:()\[\]—–|=]|(?<!\u200d)[\u2190-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"
+    r"|~~|(?<=\s)-+(?=\s|$))"
 )
 # Markdown's headings end their sentence whatever follows.
 _HEADING = re.compile(r"^([^\S\n]*#[^\n]*)\n", re.MULTILINE)
@@ -92,9 +95,11 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 
 def _spelt(word: str) -> str:
-    """A word with marks in it as the tables spell it: "t.v." is "tv", a longer dash is one."""
-    if word.startswith("--"):
-        return "-"
+    """A word with marks in it as the tables spell it: "t.v." is "tv", a longer dash is one, dots to a value a colon."""
+    if word[0] in "-=":
+        return "→" if word.endswith(">") else "-"
+    if word.startswith(".."):
+        return ":"
     return word.replace(".", "") if word[0].isalpha() and "." in word else word.replace("’", "'")
 
 
