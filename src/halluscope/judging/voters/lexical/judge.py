@@ -80,7 +80,9 @@ class LexicalJudge:
         self._compounds = compound_phrases()
         self._cues = cue_phrases()
         alone, pairs = beginnings_of(self._cues, self._objects)
-        self._beginnings = (alone | grammar().inverted, pairs)
+        orders = {(verb, what) for verb in grammar().orders for what in grammar().ordered}
+        self._inverted = grammar().inverted | grammar().orders
+        self._beginnings = (alone | grammar().inverted, pairs | orders)
         known = json.dumps([words, tables()], sort_keys=True)
         self.key = f"lexical-{RULES_VERSION}-{hashlib.sha256(known.encode()).hexdigest()[:8]}"
 
@@ -159,7 +161,7 @@ class LexicalJudge:
             if cue:
                 end = cue[0]
                 reading.open(place, end, cue[1])
-            elif words[place] in grammar().inverted and rules.opens_hypothesis(words, place):
+            elif words[place] in self._inverted and rules.opens_hypothesis(words, place):
                 reading.scopes.open(end, rules.HYPOTHESIS)
             reading.scopes.skip_to(end)
 
@@ -231,7 +233,7 @@ class _Reading:
         elif cue.reach == "seeming" and self.found:
             across.take_back_seeming(self.found, self.sentence)
             self.scopes.open(end, TRUTH, place)
-            if words[end - 1] in {"a", "an"}:
+            if {"a", "an", "two", "some", "only", "just", "nothing"}.intersection(words[end - 1 : end + 1]):
                 rules.take_back_subject(words, self.found[self.first :], place, cue)
 
     def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:

@@ -113,10 +113,22 @@ def modal(words: list[str], end: int, definite: bool) -> str:
 
 
 def place_of(words: list[str], place: int, end: int) -> str:
-    """Whether only the place of a thing is told: "where the clock ought to hang", "where a shed once stood"."""
+    """Whether only the place or time of a thing is told: "where the clock ought to hang", "when the bus comes"."""
     start = phrase_start(words, 0, place)
     where = start and words[start - 1] == "where"
-    return "hypothetical" if where and words[end : end + 1] and words[end] in words_of("hedges", "formerly") else ""
+    formerly = where and not words_of("hedges", "formerly").isdisjoint(words[end : end + 2])
+    return "hypothetical" if formerly or _awaited(words, start, end) else ""
+
+
+def _awaited(words: list[str], start: int, end: int) -> bool:
+    """Whether a thing is yet to come or has gone: "when the train arrives", "until the guests leave"."""
+    verb = (words[end : end + 1] or [""])[0]
+    waited = " ".join(words[max(0, start - 2) : start])
+    if verb in words_of("hedges", "departures"):
+        return waited.endswith("after")
+    return verb in words_of("hedges", "coming") and waited.split()[-1:] != [] and (
+        waited.split()[-1] in words_of("hedges", "until") or waited in {"soon as", "the time"}
+    )
 
 
 def _would_have(words: list[str], end: int) -> bool:
@@ -267,17 +279,19 @@ def _ends_phrase(word: str) -> bool:
 
 
 def opens_hypothesis(words: list[str], place: int) -> bool:
-    """Whether a clause begins with a verb before its subject: "Had she brought an umbrella"."""
+    """Whether a clause begins with a verb before its subject, or is an order: "Had she an umbrella", "Bring one"."""
     opens = place == 0 or words[place - 1] == ","
     following = words[place + 1] if place + 1 < len(words) else ""
-    return opens and words[place] in grammar().inverted and following in grammar().subjects
+    if words[place] in grammar().orders:
+        return place == 0 and following in grammar().ordered
+    return opens and following in grammar().subjects
 
 
 def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
     """Whether a cue that tells of pictures has one before it: "the poster shows a dog"."""
     if not cue.after:
         return cue.rule != "depicted" or not _is_the_image(words, place)
-    before = [i for i in range(max(0, place - 10), place) if words[i] in cue.after]
+    before = [i for i in range(max(0, place - cue.near), place) if words[i] in cue.after]
     if not before:
         return False
     start = phrase_start(words, 0, before[-1])
@@ -321,7 +335,10 @@ def opens_picture(words: list[str]) -> int:
 
 
 def take_back_subject(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
-    """Mark the subject of the clause that the cue ends: "Dogs and cats are not visible"."""
+    """Mark the subject of the clause that the cue ends: "Dogs and cats are not visible", "a dog, which is gone"."""
+    if place and words[place - 1] in {"which", "that", "who"}:
+        take_back_before(words, found, place - 1 - (words[place - 2 : place - 1] == [","]), cue)
+        return
     if head := _head(words, found, place):
         _take_back([head], cue)
     else:
@@ -332,12 +349,14 @@ def _head(words: list[str], found: list[Found], place: int) -> Found | None:
     """The first noun of a subject with more nouns: "the people on the bus are not visible"."""
     barriers = words_of("clause", "not_in_list") - {"with"} | {","}
     after = next((i for i in range(place - 1, -1, -1) if words[i] in barriers), -1)
+    if found and after == found[0].place_after and words[after] in {"that", "which", "who"}:
+        after = -1  # "The vase that stands on the piano is missing"
     for mention in found:
         if mention.place_after <= after:
             continue
         start, end = phrase_start(words, 0, mention.place), mention.place_after
         opens = start == 0 or words[start - 1] in grammar().ends_clause or words[start - 1] == ","
-        joined = end < place and (words[end] in words_of("clause", "joins") or words[end].endswith("ing"))
+        joined = end < place and (words[end] in words_of("clause", "heads") or words[end].endswith("ing"))
         of_another = "of" in words[start : mention.place] or end - 1 in mention.sentence.possessive
         if opens and joined and not of_another:
             return mention

@@ -27,7 +27,7 @@ class Scopes:
             self._clause = cue
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue
-            place = self._behind_aside(place) if cue.reach == "picture" else place
+            place = self._behind_aside(place)
         self.opened = self._next = place
 
     def _behind_aside(self, place: int) -> int:
@@ -76,7 +76,8 @@ class Scopes:
             return word == ";"
         following = self._words[place + 1 : place + 2]
         if word in {"is", "are"} and self._clause is not None and self._clause.rule == "corrected":
-            return self._words[0] == "what"  # "What I took for a horse is a dog"
+            # "What I took for a horse is a dog", "the animal I called a wolf is a dog"
+            return self._words[0] in {"what", "the", "those", "that"}
         if word == ",":
             return not _list_goes_on(self._words, place)
         if word in {"and", "as"} and following:

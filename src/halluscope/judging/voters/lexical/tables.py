@@ -24,6 +24,7 @@ class Cue(NamedTuple):
     reach: str
     keeps_definite: bool
     after: Words = frozenset()
+    near: int = 10
 
 
 class Compound(NamedTuple):
@@ -97,6 +98,8 @@ class Grammar:
     modals: Words
     every: Words
     inverted: Words
+    orders: Words
+    ordered: Words
     subjects: Words
     before_subject: Words
     before_any: Words
@@ -248,6 +251,7 @@ def cue_phrases() -> Cues:
                 group["reach"],
                 group["definite"] == "kept",
                 frozenset(words_of("depiction", group["after"]) if "after" in group else ()),
+                group.get("near", 10),
             )
             for group in tables()["cues"]
             for phrase in group["phrases"]
