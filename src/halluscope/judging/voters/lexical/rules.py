@@ -30,7 +30,7 @@ def compound(sentence: Sentence, place: int, end: int, compounds: Places) -> str
     word_before = sentence.words[place - 1] if place else ""
     word_after = sentence.words[end] if end < len(sentence.words) else ""
     likeness = word_before in grammar().before_any or (
-        word_after in grammar().after_any and sentence.words[end : end + 2] != ["shaped", "like"]
+        word_after in grammar().after_any and sentence.words[end + 1 : end + 2] not in (["like"], ["with"])
     )
     hyphened = end in sentence.hyphened and word_after in grammar().after_hyphen
     return "part of a compound" if likeness or hyphened else ""
@@ -203,6 +203,8 @@ def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
 def _bare_value(words: list[str], end: int) -> bool:
     """Whether nothing but a value follows: "Dogs 0", "dog,0" or a dash in a table."""
     rest = words[end:]
+    if rest == [":", "[", "]"]:
+        return True
     if rest[:1] == [","] or rest[:1] == ["|"]:
         return rest[1:] == ["0"] or (rest[0] == "|" and {"-", "–", "—"}.issuperset(set(rest) - {"|"}) and len(rest) > 2)
     ends = rest[1:2] == [] or rest[1] in {",", ";", "|", ")"}
@@ -228,13 +230,15 @@ def _checked_before(words: list[str]) -> bool:
 
 def shown_on(words: list[str], place: int, end: int) -> str:
     """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
-    if words[end : end + 1] and words[end] in words_of("depiction", "made"):
-        end += 1
+    end += words[end : end + 1] in (["is"], ["are"])
+    made = words[end : end + 1] != [] and words[end] in words_of("depiction", "made")
+    end += made
     if words[end : end + 1] not in (["on"], ["in"], ["across"]):
         return ""
-    surface = words[end + 1 : end + 4]
+    surface = words[end + 1 : end + 5 if made else end + 4]
+    surfaces = words_of("depiction", "surfaces") | (words_of("depiction", "carriers") if made else frozenset())
     determined = surface[:1] and (surface[0] in grammar().definite or surface[0] in grammar().indefinite)
-    if determined and words_of("depiction", "surfaces").intersection(surface[1:]):
+    if determined and surfaces.intersection(surface[1:]):
         return "depicted"
     carried = any(
         words[i] in words_of("depiction", "prints") and words[i + 1] in {"with", "has", "have", "having"}
@@ -251,6 +255,9 @@ def pictured_beside(words: list[str], place: int) -> str:
     if start < 2 or words[start - 1] not in words_of("depiction", "tells"):
         return ""
     pictures = words_of("depiction", "emblems")
+    if words[start - 1] == "," and "of" in words[max(0, start - 5) : start - 2]:
+        start = start - 1 - words[start - 2 :: -1].index("of")  # "the logo of the shop, a bicycle"
+        return "depicted" if words[start - 1] in pictures else ""
     if words[start - 1] != ",":
         pictures |= words_of("depiction", "surfaces") | words_of("depiction", "artworks")
     return "depicted" if words[start - 2] in pictures else ""
@@ -262,8 +269,15 @@ def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) 
     "A chef's hat", "the gardener's gloves lie on a pot", but not "a chef's hand" nor "the chef's hat is tall".
     """
     words = sentence.words
-    if end - 1 not in sentence.possessive or words[end - 1] in words_of("absent", "anybody"):
+    if end - 1 not in sentence.possessive:
         return ""
+    owned = (words[end : end + 1] or [","])[0]
+    if owned in words_of("absent", "works") and not definite:
+        return "absent owner"
+    if words[end - 1] in words_of("absent", "anybody"):
+        return ""
+    if words[end - 1] in words_of("absent", "shops") and _ends_phrase(owned):
+        return "absent owner"  # "closed, like the barber's"
     following = range(end, min(end + 5, len(words)))
     noun = next((i for i in following if _ends_phrase(words[i]) and i not in sentence.hyphened), following.stop)
     owned = {*words[end:noun], *(word.removesuffix("s") for word in words[end:noun])}
@@ -325,13 +339,13 @@ def opens_picture(words: list[str]) -> int:
     "Painted on the bus is a dog" begins with one too.
     """
     if words[0] in words_of("depiction", "made") and words[1:2] and words[1] in words_of("depiction", "onto"):
-        return next((i + 1 for i in range(2, min(16, len(words))) if words[i] in {"is", "are", "was", "were"}), 0)
+        return next((i + 1 for i in range(2, min(16, len(words))) if words[i] in {"is", "are", "was", "were", ","}), 0)
     determined = words[1:2] != [] and (words[1] in grammar().definite or words[1] in grammar().indefinite)
-    if words[0] not in {"on", "in"} or not determined or "," not in words[3:6]:
+    if words[0] not in {"on", "in", "across"} or not determined:
         return 0
-    comma = words.index(",")
-    pictured = words[comma - 1] in words_of("depiction", "surfaces")
-    return comma + 1 if pictured else 0
+    surface = next((i for i in range(2, min(5, len(words))) if words[i] in words_of("depiction", "surfaces")), 0)
+    following = words[surface + 1] if surface and surface + 1 < len(words) else ""
+    return surface + 1 + (following == ",") if following == "," or following in grammar().indefinite else 0
 
 
 def take_back_subject(words: list[str], found: list[Found], place: int, cue: Cue) -> None:

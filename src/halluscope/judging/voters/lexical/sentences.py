@@ -41,7 +41,7 @@ _TOKEN = re.compile(
     r"|(?P<stop>[.!?…]|\n(?![^\S\n]*[a-z](?![\w \-/]{0,40}[:=|])))"
     # Arrows, check marks and pictograms too; what a joiner adds to one (a cook's pan) is no word of its own.
     r"|(?P<sign>[,;:()\[\]—–|=]|(?<!\u200d)[\u2190-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"
-    r"|~~|(?<=\s)-+(?=\s|$))"
+    r"|~~|(?<=\s)(?:-+|/)(?=\s|$))"
 )
 # Markdown's headings end their sentence whatever follows.
 _HEADING = re.compile(r"^([^\S\n]*#[^\n]*)\n", re.MULTILINE)
