@@ -24,11 +24,20 @@ def take_back_asked(read: Read) -> None:
             # Several questions in a row are answered in their order.
             answer = read[past + i - first][0].words if past + i - first < len(read) else []
             for mention in read[i][1]:
+                if mention.rule == "quoted":
+                    answer = _spoken(read[past + i - first :])
                 if not _affirmed(mention, _unlabelled(read[i][0].words), _unlabelled(answer)):
                     mention.rule = mention.rule or "asked"
-                elif mention.rule in {"asked", "hypothetical"}:
+                elif mention.rule in {"asked", "hypothetical"} or (mention.rule == "quoted" and _says_yes(answer)):
                     mention.rule = ""  # "You asked whether there is a dog. There is."
         first = past
+
+
+def _spoken(read: Read) -> list[str]:
+    """The answer to a question in quotation marks, behind "she asks"."""
+    words = [sentence.words for sentence, _ in read[:2]]
+    told = len(words) > 1 and len(words[0]) <= 4 and not words_of("questions", "asking").isdisjoint(words[0])
+    return words[told] if words else []
 
 
 def _is_asked(sentence: Sentence) -> bool:
@@ -51,9 +60,9 @@ def _affirmed(mention: Found, question: list[str], answer: list[str]) -> bool:
     """Whether the answer, or the question itself, says that the object is there."""
     if not answer:
         return False
-    said = phrases_of("questions", "yes").at(answer, 0)
-    if said and answer[said[0] : said[0] + 1] in ([], [","], ["—"]) and "no" not in answer[said[0] : said[0] + 3]:
+    if _says_yes(answer):
         return True
+    said = phrases_of("questions", "yes").at(answer, 0)
     opening = answer[:6]
     denies = bool(words_of("questions", "denials").intersection(opening))
     in_doubt = words_of("questions", "existence").intersection(question)
@@ -66,6 +75,13 @@ def _affirmed(mention: Found, question: list[str], answer: list[str]) -> bool:
     echo = opening[0] in words_of("questions", "pronouns") and opening[1:2] != []
     echo = echo and opening[1] in words_of("questions", "echoes")
     return said is not None or (echo and "or" not in question)
+
+
+def _says_yes(answer: list[str]) -> bool:
+    """Whether an answer is "Yes" or "Yes, asleep on the couch", but not "Yes and no"."""
+    said = phrases_of("questions", "yes").at(answer, 0) if answer else None
+    then = answer[said[0] : said[0] + 3] if said else ["no"]
+    return then[:1] in ([], [","], ["—"]) and "no" not in then
 
 
 def take_back_listed(read: Read) -> None:
@@ -119,8 +135,8 @@ def _denies(heading: list[str]) -> bool:
     return any(absent.at(heading, i) is not None for i in range(len(heading)))
 
 
-def take_back_corrected(before: list[Found], sentence: Sentence) -> None:
-    """Mark what the sentence before got wrong: "A dog sits on the couch. Correction: it is a cat."
+def take_back_corrected(before: list[Found], sentence: Sentence | None) -> None:
+    """Mark what the sentence before the given one got wrong: "A dog sits on the couch. Correction: it is a cat."
 
     That is the first thing that it newly names: people only where there is nothing else.
     """

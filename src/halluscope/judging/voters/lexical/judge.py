@@ -146,11 +146,13 @@ class LexicalJudge:
         """Add the mentions in one sentence, each with what the words around it do to it."""
         words = sentence.words
         reading = _Reading(sentence, quoted, Scopes(words), self._compound_places(words), found, len(found))
-        if end := rules.opens_picture(words):
-            reading.scopes.open(end, rules.PICTURE)
+        pictured, end = rules.opens_picture(words), 0
         for place in self._places(sentence):
             if place < end:
                 continue  # within the phrase before
+            if 0 < pictured <= place:
+                reading.scopes.open(pictured, rules.PICTURE)
+                pictured = 0
             end = place + 1
             reading.scopes.move_to(place)
             cue = self._cues.at(words, place)
@@ -227,6 +229,8 @@ class _Reading:
         elif cue.reach in {"before", "previous"} and self.found:
             if len(self.found) == self.first:
                 across.take_back_corrected(self.found, self.sentence)
+            elif place and words[place - 1] in words_of("corrections", "breaks"):
+                across.take_back_corrected(self.found, None)
             across.take_back_seeming(self.found, self.sentence)
         elif cue.reach == "restored":
             across.give_back(self.found)

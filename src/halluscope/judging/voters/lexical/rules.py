@@ -256,8 +256,8 @@ def pictured_beside(words: list[str], place: int) -> str:
         return ""
     pictures = words_of("depiction", "emblems")
     if words[start - 1] == "," and "of" in words[max(0, start - 5) : start - 2]:
-        start = start - 1 - words[start - 2 :: -1].index("of")  # "the logo of the shop, a bicycle"
-        return "depicted" if words[start - 1] in pictures else ""
+        whose = start - 2 - words[start - 2 :: -1].index("of")  # "the logo of the shop, a bicycle"
+        return "depicted" if whose and words[whose - 1] in pictures else ""
     if words[start - 1] != ",":
         pictures |= words_of("depiction", "surfaces") | words_of("depiction", "artworks")
     return "depicted" if words[start - 2] in pictures else ""
@@ -406,6 +406,10 @@ def take_back_before(words: list[str], found: list[Found], place: int, cue: Cue)
     """Mark the mentions that end right before the cue, wherever they stand: "a sign with a horse painted on it"."""
     end = place
     nearest = []
+    if found and cue.rule == "corrected" and words[place] == "," and found[-1].place_after != place:
+        # "A chair stands there, or rather a stump"
+        _take_back([one for one in found[-1:] if not one.definite and place - one.place_after <= 5], cue)
+        return
     for mention in reversed(found):
         if mention.place_after != end:
             break
