@@ -23,12 +23,19 @@ def take_back_asked(read: Read) -> None:
         for i in range(first, past):
             # Several questions in a row are answered in their order.
             answer = read[past + i - first][0].words if past + i - first < len(read) else []
-            for mention in read[i][1]:
+            asked = read[i][1]
+            if _is_indirect(words := read[i][0].words) and ":" in words:
+                # "As to whether there is a cat: yes."
+                answer = words[words.index(":") + 1 :]
+                asked = [mention for mention in asked if mention.place < words.index(":")]
+            for mention in asked:
                 if mention.rule == "quoted":
                     answer = _spoken(read[past + i - first :])
                 if not _affirmed(mention, _unlabelled(read[i][0].words), _unlabelled(answer)):
                     mention.rule = mention.rule or "asked"
-                elif mention.rule in {"asked", "hypothetical"} or (mention.rule == "quoted" and _says_yes(answer)):
+                elif mention.rule in {"asked", "hypothetical"} or (
+                    mention.rule == "quoted" and (_says_yes(answer) or _is_indirect(read[i][0].words))
+                ):
                     mention.rule = ""  # "You asked whether there is a dog. There is."
         first = past
 
@@ -41,8 +48,13 @@ def _spoken(read: Read) -> list[str]:
 
 
 def _is_asked(sentence: Sentence) -> bool:
-    indirect = phrases_of("questions", "indirect").at(sentence.words, 0) is not None
-    return sentence.asked or indirect or _speaker(sentence.words) in words_of("questions", "askers")
+    words = sentence.words
+    return sentence.asked or _is_indirect(words) or _speaker(words) in words_of("questions", "askers")
+
+
+def _is_indirect(words: list[str]) -> bool:
+    """Whether a sentence asks without a question mark: "You asked whether there is a dog."."""
+    return phrases_of("questions", "indirect").at(words, 0) is not None
 
 
 def _speaker(words: list[str]) -> str:
@@ -67,7 +79,7 @@ def _affirmed(mention: Found, question: list[str], answer: list[str]) -> bool:
     denies = bool(words_of("questions", "denials").intersection(opening))
     in_doubt = words_of("questions", "existence").intersection(question)
     if mention.definite and not in_doubt:
-        return not (denies and "there" in opening)
+        return not ((denies and "there" in opening) or "none" in answer)
     if denies:
         return False
     if question[:1] and question[0] in words_of("questions", "open"):
@@ -138,8 +150,14 @@ def _denies(heading: list[str]) -> bool:
 def take_back_corrected(before: list[Found], sentence: Sentence | None) -> None:
     """Mark what the sentence before the given one got wrong: "A dog sits on the couch. Correction: it is a cat."
 
-    That is the first thing that it newly names: people only where there is nothing else.
+    That is the first thing that it newly names: people only where there is nothing else. Where it denies something,
+    that is there after all: "There is no sink. I was wrong: it stands in the corner."
     """
+    earlier = [mention for mention in before if mention.sentence is not sentence]
+    denied = [one for one in earlier if one.sentence is earlier[-1].sentence and one.rule == "negated"]
+    if denied:
+        denied[0].rule = ""
+        return
     named = (one for one in reversed(before) if one.sentence is not sentence and not one.rule)
     _, of_last = next(groupby(named, key=lambda one: id(one.sentence)), (0, iter(())))
     last = [mention for mention in of_last if not mention.definite][::-1]

@@ -259,6 +259,8 @@ class _Reading:
             or rules.modal(words, end, definite)
             or rules.place_of(words, place, end)
         )
+        if rules.put_right(self.sentence, place, self.quoted):
+            rule = ""
         if own and rules.tells_what_kind(own[-1], words, place):
             own[-1].rule = "part of a compound"
         elif own and rule in {"part of a compound", "depicted"} and rules.shares_compound(own[-1], place, end):

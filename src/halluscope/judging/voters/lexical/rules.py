@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.scopes import phrase_start
-from halluscope.judging.voters.lexical.sentences import Sentence
+from halluscope.judging.voters.lexical.sentences import Sentence, Spans, within
 from halluscope.judging.voters.lexical.tables import Cue, grammar, phrases_of, readings, words_of
 
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
@@ -231,14 +231,12 @@ def _checked_before(words: list[str]) -> bool:
 def shown_on(words: list[str], place: int, end: int) -> str:
     """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
     end += words[end : end + 1] in (["is"], ["are"])
-    made = words[end : end + 1] != [] and words[end] in words_of("depiction", "made")
-    end += made
+    end += words[end : end + 1] != [] and words[end] in words_of("depiction", "made")
     if words[end : end + 1] not in (["on"], ["in"], ["across"]):
         return ""
-    surface = words[end + 1 : end + 5 if made else end + 4]
-    surfaces = words_of("depiction", "surfaces") | (words_of("depiction", "carriers") if made else frozenset())
+    surface = words[end + 1 : end + 4]
     determined = surface[:1] and (surface[0] in grammar().definite or surface[0] in grammar().indefinite)
-    if determined and surfaces.intersection(surface[1:]):
+    if determined and words_of("depiction", "surfaces").intersection(surface[1:]):
         return "depicted"
     carried = any(
         words[i] in words_of("depiction", "prints") and words[i + 1] in {"with", "has", "have", "having"}
@@ -292,6 +290,12 @@ def _ends_phrase(word: str) -> bool:
     return word in grammar().after_noun or word in words_of("absent", "lying") or not word[0].isalnum()
 
 
+def put_right(sentence: Sentence, place: int, spans: Spans) -> bool:
+    """Whether a mention in quotation marks is what has to be read: "for 'cat' read 'dog'"."""
+    restates = place and sentence.words[place - 1] in {"read", "say"} and within(sentence.starts[place], spans)
+    return bool(restates) and not {"for", "should"}.isdisjoint(sentence.words[:place])
+
+
 def opens_hypothesis(words: list[str], place: int) -> bool:
     """Whether a clause begins with a verb before its subject, or is an order: "Had she an umbrella", "Bring one"."""
     opens = place == 0 or words[place - 1] == ","
@@ -311,8 +315,9 @@ def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
     start = phrase_start(words, 0, before[-1])
     if start and words[start - 1] in words_of("depiction", "beside"):
         return False
-    itself = before[-1] == place - 1 and words[: place - 1] in (["the"], ["this"])
-    return not (itself and words[place - 1] in words_of("depiction", "artworks"))
+    whole = words[: place - 1] == ["the"] or (words[0] == "this" and before[-1] < 8 and "of" not in words[:place])
+    itself = before[-1] == place - 1 and words[place - 1] in words_of("depiction", "artworks")
+    return not (itself and whole)
 
 
 def _is_the_image(words: list[str], place: int) -> bool:

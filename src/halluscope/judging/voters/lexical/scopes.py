@@ -65,7 +65,7 @@ class Scopes:
 
     def rule(self, definite: bool) -> str:
         """What the cues in force do to a mention."""
-        for cue in (self._clause, self._noun):
+        for cue in (self._noun, self._clause):
             if cue and not (definite and cue.keeps_definite):
                 return cue.rule
         return ""

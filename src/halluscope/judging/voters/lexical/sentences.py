@@ -38,7 +38,7 @@ class Sentence:
 _TOKEN = re.compile(
     r"(?P<word>\d+(?:[.,]\d+)+|[A-Za-z](?:\.[A-Za-z])+(?!\w)(?:\.(?=\s*[a-z,;:|=)]))?|[^\W_]+(?:['’][^\W_]+)*)"
     r"|(?P<mark>\.{4,}|[-=]+>)"
-    r"|(?P<stop>[.!?…]|\n(?![^\S\n]*[a-z](?![\w \-/]{0,40}[:=|])))"
+    r"|(?P<stop>[.!?…]|\n(?![^\S\n]*[a-z](?![\w \-/]{0,40}(?:[:=|]|\.{4}|,\d))))"
     # Arrows, check marks and pictograms too; what a joiner adds to one (a cook's pan) is no word of its own.
     r"|(?P<sign>[,;:()\[\]—–|=]|(?<!\u200d)[\u2190-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"
     r"|~~|(?<=\s)(?:-+|/)(?=\s|$))"
@@ -59,6 +59,7 @@ _CONTRACTED = {
     ]
     for word in words
 }
+_POINTS = re.compile(r"\bpoint(?:s|ing|ed)\b")
 _KEY = re.compile(r"\s*:\s*(?:[\d\"{\[]|true|false|null)")
 _DATA = re.compile(r"\s*[\[{]\s*[\"'{\[]")
 
@@ -113,7 +114,12 @@ def quotations(text: str) -> Spans:
     spans = [found.span() for found in _QUOTATION.finditer(text)]
     if len(spans) > 1 and not any(map(str.isalnum, _QUOTATION.sub("", text))):
         return []
-    return [span for span in spans if not _is_sentence(text, *span)]
+    return [span for span in spans if not _is_sentence(text, *span) and not _is_pointed_at(text, *span)]
+
+
+def _is_pointed_at(text: str, start: int, end: int) -> bool:
+    """Whether somebody shows what he names: '"Look, a kite!" she cries and points at the sky'."""
+    return text[start + 1 : start + 5].lower() == "look" and _POINTS.search(text) is not None
 
 
 def within(start: int, spans: Spans) -> bool:
