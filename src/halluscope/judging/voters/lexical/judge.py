@@ -226,10 +226,10 @@ class _Reading:
             rules.take_back_subject(words, self.found[self.first :], place, cue)
         elif cue.reach == "before" and place:
             rules.take_back_before(words, self.found[self.first :], place, cue)
-        elif cue.reach in {"before", "previous"} and self.found:
+        elif cue.reach in {"before", "previous"} and self.found and _opens(words, place):
             if len(self.found) == self.first:
                 across.take_back_corrected(self.found, self.sentence)
-            elif place and words[place - 1] in words_of("corrections", "breaks"):
+            elif words[place - 1] != ",":
                 across.take_back_corrected(self.found, None)
             across.take_back_seeming(self.found, self.sentence)
         elif cue.reach == "restored":
@@ -281,6 +281,11 @@ class _Reading:
         start = phrase_start(words, self.scopes.opened, place)
         possessive = any(before in self.sentence.possessive for before in range(start, place))
         return possessive or words[start] in grammar().definite
+
+
+def _opens(words: list[str], place: int) -> bool:
+    """Whether a correction begins here: of the sentence before, or of this one behind a break."""
+    return place == 0 or words[place - 1] in words_of("corrections", "breaks")
 
 
 def _all_but(words: list[str], place: int) -> bool:

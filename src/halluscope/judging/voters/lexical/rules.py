@@ -368,7 +368,7 @@ def _head(words: list[str], found: list[Found], place: int) -> Found | None:
     """The first noun of a subject with more nouns: "the people on the bus are not visible"."""
     barriers = words_of("clause", "not_in_list") - {"with"} | {","}
     after = next((i for i in range(place - 1, -1, -1) if words[i] in barriers), -1)
-    if found and after == found[0].place_after and words[after] in {"that", "which", "who"}:
+    if found and after == found[0].place_after and words[after] in words_of("clause", "heads"):
         after = -1  # "The vase that stands on the piano is missing"
     for mention in found:
         if mention.place_after <= after:
@@ -385,6 +385,8 @@ def _head(words: list[str], found: list[Found], place: int) -> Found | None:
 def _take_back_adjacent(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
     """Mark the mentions that end right before the cue, if they open its clause."""
     end = place
+    while end and words[end - 1] in words_of("clause", "behind_subject"):
+        end -= 1
     subject = []
     for mention in reversed(found):
         if mention.place_after != end:

@@ -207,6 +207,10 @@ class Cues(Phrases[Cue]):
             verb = " ".join(phrase[: 1 + (phrase[1:2] == ("not",))])
             if verb in predicates and verb != " ".join(phrase):
                 predicates[verb][phrase[len(verb.split()) :]] = cue
+                if verb.startswith("is"):
+                    predicates[verb.replace("is", "was")].setdefault(phrase[len(verb.split()) :], cue)
+                if phrase[:2] == ("has", "been"):
+                    predicates["was"][phrase[2:]] = cue
             else:
                 others[phrase] = cue
         super().__init__(others)
