@@ -16,12 +16,13 @@ from halluscope.judging.voters.lexical.scopes import Scopes, phrase_start
 from halluscope.judging.voters.lexical.sentences import Sentence, Spans, quotations, sentences, within
 from halluscope.judging.voters.lexical.tables import (
     Cue,
+    Phrases,
+    Starts,
     all_forms,
     beginnings_of,
     compound_phrases,
     cue_phrases,
     grammar,
-    may_begin,
     object_phrases,
     readings,
     spellings,
@@ -79,10 +80,11 @@ class LexicalJudge:
         self._objects = object_phrases(words)
         self._compounds = compound_phrases()
         self._cues = cue_phrases()
-        alone, pairs = beginnings_of(self._cues, self._objects)
-        orders = {(verb, what) for verb in grammar().orders for what in grammar().ordered}
         self._inverted = grammar().inverted | grammar().orders
-        self._beginnings = (alone | grammar().inverted, pairs | orders)
+        orders = Phrases({(verb, what): "" for verb in grammar().orders for what in grammar().ordered})
+        conditions = Phrases({(verb,): "" for verb in grammar().inverted})
+        self._starts = Starts(beginnings_of(self._cues, self._objects, orders, conditions))
+        self._compound_starts = Starts(self._compounds.beginnings)
         known = json.dumps([words, tables()], sort_keys=True)
         self.key = f"lexical-{RULES_VERSION}-{hashlib.sha256(known.encode()).hexdigest()[:8]}"
 
@@ -169,7 +171,7 @@ class LexicalJudge:
 
     def _places(self, sentence: Sentence) -> list[int]:
         """Where a cue, a condition or a name may begin."""
-        places = may_begin(sentence.words, self._beginnings)
+        places = self._starts.places(sentence.words)
         return sorted({*places, *(place - 1 for place in sentence.hyphened if place)}) if sentence.hyphened else places
 
     def _named(self, sentence: Sentence, place: int) -> tuple[int, tuple[str, ...]] | None:
@@ -183,7 +185,7 @@ class LexicalJudge:
     def _compound_places(self, words: list[str]) -> rules.Places:
         """Place of a word -> the compound that it is no object in, from its first word to past its last."""
         places: dict[int, tuple[int, int, str]] = {}
-        for first in may_begin(words, self._compounds.beginnings):
+        for first in self._compound_starts.places(words):
             if found := self._compounds.at(words, first):
                 for star, rule in found[1]:
                     places.setdefault(first + star, (first, found[0], rule))

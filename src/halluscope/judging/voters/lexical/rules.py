@@ -202,7 +202,7 @@ def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
 
 def _bare_value(words: list[str], end: int) -> bool:
     """Whether nothing but a value follows: "Dogs 0", "dog,0" or a dash in a table."""
-    rest = words[end:]
+    rest = words[end : end + 12]
     if rest == [":", "[", "]"]:
         return True
     if rest[:1] == [","] or rest[:1] == ["|"]:

@@ -49,7 +49,8 @@ class Scopes:
 
     def skip_to(self, place: int) -> None:
         """Go on at a word; those before it end nothing."""
-        self._next = max(self._next, place)
+        if place > self._next:
+            self._next = place
 
     def _pass(self, place: int) -> None:
         if place == self.opened:

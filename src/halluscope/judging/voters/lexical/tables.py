@@ -13,8 +13,19 @@ from halluscope.judging.voters.lexical.sentences import sentences
 
 Meaning = TypeVar("Meaning")
 Words = frozenset[str]
-Beginnings = tuple[Words, frozenset[tuple[str, str]]]
-"""The words that are phrases alone, and the first two words of those that are not."""
+
+
+class Beginnings(NamedTuple):
+    """How phrases begin: the words that are phrases alone, the phrases of two words, and the first three of others."""
+
+    alone: Words
+    pairs: frozenset[tuple[str, ...]]
+    triples: frozenset[tuple[str, ...]]
+
+    @property
+    def first_two(self) -> frozenset[tuple[str, ...]]:
+        """What the phrases of two words or more begin with."""
+        return self.pairs | {triple[:2] for triple in self.triples}
 
 
 class Cue(NamedTuple):
@@ -44,8 +55,11 @@ class Phrases(Generic[Meaning]):
             if len(phrase) > 1:
                 seconds = self._after.setdefault(phrase[0], {})
                 seconds.setdefault(phrase[1], []).append((list(phrase), meanings[phrase]))
-        pairs = {(first, second) for first, seconds in self._after.items() for second in seconds}
-        self.beginnings: Beginnings = (frozenset(self._alone), frozenset(pairs))
+        self.beginnings = Beginnings(
+            frozenset(self._alone),
+            frozenset(phrase for phrase in meanings if len(phrase) == 2),
+            frozenset(phrase[:3] for phrase in meanings if len(phrase) > 2),
+        )
 
     def at(self, words: list[str], place: int) -> tuple[int, Meaning] | None:
         """Where the phrase that begins at `place` ends, and what it means."""
@@ -62,16 +76,30 @@ class Phrases(Generic[Meaning]):
 
 
 def beginnings_of(*kinds: Phrases[Any]) -> Beginnings:
-    """Where any of them may begin."""
-    alone = frozenset[str]().union(*(phrases.beginnings[0] for phrases in kinds))
-    return alone, frozenset[tuple[str, str]]().union(*(phrases.beginnings[1] for phrases in kinds))
+    """How any of them may begin."""
+    alone, pairs, triples = zip(*(phrases.beginnings for phrases in kinds), strict=True)
+    return Beginnings(frozenset().union(*alone), frozenset().union(*pairs), frozenset().union(*triples))
 
 
-def may_begin(words: list[str], beginnings: Beginnings) -> list[int]:
-    """The places where a phrase may begin, by its first word alone or with the second: much faster than to look it up."""
-    alone, pairs = beginnings
-    follow = [*words[1:], ""]
-    return [i for i, pair in enumerate(zip(words, follow, strict=True)) if pair[0] in alone or pair in pairs]
+class Starts:
+    """Finds where phrases may begin, by up to three words: much faster than to look each word up."""
+
+    def __init__(self, beginnings: Beginnings) -> None:
+        self._alone, self._pairs, self._triples = beginnings
+        self._first_two = beginnings.first_two
+
+    def places(self, words: list[str]) -> list[int]:
+        """The places in a sentence, in their order."""
+        alone, first_two = self._alone, self._first_two
+        follow = [*words[1:], ""]
+        return [
+            i
+            for i, pair in enumerate(zip(words, follow, strict=True))
+            if pair[0] in alone or (pair in first_two and self._goes_on(words, i, pair))
+        ]
+
+    def _goes_on(self, words: list[str], place: int, pair: tuple[str, str]) -> bool:
+        return pair in self._pairs or (*pair, *words[place + 2 : place + 3]) in self._triples
 
 
 @cache
@@ -240,9 +268,9 @@ class Cues(Phrases[Cue]):
     def _in_sentences(self) -> Iterator[Phrases[str]]:
         """What may follow a verb's form, for `beginnings`."""
         for form, verb in self._verbs.items():
-            alone, pairs = self._predicates[verb].beginnings
-            follow = {*alone, *(first for first, _ in pairs), *self._adverbs, "not"}
-            yield Phrases({(form, word): "" for word in follow})
+            said = self._predicates[verb].beginnings
+            follow = {*said.alone, *self._adverbs, "not"}
+            yield Phrases({(form, word): "" for word in follow} | {(form, *two): "" for two in said.first_two})
 
 
 @cache
