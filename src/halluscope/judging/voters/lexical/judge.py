@@ -147,7 +147,7 @@ class LexicalJudge:
     def _read(self, sentence: Sentence, quoted: Spans, found: list[Found]) -> None:
         """Add the mentions in one sentence, each with what the words around it do to it."""
         words = sentence.words
-        reading = _Reading(sentence, quoted, Scopes(words), self._compound_places(words), found, len(found))
+        reading = _Reading(sentence, quoted, Scopes(words), self._compound_places(words), found, len(found), rules.is_list(words))
         pictured, end = rules.opens_picture(words), 0
         for place in self._places(sentence):
             if place < end:
@@ -211,6 +211,7 @@ class _Reading:
     compounds: rules.Places
     found: list[Found]
     first: int
+    listed: bool
     hedged_at: int = -1
 
     def open(self, place: int, end: int, cue: Cue) -> None:
@@ -249,19 +250,20 @@ class _Reading:
             max(self.first, len(self.found) - 1) :
         ]  # the mention before, if it is this sentence's
         definite = self._definite(place)
+        start = phrase_start(words, 0, place)
         rule = (
             rules.compound(self.sentence, place, end, self.compounds)
             or rules.other_reading(words, place, end, own)
             or ("quoted" if within(self.sentence.starts[place], self.quoted) else "")
-            or rules.absent_in_list(self.sentence, place, end)
+            or (rules.absent_in_list(self.sentence, place, end) if self.listed else "")
             or rules.shown_on(words, place, end)
-            or rules.pictured_beside(words, place)
+            or rules.pictured_beside(words, start)
             or rules.belongs_to_nobody(self.sentence, place, end, definite)
             or self._scoped(place, end, definite)
             or rules.modal(words, end, definite)
-            or rules.place_of(words, place, end)
+            or rules.place_of(words, start, end)
         )
-        if rules.put_right(self.sentence, place, self.quoted):
+        if rule and rules.put_right(self.sentence, place, self.quoted):
             rule = ""
         if own and rules.tells_what_kind(own[-1], words, place):
             own[-1].rule = "part of a compound"

@@ -2,11 +2,12 @@
 
 from bisect import bisect_left
 from collections.abc import Mapping
+from functools import cache
 
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.scopes import phrase_start
 from halluscope.judging.voters.lexical.sentences import Sentence, Spans, within
-from halluscope.judging.voters.lexical.tables import Cue, grammar, phrases_of, readings, words_of
+from halluscope.judging.voters.lexical.tables import Cue, Words, grammar, phrases_of, readings, words_of
 
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
 PICTURE = Cue("depicted", "sentence", keeps_definite=True)
@@ -112,28 +113,21 @@ def modal(words: list[str], end: int, definite: bool) -> str:
     return "hypothetical" if not definite and (verb and not there or _would_have(words, end)) else ""
 
 
-def place_of(words: list[str], place: int, end: int) -> str:
+def place_of(words: list[str], start: int, end: int) -> str:
     """Whether only the place or time of a thing is told: "where the clock ought to hang", "when the bus comes"."""
-    start = phrase_start(words, 0, place)
-    where = start and words[start - 1] == "where"
-    formerly = where and not words_of("hedges", "formerly").isdisjoint(words[end : end + 2])
-    return "hypothetical" if formerly or _awaited(words, start, end) else ""
-
-
-def _awaited(words: list[str], start: int, end: int) -> bool:
-    """Whether a thing is yet to come or has gone: "when the train arrives", "until the guests leave"."""
-    verb = (words[end : end + 1] or [""])[0]
-    waited = " ".join(words[max(0, start - 2) : start])
-    if verb in words_of("hedges", "departures"):
-        return waited.endswith("after")
-    return verb in words_of("hedges", "coming") and waited.split()[-1:] != [] and (
-        waited.split()[-1] in words_of("hedges", "until") or waited in {"soon as", "the time"}
-    )
+    before = words[start - 1] if start else ""
+    if before == "where":
+        told = not words_of("hedges", "formerly").isdisjoint(words[end : end + 2])
+    elif before in words_of("hedges", "until") or words[max(0, start - 2) : start] in (["soon", "as"], ["the", "time"]):
+        told = not words_of("hedges", "coming").isdisjoint(words[end : end + 1])
+    else:
+        told = before == "after" and not words_of("hedges", "departures").isdisjoint(words[end : end + 1])
+    return "hypothetical" if told else ""
 
 
 def _would_have(words: list[str], end: int) -> bool:
     """Whether what stands behind a noun ends in a wish: "a clock above the mantelpiece would have helped"."""
-    if words[end : end + 1] == [] or words[end] not in words_of("clause", "joins") | {"of"}:
+    if words[end : end + 1] == [] or words[end] not in words_of("clause", "joins"):
         return False
     for word in words[end + 1 : end + 8]:
         if word == "would":
@@ -170,6 +164,16 @@ def conditions(words: list[str], opened: int, place: int, end: int) -> bool:
     if asked[-1:] != ["if"] and verb in {"is", "are", "was", "were", "has", "have"}:
         return words_of("hedges", "presence").isdisjoint(words[end + 1 : end + 5])
     return verb not in words_of("hedges", "arrivals") | {""}
+
+
+def is_list(words: list[str]) -> bool:
+    """Whether a sentence has any mark or value of lists."""
+    return not _signs_of_lists().isdisjoint(words)
+
+
+@cache
+def _signs_of_lists() -> Words:
+    return Words({"~~"}).union(*(words_of("lists", name) for name in ("marks", "checks", "crosses", "bare")))
 
 
 def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
@@ -247,9 +251,8 @@ def shown_on(words: list[str], place: int, end: int) -> str:
     return "depicted" if carried and (itself or face) else ""
 
 
-def pictured_beside(words: list[str], place: int) -> str:
+def pictured_beside(words: list[str], start: int) -> str:
     """Whether a mention says what a picture before it shows: "the logo, a bicycle in neon", "the mural: two horses"."""
-    start = phrase_start(words, 0, place)
     if start < 2 or words[start - 1] not in words_of("depiction", "tells"):
         return ""
     pictures = words_of("depiction", "emblems")
