@@ -416,7 +416,7 @@ def take_back_before(words: list[str], found: list[Found], place: int, cue: Cue)
     """Mark the mentions that end right before the cue, wherever they stand: "a sign with a horse painted on it"."""
     end = place
     nearest = []
-    if found and cue.rule == "corrected" and words[place] == "," and found[-1].place_after != place:
+    if found and cue.rule == "corrected" and words[place] in {",", "("} and found[-1].place_after != place:
         # "A chair stands there, or rather a stump"
         _take_back([one for one in found[-1:] if not one.definite and place - one.place_after <= 5], cue)
         return
