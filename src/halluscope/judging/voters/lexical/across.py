@@ -1,10 +1,14 @@
 """What other sentences do to a mention: answers to a question, corrections, a heading over a list."""
 
+from bisect import bisect_right
 from itertools import groupby
 
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.sentences import Sentence
 from halluscope.judging.voters.lexical.tables import cue_phrases, phrases_of, words_of
+
+RECENT = 20
+"""So many mentions before a correction can be meant."""
 
 Read = list[tuple[Sentence, list[Found]]]
 """A text's sentences in their order, each with its mentions."""
@@ -30,7 +34,7 @@ def take_back_asked(read: Read) -> None:
                 asked = [mention for mention in asked if mention.place < words.index(":")]
             for mention in asked:
                 if mention.rule == "quoted":
-                    answer = _spoken(read[past + i - first :])
+                    answer = _spoken(read[past + i - first : past + i - first + 2])
                 if not _affirmed(mention, _unlabelled(read[i][0].words), _unlabelled(answer)):
                     mention.rule = mention.rule or "asked"
                 elif mention.rule in {"asked", "hypothetical"} or (
@@ -42,7 +46,7 @@ def take_back_asked(read: Read) -> None:
 
 def _spoken(read: Read) -> list[str]:
     """The answer to a question in quotation marks, behind "she asks"."""
-    words = [sentence.words for sentence, _ in read[:2]]
+    words = [sentence.words for sentence, _ in read]
     told = len(words) > 1 and len(words[0]) <= 4 and not words_of("questions", "asking").isdisjoint(words[0])
     return words[told] if words else []
 
@@ -106,8 +110,10 @@ def take_back_listed(read: Read) -> None:
             under = heading in words_of("lists", "headings")
         elif not sections and under and len(words) > 5:
             under = False
+        begun = [0, *(place for place, _ in sections)]
+        denies = [under, *(denies for _, denies in sections)]
         for mention in mentions if under or sections else ():
-            if next((denies for begun, denies in reversed(sections) if begun <= mention.place), under):
+            if denies[bisect_right(begun, mention.place) - 1]:
                 mention.rule = mention.rule or "listed as absent"
         under = sections[-1][1] if sections else under
 
@@ -123,7 +129,9 @@ def _sections(words: list[str], mentions: list[Found]) -> list[tuple[int, bool]]
     for place, word in enumerate(words):
         if word == ":" and named.isdisjoint(range(begun, place)):
             heading = words[begun:place]
-            sections.append((place, len(heading) <= 6 and _denies(heading) and (not begun or heading[0] != "no")))
+            sections.append(
+                (place, len(heading) <= 6 and _denies(heading) and (not begun or heading[0] != "no"))
+            )
         elif word == ":" and not sections:
             sections.append((0, False))
         if word in words_of("lists", "between"):
@@ -153,12 +161,11 @@ def take_back_corrected(before: list[Found], sentence: Sentence | None) -> None:
     That is the first thing that it newly names: people only where there is nothing else. Where it denies something,
     that is there after all: "There is no sink. I was wrong: it stands in the corner."
     """
-    earlier = [mention for mention in before if mention.sentence is not sentence]
-    denied = [one for one in earlier if one.sentence is earlier[-1].sentence and one.rule == "negated"]
-    if denied:
+    recent = [one for one in before[-RECENT:] if one.sentence is not sentence]
+    if denied := [one for one in recent if one.sentence is recent[-1].sentence and one.rule == "negated"]:
         denied[0].rule = ""
         return
-    named = (one for one in reversed(before) if one.sentence is not sentence and not one.rule)
+    named = (one for one in reversed(recent) if not one.rule)
     _, of_last = next(groupby(named, key=lambda one: id(one.sentence)), (0, iter(())))
     last = [mention for mention in of_last if not mention.definite][::-1]
     things = [mention for mention in last if not _is_person(mention)]

@@ -4,13 +4,14 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from halluscope.judging import votes as answers
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Answered, Pairs
-from halluscope.judging.voters.lexical import across, rules
+from halluscope.judging.voters.lexical import across, lists, owners, pictures, rules, subjects
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.scopes import Scopes, phrase_start
 from halluscope.judging.voters.lexical.sentences import Sentence, Spans, quotations, sentences, within
@@ -31,7 +32,7 @@ from halluscope.judging.voters.lexical.tables import (
 )
 from halluscope.vocabularies import Vocabulary
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Raised by every change to these modules that can move an answer; changed tables show in the key by themselves."""
 
 TEXTS_A_BATCH = 256
@@ -40,8 +41,7 @@ EXCEPTED = Cue("negated", "noun", keeps_definite=False)
 TRUTH = Cue("", "ends", keeps_definite=True)
 
 
-@dataclass(frozen=True)
-class Mention:
+class Mention(NamedTuple):
     """A place where a text names a class.
 
     Attributes:
@@ -83,8 +83,7 @@ class LexicalJudge:
         self._inverted = grammar().inverted | grammar().orders
         orders = Phrases({(verb, what): "" for verb in grammar().orders for what in grammar().ordered})
         conditions = Phrases({(verb,): "" for verb in grammar().inverted})
-        self._starts = Starts(beginnings_of(self._cues, self._objects, orders, conditions))
-        self._compound_starts = Starts(self._compounds.beginnings)
+        self._starts = Starts(beginnings_of(self._cues, self._objects, self._compounds, orders, conditions))
         known = json.dumps([words, tables()], sort_keys=True)
         self.key = f"lexical-{RULES_VERSION}-{hashlib.sha256(known.encode()).hexdigest()[:8]}"
 
@@ -147,13 +146,17 @@ class LexicalJudge:
     def _read(self, sentence: Sentence, quoted: Spans, found: list[Found]) -> None:
         """Add the mentions in one sentence, each with what the words around it do to it."""
         words = sentence.words
-        reading = _Reading(sentence, quoted, Scopes(words), self._compound_places(words), found, len(found), rules.is_list(words))
-        pictured, end = rules.opens_picture(words), 0
-        for place in self._places(sentence):
+        places = self._starts.places(words)
+        compounds, listed = self._compound_places(words, places), lists.is_list(words)
+        reading = _Reading(sentence, quoted, Scopes(words), compounds, found, len(found), listed)
+        if sentence.hyphened:
+            places = sorted({*places, *(place - 1 for place in sentence.hyphened if place)})
+        pictured, end = pictures.opens_picture(words), 0
+        for place in places:
             if place < end:
                 continue  # within the phrase before
             if 0 < pictured <= place:
-                reading.scopes.open(pictured, rules.PICTURE)
+                reading.scopes.open(pictured, pictures.PICTURE)
                 pictured = 0
             end = place + 1
             reading.scopes.move_to(place)
@@ -169,11 +172,6 @@ class LexicalJudge:
                 reading.scopes.open(end, rules.HYPOTHESIS)
             reading.scopes.skip_to(end)
 
-    def _places(self, sentence: Sentence) -> list[int]:
-        """Where a cue, a condition or a name may begin."""
-        places = self._starts.places(sentence.words)
-        return sorted({*places, *(place - 1 for place in sentence.hyphened if place)}) if sentence.hyphened else places
-
     def _named(self, sentence: Sentence, place: int) -> tuple[int, tuple[str, ...]] | None:
         """Where the longest phrase that begins here and names a class ends; "surf-board" is "surfboard" too."""
         found = self._objects.at(sentence.words, place)
@@ -182,10 +180,10 @@ class LexicalJudge:
             return found if classes is None else (place + 2, classes)
         return found
 
-    def _compound_places(self, words: list[str]) -> rules.Places:
+    def _compound_places(self, words: list[str], starts: list[int]) -> rules.Places:
         """Place of a word -> the compound that it is no object in, from its first word to past its last."""
         places: dict[int, tuple[int, int, str]] = {}
-        for first in self._compound_starts.places(words):
+        for first in starts:
             if found := self._compounds.at(words, first):
                 for star, rule in found[1]:
                     places.setdefault(first + star, (first, found[0], rule))
@@ -217,7 +215,7 @@ class _Reading:
     def open(self, place: int, end: int, cue: Cue) -> None:
         """Let a cue do its work: on what follows, or on what stands before it."""
         words = self.sentence.words
-        if within(self.sentence.starts[place], self.quoted) or not rules.cue_applies(cue, words, place):
+        if within(self.sentence.starts[place], self.quoted) or not pictures.cue_applies(cue, words, place):
             return
         if cue.rule == "quoted" and end < len(words) and within(self.sentence.starts[end], self.quoted):
             return
@@ -226,9 +224,9 @@ class _Reading:
         self.scopes.open(end, cue, place)
         self.hedged_at = place if words[place] in words_of("hedges", "of_identity") else -1
         if cue.reach in {"subject", "around"}:
-            rules.take_back_subject(words, self.found[self.first :], place, cue)
+            subjects.take_back_subject(words, self.found[self.first :], place, cue)
         elif cue.reach == "before" and place:
-            rules.take_back_before(words, self.found[self.first :], place, cue)
+            subjects.take_back_before(words, self.found[self.first :], place, cue)
         elif cue.reach in {"before", "previous"} and self.found and _opens(words, place):
             if len(self.found) == self.first:
                 across.take_back_corrected(self.found, self.sentence)
@@ -241,7 +239,7 @@ class _Reading:
             across.take_back_seeming(self.found, self.sentence)
             self.scopes.open(end, TRUTH, place)
             if {"a", "an", "two", "some", "only", "just", "nothing"}.intersection(words[end - 1 : end + 1]):
-                rules.take_back_subject(words, self.found[self.first :], place, cue)
+                subjects.take_back_subject(words, self.found[self.first :], place, cue)
 
     def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:
         """Add a mention with the first rule that takes it back."""
@@ -255,10 +253,10 @@ class _Reading:
             rules.compound(self.sentence, place, end, self.compounds)
             or rules.other_reading(words, place, end, own)
             or ("quoted" if within(self.sentence.starts[place], self.quoted) else "")
-            or (rules.absent_in_list(self.sentence, place, end) if self.listed else "")
-            or rules.shown_on(words, place, end)
-            or rules.pictured_beside(words, start)
-            or rules.belongs_to_nobody(self.sentence, place, end, definite)
+            or (lists.absent_in_list(self.sentence, place, end) if self.listed else "")
+            or pictures.shown_on(words, place, end)
+            or pictures.pictured_beside(words, start)
+            or owners.belongs_to_nobody(self.sentence, place, end, definite)
             or self._scoped(place, end, definite)
             or rules.modal(words, end, definite)
             or rules.place_of(words, start, end)
@@ -267,7 +265,9 @@ class _Reading:
             rule = ""
         if own and rules.tells_what_kind(own[-1], words, place):
             own[-1].rule = "part of a compound"
-        elif own and rule in {"part of a compound", "depicted"} and rules.shares_compound(own[-1], place, end):
+        elif (
+            own and rule in {"part of a compound", "depicted"} and rules.shares_compound(own[-1], place, end)
+        ):
             own[-1].rule = own[-1].rule or rule
         self.found.append(Found(classes, self.sentence, place, end, definite, rule))
 
@@ -283,8 +283,9 @@ class _Reading:
         """Whether the noun phrase begins with "the", "his", "the man's" and the like."""
         words = self.sentence.words
         start = phrase_start(words, self.scopes.opened, place)
-        possessive = any(before in self.sentence.possessive for before in range(start, place))
-        return possessive or words[start] in grammar().definite
+        owners = self.sentence.possessive
+        owned = bool(owners) and any(owner in owners for owner in range(start, place))
+        return owned or words[start] in grammar().definite
 
 
 def _opens(words: list[str], place: int) -> bool:

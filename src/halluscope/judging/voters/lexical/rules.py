@@ -1,16 +1,13 @@
 """What the words around a mention do to it. Each rule gives its name, or "" where it does not apply."""
 
-from bisect import bisect_left
 from collections.abc import Mapping
-from functools import cache
 
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.scopes import phrase_start
 from halluscope.judging.voters.lexical.sentences import Sentence, Spans, within
-from halluscope.judging.voters.lexical.tables import Cue, Words, grammar, phrases_of, readings, words_of
+from halluscope.judging.voters.lexical.tables import Cue, grammar, readings, words_of
 
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
-PICTURE = Cue("depicted", "sentence", keeps_definite=True)
 
 Places = Mapping[int, tuple[int, int, str]]
 """Place of a word -> the compound that it is no object in: its first word, past its last, and the rule."""
@@ -110,7 +107,7 @@ def modal(words: list[str], end: int, definite: bool) -> str:
     verb = words[end] if words[end : end + 1] and words[end] in grammar().modals else ""
     then = words[end + 1 : end + 4]
     there = "be" in then and (verb == "can" or any(word in grammar().seen for word in then))
-    return "hypothetical" if not definite and (verb and not there or _would_have(words, end)) else ""
+    return "hypothetical" if not definite and ((verb and not there) or _would_have(words, end)) else ""
 
 
 def place_of(words: list[str], start: int, end: int) -> str:
@@ -118,7 +115,10 @@ def place_of(words: list[str], start: int, end: int) -> str:
     before = words[start - 1] if start else ""
     if before == "where":
         told = not words_of("hedges", "formerly").isdisjoint(words[end : end + 2])
-    elif before in words_of("hedges", "until") or words[max(0, start - 2) : start] in (["soon", "as"], ["the", "time"]):
+    elif before in words_of("hedges", "until") or words[max(0, start - 2) : start] in (
+        ["soon", "as"],
+        ["the", "time"],
+    ):
         told = not words_of("hedges", "coming").isdisjoint(words[end : end + 1])
     else:
         told = before == "after" and not words_of("hedges", "departures").isdisjoint(words[end : end + 1])
@@ -166,137 +166,12 @@ def conditions(words: list[str], opened: int, place: int, end: int) -> bool:
     return verb not in words_of("hedges", "arrivals") | {""}
 
 
-def is_list(words: list[str]) -> bool:
-    """Whether a sentence has any mark or value of lists."""
-    return not _signs_of_lists().isdisjoint(words)
-
-
-@cache
-def _signs_of_lists() -> Words:
-    return Words({"~~"}).union(*(words_of("lists", name) for name in ("marks", "checks", "crosses", "bare")))
-
-
-def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
-    """Whether a list says that there is none: "Bus: none", "- Dog: 0", "| scissors | 0 |", "❌ cat", "0 dogs"."""
-    words = sentence.words
-    marks, absent = words_of("lists", "marks"), phrases_of("lists", "absent")
-    counted = place > 0 and words[place - 1] in {"0", "zero"} and (place < 2 or words[place - 2] not in marks)
-    struck = words[end : end + 1] == ["~~"] or bisect_left(sentence.strikes, place) % 2
-    crossed = (
-        words[end : end + 1] and words[end] in words_of("lists", "crosses") and not _checked_before(words)
-    )
-    if counted or struck or crossed or _crossed_out(words, place):
-        return "listed as absent"
-    after = end + (words[end : end + 1] != [] and words[end] in words_of("lists", "counts"))
-    begun = after
-    while after < len(words) and words[after] in marks:
-        after += 1
-    if after in {begun, len(words)}:
-        return "listed as absent" if _bare_value(words, end) else ""
-    if value := absent.at(words, after):
-        past = value[0]
-        if value[1] == "no" and words[end] in {"-", "–", "—"} and words[past : past + 1] == [","]:
-            return ""  # "a bus - no, a tram" corrects
-        ends = past == len(words) or not words[past][0].isalnum() or words[past] == "and"
-        alone = words[end] == ":" and _opens_item(words, place) and value[1] in {"no", "none", "not"}
-        return "listed as absent" if ends or alone else ""
-    denied = phrases_of("lists", "denied").at(words, after)
-    return "listed as absent" if denied and words[end] == ":" and _opens_item(words, place) else ""
-
-
-def _bare_value(words: list[str], end: int) -> bool:
-    """Whether nothing but a value follows: "Dogs 0", "dog,0" or a dash in a table."""
-    rest = words[end : end + 12]
-    if rest == [":", "[", "]"]:
-        return True
-    if rest[:1] == [","] or rest[:1] == ["|"]:
-        return rest[1:] == ["0"] or (rest[0] == "|" and {"-", "–", "—"}.issuperset(set(rest) - {"|"}) and len(rest) > 2)
-    ends = rest[1:2] == [] or rest[1] in {",", ";", "|", ")"}
-    return rest[:1] != [] and rest[0] in words_of("lists", "bare") and ends
-
-
-def _opens_item(words: list[str], place: int) -> bool:
-    return all(word in words_of("lists", "marks") or len(word) == 1 for word in words[:place])
-
-
-def _crossed_out(words: list[str], place: int) -> bool:
-    """Whether the list's marks stand before its items, and the one before this item denies it."""
-    checks, crosses = words_of("lists", "checks"), words_of("lists", "crosses")
-    if _checked_before(words):
-        mark = next((word for word in reversed(words[:place]) if word in checks | crosses), "")
-        return mark in crosses
-    return words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
-
-
-def _checked_before(words: list[str]) -> bool:
-    return words[0] in words_of("lists", "checks") or words[0] in words_of("lists", "crosses")
-
-
-def shown_on(words: list[str], place: int, end: int) -> str:
-    """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
-    end += words[end : end + 1] in (["is"], ["are"])
-    end += words[end : end + 1] != [] and words[end] in words_of("depiction", "made")
-    if words[end : end + 1] not in (["on"], ["in"], ["across"]):
-        return ""
-    surface = words[end + 1 : end + 4]
-    determined = surface[:1] and (surface[0] in grammar().definite or surface[0] in grammar().indefinite)
-    if determined and words_of("depiction", "surfaces").intersection(surface[1:]):
-        return "depicted"
-    carried = any(
-        words[i] in words_of("depiction", "prints") and words[i + 1] in {"with", "has", "have", "having"}
-        for i in range(max(0, place - 9), place - 1)
-    )
-    itself = surface[:1] and surface[0] in {"it", "its", "them"}
-    face = surface[:1] == ["the"] and {"front", "back", "cover", "side"}.intersection(surface[1:])
-    return "depicted" if carried and (itself or face) else ""
-
-
-def pictured_beside(words: list[str], start: int) -> str:
-    """Whether a mention says what a picture before it shows: "the logo, a bicycle in neon", "the mural: two horses"."""
-    if start < 2 or words[start - 1] not in words_of("depiction", "tells"):
-        return ""
-    pictures = words_of("depiction", "emblems")
-    if words[start - 1] == "," and "of" in words[max(0, start - 5) : start - 2]:
-        whose = start - 2 - words[start - 2 :: -1].index("of")  # "the logo of the shop, a bicycle"
-        return "depicted" if whose and words[whose - 1] in pictures else ""
-    if words[start - 1] != ",":
-        pictures |= words_of("depiction", "surfaces") | words_of("depiction", "artworks")
-    return "depicted" if words[start - 2] in pictures else ""
-
-
-def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) -> str:
-    """Whether an owner is only a kind of owner, or has left what lies there.
-
-    "A chef's hat", "the gardener's gloves lie on a pot", but not "a chef's hand" nor "the chef's hat is tall".
-    """
-    words = sentence.words
-    if end - 1 not in sentence.possessive:
-        return ""
-    owned = (words[end : end + 1] or [","])[0]
-    if owned in words_of("absent", "works") and not definite:
-        return "absent owner"
-    if words[end - 1] in words_of("absent", "anybody"):
-        return ""
-    if words[end - 1] in words_of("absent", "shops") and _ends_phrase(owned):
-        return "absent owner"  # "closed, like the barber's"
-    following = range(end, min(end + 5, len(words)))
-    noun = next((i for i in following if _ends_phrase(words[i]) and i not in sentence.hyphened), following.stop)
-    owned = {*words[end:noun], *(word.removesuffix("s") for word in words[end:noun])}
-    if owned & words_of("absent", "body"):
-        return ""
-    left = not words_of("absent", "lying").isdisjoint(words[noun : noun + 3])
-    indefinite = not definite and owned & words_of("absent", "belongings")
-    return "absent owner" if left or indefinite or owned & words_of("absent", "places") else ""
-
-
-def _ends_phrase(word: str) -> bool:
-    return word in grammar().after_noun or word in words_of("absent", "lying") or not word[0].isalnum()
-
-
 def put_right(sentence: Sentence, place: int, spans: Spans) -> bool:
     """Whether a mention in quotation marks is what has to be read: "for 'cat' read 'dog'"."""
-    restates = place and sentence.words[place - 1] in {"read", "say"} and within(sentence.starts[place], spans)
-    return bool(restates) and not {"for", "should"}.isdisjoint(sentence.words[:place])
+    restates = (
+        place and sentence.words[place - 1] in {"read", "say"} and within(sentence.starts[place], spans)
+    )
+    return bool(restates) and not {"for", "should"}.isdisjoint(sentence.words[max(0, place - 12) : place])
 
 
 def opens_hypothesis(words: list[str], place: int) -> bool:
@@ -306,135 +181,6 @@ def opens_hypothesis(words: list[str], place: int) -> bool:
     if words[place] in grammar().orders:
         return place == 0 and following in grammar().ordered
     return opens and following in grammar().subjects
-
-
-def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
-    """Whether a cue that tells of pictures has one before it: "the poster shows a dog"."""
-    if not cue.after:
-        return cue.rule != "depicted" or not _is_the_image(words, place)
-    before = [i for i in range(max(0, place - cue.near), place) if words[i] in cue.after]
-    if not before:
-        return False
-    start = phrase_start(words, 0, before[-1])
-    if start and words[start - 1] in words_of("depiction", "beside"):
-        return False
-    whole = words[: place - 1] == ["the"] or (words[0] == "this" and before[-1] < 8 and "of" not in words[:place])
-    itself = before[-1] == place - 1 and words[place - 1] in words_of("depiction", "artworks")
-    return not (itself and whole)
-
-
-def _is_the_image(words: list[str], place: int) -> bool:
-    """Whether a photo is the image itself, or is being taken: "a black and white photo of a dog"."""
-    named = words[:2] in (["this", "is"], ["it", "is"]) or words[1:3] == ["image", "is"]
-    if words[place] in words_of("depiction", "artworks"):
-        return named and _framed(words, place)
-    if words[place] not in words_of("depiction", "photographs"):
-        return False
-    if words_of("depiction", "taking").intersection(words[max(0, place - 3) : place]):
-        return True
-    opens = _framed(words, place) or (place < 4 and words[0] not in grammar().definite)
-    return opens and not words_of("depiction", "placed").intersection(words)
-
-
-def _framed(words: list[str], place: int) -> bool:
-    """Whether nothing but "This is a black and white ..." stands before."""
-    return place <= 12 and words_of("depiction", "frame").issuperset(words[:place])
-
-
-def opens_picture(words: list[str]) -> int:
-    """Where a sentence goes on that begins with a picture: "On the poster, a dog ..."; 0 where it does not.
-
-    "Painted on the bus is a dog" begins with one too.
-    """
-    if words[0] in words_of("depiction", "made") and words[1:2] and words[1] in words_of("depiction", "onto"):
-        return next((i + 1 for i in range(2, min(16, len(words))) if words[i] in {"is", "are", "was", "were", ","}), 0)
-    determined = words[1:2] != [] and (words[1] in grammar().definite or words[1] in grammar().indefinite)
-    if words[0] not in {"on", "in", "across"} or not determined:
-        return 0
-    surface = next((i for i in range(2, min(5, len(words))) if words[i] in words_of("depiction", "surfaces")), 0)
-    following = words[surface + 1] if surface and surface + 1 < len(words) else ""
-    return surface + 1 + (following == ",") if following == "," or following in grammar().indefinite else 0
-
-
-def take_back_subject(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
-    """Mark the subject of the clause that the cue ends: "Dogs and cats are not visible", "a dog, which is gone"."""
-    if place and words[place - 1] in {"which", "that", "who"}:
-        take_back_before(words, found, place - 1 - (words[place - 2 : place - 1] == [","]), cue)
-        return
-    if head := _head(words, found, place):
-        _take_back([head], cue)
-    else:
-        _take_back_adjacent(words, found, place, cue)
-
-
-def _head(words: list[str], found: list[Found], place: int) -> Found | None:
-    """The first noun of a subject with more nouns: "the people on the bus are not visible"."""
-    barriers = words_of("clause", "not_in_list") - {"with"} | {","}
-    after = next((i for i in range(place - 1, -1, -1) if words[i] in barriers), -1)
-    if found and after == found[0].place_after and words[after] in words_of("clause", "heads"):
-        after = -1  # "The vase that stands on the piano is missing"
-    for mention in found:
-        if mention.place_after <= after:
-            continue
-        start, end = phrase_start(words, 0, mention.place), mention.place_after
-        opens = start == 0 or words[start - 1] in grammar().ends_clause or words[start - 1] == ","
-        joined = end < place and (words[end] in words_of("clause", "heads") or words[end].endswith("ing"))
-        of_another = "of" in words[start : mention.place] or end - 1 in mention.sentence.possessive
-        if opens and joined and not of_another:
-            return mention
-    return None
-
-
-def _take_back_adjacent(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
-    """Mark the mentions that end right before the cue, if they open its clause."""
-    end = place
-    while end and words[end - 1] in words_of("clause", "behind_subject"):
-        end -= 1
-    subject = []
-    for mention in reversed(found):
-        if mention.place_after != end:
-            break
-        start = phrase_start(words, 0, mention.place)
-        if "of" in words[start : mention.place] and not words_of("clause", "quantities").intersection(
-            words[start : mention.place]
-        ):
-            return
-        subject.append(mention)
-        if (
-            start == 0
-            or words[start - 1] in grammar().ends_clause
-            or words[start - 1] in grammar().before_subject
-        ):
-            break
-        if words[start - 1] not in {"and", "or", ","}:
-            return
-        end = start - 1
-    _take_back(subject, cue)
-
-
-def take_back_before(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
-    """Mark the mentions that end right before the cue, wherever they stand: "a sign with a horse painted on it"."""
-    end = place
-    nearest = []
-    if found and cue.rule == "corrected" and words[place] in {",", "("} and found[-1].place_after != place:
-        # "A chair stands there, or rather a stump"
-        _take_back([one for one in found[-1:] if not one.definite and place - one.place_after <= 5], cue)
-        return
-    for mention in reversed(found):
-        if mention.place_after != end:
-            break
-        nearest.append(mention)
-        start = phrase_start(words, 0, mention.place)
-        if cue.rule == "corrected" or start == 0 or words[start - 1] not in {"and", "or"}:
-            break
-        end = start - 1
-    _take_back(nearest, cue)
-
-
-def _take_back(mentions: list[Found], cue: Cue) -> None:
-    for mention in mentions:
-        if not (mention.definite and cue.keeps_definite):
-            mention.rule = mention.rule or cue.rule
 
 
 def takes_sense(mention: Found, around: set[str]) -> bool:

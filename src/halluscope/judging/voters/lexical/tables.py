@@ -270,7 +270,9 @@ class Cues(Phrases[Cue]):
         for form, verb in self._verbs.items():
             said = self._predicates[verb].beginnings
             follow = {*said.alone, *self._adverbs, "not"}
-            yield Phrases({(form, word): "" for word in follow} | {(form, *two): "" for two in said.first_two})
+            yield Phrases(
+                {(form, word): "" for word in follow} | {(form, *two): "" for two in said.first_two}
+            )
 
 
 @cache
@@ -301,7 +303,9 @@ def compound_phrases() -> Phrases[list[Compound]]:
         for pattern in listed
     ]
     for kind in section["kinds"]:
-        words = kind.get("words", []) + [word for name in kind.get("of", ()) for word in section["groups"][name]]
+        words = kind.get("words", []) + [
+            word for name in kind.get("of", ()) for word in section["groups"][name]
+        ]
         patterns += [(kind["rule"], words, pattern, True) for pattern in kind["patterns"]]
         patterns += [(kind["rule"], words, pattern, False) for pattern in kind["singular"]]
     compounds: dict[tuple[str, ...], list[Compound]] = {}
