@@ -7,8 +7,8 @@ from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.sentences import Sentence
 from halluscope.judging.voters.lexical.tables import cue_phrases, phrases_of, words_of
 
-RECENT = 20
-"""So many mentions before a correction can be meant."""
+RECENT = 40
+"""So many mentions before a cue can be meant by it."""
 
 Read = list[tuple[Sentence, list[Found]]]
 """A text's sentences in their order, each with its mentions."""
@@ -181,7 +181,7 @@ def give_back(before: list[Found]) -> None:
 
 def take_back_seeming(before: list[Found], sentence: Sentence) -> None:
     """Mark what only seemed to be there: "What looks like a dog ... is actually a rock"."""
-    for mention in reversed(before):
+    for mention in reversed(before[-RECENT:]):
         if mention.sentence is not before[-1].sentence and mention.sentence is not sentence:
             return
         if not mention.rule and _seems(mention):

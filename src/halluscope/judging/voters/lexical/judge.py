@@ -224,9 +224,9 @@ class _Reading:
         self.scopes.open(end, cue, place)
         self.hedged_at = place if words[place] in words_of("hedges", "of_identity") else -1
         if cue.reach in {"subject", "around"}:
-            subjects.take_back_subject(words, self.found[self.first :], place, cue)
+            subjects.take_back_subject(words, self._recent(), place, cue)
         elif cue.reach == "before" and place:
-            subjects.take_back_before(words, self.found[self.first :], place, cue)
+            subjects.take_back_before(words, self._recent(), place, cue)
         elif cue.reach in {"before", "previous"} and self.found and _opens(words, place):
             if len(self.found) == self.first:
                 across.take_back_corrected(self.found, self.sentence)
@@ -239,7 +239,11 @@ class _Reading:
             across.take_back_seeming(self.found, self.sentence)
             self.scopes.open(end, TRUTH, place)
             if {"a", "an", "two", "some", "only", "just", "nothing"}.intersection(words[end - 1 : end + 1]):
-                subjects.take_back_subject(words, self.found[self.first :], place, cue)
+                subjects.take_back_subject(words, self._recent(), place, cue)
+
+    def _recent(self) -> list[Found]:
+        """The sentence's last mentions."""
+        return self.found[max(self.first, len(self.found) - across.RECENT) :]
 
     def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:
         """Add a mention with the first rule that takes it back."""

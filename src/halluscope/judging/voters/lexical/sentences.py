@@ -33,7 +33,7 @@ _TOKEN = re.compile(
     r"(?P<word>\d+(?:[.,]\d+)+|[A-Za-z](?:\.[A-Za-z])+(?!\w)(?:\.(?=\s*[a-z,;:|=)]))?|[^\W_]+(?:['’][^\W_]+)*)"
     # Nothing else begins at a space, which saves time.
     r"|(?! )(?:(?P<mark>\.{4,}|[-=]+>)"
-    r"|(?P<stop>[.!?…]|\n(?![^\S\n]*[a-z](?![\w \-/]{0,40}(?:[:=|]|\.{4}|,\d))))"
+    r"|(?P<stop>[.!?…]|\n(?![^\S\n]*[a-z](?![\w \-/]{0,40}(?:[:=|>]|\.{4}|,\d))))"
     # Arrows, check marks and pictograms too; what a joiner adds to one (a cook's pan) is no word of its own.
     r"|(?P<sign>[,;:()\[\]—–|=]|(?<!\u200d)[\u2190-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"
     r"|~~|(?<=\s)(?:-+|/)(?=\s|$)))"
@@ -56,7 +56,7 @@ _CONTRACTED = {
 }
 _POINTS = re.compile(r"\bpoint(?:s|ing|ed)\b")
 _KEY = re.compile(r"\s*:\s*(?:[\d\"{\[]|true|false|null)")
-_DATA = re.compile(r"\s*[\[{]\s*[\"'{\[]")
+_DATA = re.compile(r"\A\s*[\[{]\s*[\"'{\[]|\{\s*[\"']|\[\s*\"")
 
 
 def sentences(text: str) -> Iterator[Sentence]:
@@ -108,7 +108,7 @@ def quotations(text: str) -> Spans:
 
     The names in JSON are no quotations either, nor is a dialogue in which there is nothing else.
     """
-    if _DATA.match(text):
+    if _DATA.search(text):
         return []
     spans = [found.span() for found in _QUOTATION.finditer(text)]
     if len(spans) > 1 and not any(map(str.isalnum, _QUOTATION.sub("", text))):
@@ -135,4 +135,4 @@ def _is_sentence(text: str, start: int, end: int) -> bool:
     if _KEY.match(text, end):
         return True
     opens = text[max(0, start - 3) : start].rstrip()[-1:] in {"", ".", "!", "?"}
-    return opens and not text[end : end + 3].lstrip(" ,—–-")[:1].islower()
+    return opens and text[end : end + 1] != "," and not text[end : end + 2].lstrip()[:1].islower()
