@@ -5,10 +5,9 @@ in the image, and those where one cannot tell, which are left out. One reader (a
 twice, with no access to the rules or their word table) made it; the texts are not in this repository.
 
 `lexical_cases*.jsonl` are hard cases by writers who did not know the rules: a text, a class, whether the text says
-that one is in the image, and what makes it hard. By the 750 of `lexical_cases.jsonl` the rules were made and mended,
-150 after the other. The last three hundred were scored before they were read: of the third 150 the rules before these
-had 131 right, of the fourth these, on their way, 122, and of the fifth 138. Those of `lexical_cases_unread.jsonl` nobody
-has read: the rules are only measured by them.
+that one is in the image, and what makes it hard. The rules were made and mended by the 750 of `lexical_cases.jsonl`,
+150 after 150, and each 150 were scored before they were read: 131 of the second were right, 131 of the third, 122 of
+the fourth and 138 of the fifth. Nobody has read those of `lexical_cases_unread.jsonl`: they only measure the rules.
 
     python perf/lexical_errors.py FOLDER      # FOLDER holds the response files that the labels name
 """

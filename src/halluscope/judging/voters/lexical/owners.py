@@ -12,12 +12,12 @@ def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) 
     words = sentence.words
     if end - 1 not in sentence.possessive:
         return ""
-    owned = (words[end : end + 1] or [","])[0]
-    if owned in words_of("absent", "works") and not definite:
+    thing = (words[end : end + 1] or [","])[0]
+    if thing in words_of("absent", "works") and not definite:
         return "absent owner"
     if words[end - 1] in words_of("absent", "anybody"):
         return ""
-    if words[end - 1] in words_of("absent", "shops") and _ends_phrase(owned):
+    if words[end - 1] in words_of("absent", "shops") and _ends_phrase(thing):
         return "absent owner"  # "closed, like the barber's"
     following = range(end, min(end + 5, len(words)))
     noun = next(

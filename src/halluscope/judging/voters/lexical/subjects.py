@@ -66,7 +66,7 @@ def take_back_before(words: list[str], found: list[Found], place: int, cue: Cue)
     end = place
     nearest = []
     if found and cue.rule == "corrected" and words[place] in {",", "("} and found[-1].place_after != place:
-        # "A chair stands there, or rather a stump"
+        # "A cup stands there, or rather a jar"
         _take_back([one for one in found[-1:] if not one.definite and place - one.place_after <= 5], cue)
         return
     for mention in reversed(found):
