@@ -226,6 +226,7 @@ OTHER_READING: list[Row] = [
     ("A baseball game.", "", "sports ball"),
     ("The woman wears one red glove.", "person", "baseball glove"),
     ("A pickup with a black bed.", "truck", "bed"),
+    ("The hot dog lies panting on the tiles.", "", "hot dog"),
 ]
 
 NO_OTHER_READING: list[Row] = [
@@ -425,7 +426,6 @@ BEYOND_RULES: list[Row] = [
     # Likenesses without a word that tells.
     ("Her earrings are tiny silver elephants.", "", "elephant"),
     # One word, two things.
-    ("The hot dog lies panting on the tiles.", "", "hot dog"),
     ("Mr. Bird waves at us.", "", "bird"),
     ("A toy truck lies on the bed.", "bed", ""),
     ("The orange tastes sweet.", "orange", ""),

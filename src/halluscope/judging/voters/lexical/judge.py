@@ -191,7 +191,7 @@ class LexicalJudge:
 
     def _look_elsewhere(self, read: across.Read, found: list[Found]) -> None:
         """Take back the words that mean something else because of a word anywhere in the text."""
-        if not any(word in readings().dependent for mention in found for word in mention.words):
+        if not any(" ".join(mention.words) in readings().dependent for mention in found):
             return
         around = {word for sentence, _ in read for word in sentence.words}
         for mention in found:

@@ -50,6 +50,8 @@ def _bare_value(words: list[str], end: int) -> bool:
     rest = words[end : end + 12]
     if rest == [":", "[", "]"]:
         return True
+    if rest[:1] == [","] and rest[1:2] in (["no"], ["none"]) and rest[2:3] in ([], [";"]):
+        return True  # "spoons, yes; forks, no"
     if rest[:1] == [","] or rest[:1] == ["|"]:
         return rest[1:] == ["0"] or (
             rest[0] == "|" and {"-", "–", "—"}.issuperset(set(rest) - {"|"}) and len(rest) > 2

@@ -76,7 +76,8 @@ def other_reading(words: list[str], place: int, end: int, found: list[Found]) ->
     determined = determiner in grammar().definite or determiner in grammar().indefinite
     in_list = before in {",", "and", "or"} and bool(found) and found[-1].place_after >= place - 2
     color = before in grammar().colors or (after in {"and", "or", ","} and then in grammar().colors)
-    return "" if noun_ends and (determined or in_list) and not color else "another meaning"
+    item = before in {"", "-", "|", "["} and after in {":", "|", "=", "→", "-"}
+    return "" if item or (noun_ends and (determined or in_list) and not color) else "another meaning"
 
 
 def _is_verb(words: list[str], place: int) -> bool:
@@ -198,7 +199,7 @@ def meaning_elsewhere(mention: list[str], around: set[str], names: frozenset[str
 
     A word that is a class's own name needs no support by the text.
     """
-    word = mention[0] if len(mention) == 1 else ""
+    word = " ".join(mention)
     taken = any(by & around and not but & around for by, but in readings().unless.get(word, ()))
     alone = word not in names and word in readings().only_with and not readings().only_with[word] & around
     return "another meaning" if taken or alone else ""

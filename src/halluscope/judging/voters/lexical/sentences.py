@@ -32,8 +32,8 @@ class Sentence:
 _TOKEN = re.compile(
     r"(?P<word>\d+(?:[.,]\d+)+|[A-Za-z](?:\.[A-Za-z])+(?!\w)(?:\.(?=\s*[a-z,;:|=)]))?|[^\W_]+(?:['’][^\W_]+)*)"
     # Nothing else begins at a space, which saves time.
-    r"|(?! )(?:(?P<mark>\.{4,}|[-=]+>)"
-    r"|(?P<stop>[.!?…]|\n(?![^\S\n]*[a-z](?![\w \-/]{0,40}(?:[:=|>]|\.{4}|,\d))))"
+    r"|(?! )(?:(?P<mark>\.{4,}|(?<=[^\S\n])\.{3}(?=[^\S\n])|[-=]+>|</?(?:li|td|th|tr|ul|ol|b|p)>)"
+    r"|(?P<stop>[.!?…]|\n(?![^\S\n]*[a-z](?![\w \-/]{0,40}(?:[:=|>\t]|\.{4}|,\d))))"
     # Arrows, check marks and pictograms too; what a joiner adds to one (a cook's pan) is no word of its own.
     r"|(?P<sign>[,;:()\[\]—–|=]|(?<!\u200d)[\u2190-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"
     r"|~~|(?<=\s)(?:-+|/)(?=\s|$)))"
@@ -100,6 +100,8 @@ def _spelt(word: str) -> str:
         return "→" if word.endswith(">") else "-"
     if word.startswith(".."):
         return ":"
+    if word[0] == "<":
+        return "|"
     return word.replace(".", "") if word[0].isalpha() and "." in word else word.replace("’", "'")
 
 
