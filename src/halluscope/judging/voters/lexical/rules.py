@@ -48,7 +48,7 @@ def _is_predicate(words: list[str], past: int) -> bool:
 
 def tells_what_kind(mention: Found, words: list[str], place: int) -> bool:
     """Whether a mention belongs to the one at `place`: "baby elephant" (but not "a child skiing down")."""
-    adjacent = mention.place_after == place and mention.words[-1] in grammar().before_object
+    adjacent = mention.place_after == place and words[place - 1] in grammar().before_object
     return adjacent and not words[place].endswith("ing") and words[place] not in grammar().after_noun
 
 
@@ -86,9 +86,15 @@ def _is_verb(words: list[str], place: int) -> bool:
     before = words[place - 1] if place else ""
     if word in readings().verbs:
         preposition = place > 1 and words[place - 2] in readings().before_preposition
-        after_plural = word in readings().after_plural and _is_plural(before)
+        bare = word in readings().after_plural or words[place + 1 : place + 2] in (
+            ["the"],
+            ["a"],
+            ["an"],
+            ["their"],
+        )
+        after_plural = bare and _is_plural(before)
         return after_plural or (before in readings().before_verb and not (before == "to" and preposition))
-    if word[:-1] not in readings().verbs or not word.endswith("s"):
+    if not word.endswith("s") or readings().verbs.isdisjoint((word[:-1], word.removesuffix("es"))):
         return False
     if before in readings().subjects:
         return True
@@ -105,10 +111,13 @@ def _is_plural(word: str) -> bool:
 
 def modal(words: list[str], end: int, definite: bool) -> str:
     """Whether an indefinite mention only may do something: "where people can sit" (but not "people can be seen")."""
-    verb = words[end] if words[end : end + 1] and words[end] in grammar().modals else ""
+    if definite or end == len(words):
+        return ""
+    if words[end] not in grammar().modals:
+        return "hypothetical" if _would_have(words, end) else ""
     then = words[end + 1 : end + 4]
-    there = "be" in then and (verb == "can" or any(word in grammar().seen for word in then))
-    return "hypothetical" if not definite and ((verb and not there) or _would_have(words, end)) else ""
+    there = "be" in then and (words[end] == "can" or any(word in grammar().seen for word in then))
+    return "" if there else "hypothetical"
 
 
 def place_of(words: list[str], start: int, end: int) -> str:
@@ -128,7 +137,7 @@ def place_of(words: list[str], start: int, end: int) -> str:
 
 def _would_have(words: list[str], end: int) -> bool:
     """Whether what stands behind a noun ends in a wish: "a clock above the mantelpiece would have helped"."""
-    if words[end : end + 1] == [] or words[end] not in words_of("clause", "joins"):
+    if words[end] not in words_of("clause", "joins"):
         return False
     for word in words[end + 1 : end + 8]:
         if word == "would":
