@@ -21,7 +21,11 @@ def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
     """Whether a list says that there is none: "Bus: none", "- Dog: 0", "| scissors | 0 |", "❌ cat", "0 dogs"."""
     words = sentence.words
     marks, absent = words_of("lists", "marks"), phrases_of("lists", "absent")
-    counted = place > 0 and words[place - 1] in {"0", "zero"} and (place < 2 or words[place - 2] not in marks)
+    counted = (
+        place > 0
+        and words[place - 1] in {"0", "zero", "0x", "x0"}
+        and (place < 2 or words[place - 2] not in marks)
+    )
     struck = words[end : end + 1] == ["~~"] or bisect_left(sentence.strikes, place) % 2
     crossed = (
         words[end : end + 1] and words[end] in words_of("lists", "crosses") and not _checked_before(words)
@@ -48,7 +52,7 @@ def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
 def _bare_value(words: list[str], end: int) -> bool:
     """Whether nothing but a value follows: "Dogs 0", "dog,0" or a dash in a table."""
     rest = words[end : end + 12]
-    if rest == [":", "[", "]"]:
+    if rest in ([":", "[", "]"], ["[", "]"], ["(", ")"]):
         return True
     if rest[:1] == [","] and rest[1:2] in (["no"], ["none"]) and rest[2:3] in ([], [";"]):
         return True  # "spoons, yes; forks, no"

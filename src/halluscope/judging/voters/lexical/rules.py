@@ -181,7 +181,9 @@ def put_right(sentence: Sentence, place: int, spans: Spans) -> bool:
     restates = (
         place and sentence.words[place - 1] in {"read", "say"} and within(sentence.starts[place], spans)
     )
-    return bool(restates) and not {"for", "should"}.isdisjoint(sentence.words[max(0, place - 12) : place])
+    return bool(restates) and not {"for", "should", "please"}.isdisjoint(
+        sentence.words[max(0, place - 12) : place]
+    )
 
 
 def opens_hypothesis(words: list[str], place: int) -> bool:

@@ -43,7 +43,7 @@ _HEADING = re.compile(r"^([^\S\n]*#[^\n]*)\n", re.MULTILINE)
 # It begins with one class of marks, which is what `re` finds fast; then it looks which mark that was.
 _QUOTATION = re.compile(
     r"[\"“„«'‘](?:(?<=\")[^\"\n]{1,200}\"|(?<=[“„])[^”“\n]{1,200}[”“]|(?<=«)[^»\n]{1,200}»"
-    r"|(?<=['‘])(?<!\w.)[^'’\n]{1,80}['’](?!\w))"
+    r"|(?<=['‘])(?<!\w.)(?:[^'’\n]|['’](?=\w)){1,80}['’](?!\w))"
 )
 # Two words: "it's" is "it is", but "dog's" is a possessive.
 _CONTRACTED = {
