@@ -645,7 +645,7 @@ def test_lists_of_single_words_hold_nothing_else():
     single = [words for word in readings().unless for group in readings().unless[word] for words in group]
     single += [*readings().only_with.values(), *(by for _, by in readings().senses.values())]
     single += [getattr(grammar(), name) for name in Grammar.__dataclass_fields__]
-    single += [words_of("depiction", name) for name in tables()["depiction"]]
+    single += [words_of(part, name) for part in ("after", "depiction", "absent") for name in tables()[part]]
     assert [word for words in single for word in words if " " in word] == []
 
 

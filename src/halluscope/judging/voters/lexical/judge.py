@@ -228,18 +228,22 @@ class _Reading:
         elif cue.reach == "before" and place:
             subjects.take_back_before(words, self._recent(), place, cue)
         elif cue.reach in {"before", "previous"} and self.found and _opens(words, place):
-            if len(self.found) == self.first:
-                across.take_back_corrected(self.found, self.sentence)
-            elif words[place - 1] != ",":
-                across.take_back_corrected(self.found, None)
-            across.take_back_seeming(self.found, self.sentence)
+            self._correct(place)
         elif cue.reach == "restored":
             across.give_back(self.found)
         elif cue.reach == "seeming" and self.found:
             across.take_back_seeming(self.found, self.sentence)
             self.scopes.open(end, TRUTH, place)
-            if {"a", "an", "two", "some", "only", "just", "nothing"}.intersection(words[end - 1 : end + 1]):
+            if words_of("corrections", "truths").intersection(words[end - 1 : end + 1]):
                 subjects.take_back_subject(words, self._recent(), place, cue)
+
+    def _correct(self, place: int) -> None:
+        """Take back what the sentence before got wrong, or this one behind a break."""
+        if len(self.found) == self.first:
+            across.take_back_corrected(self.found, self.sentence)
+        elif self.sentence.words[place - 1] != ",":
+            across.take_back_corrected(self.found, None)
+        across.take_back_seeming(self.found, self.sentence)
 
     def _recent(self) -> list[Found]:
         """The sentence's last mentions."""
@@ -248,9 +252,7 @@ class _Reading:
     def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:
         """Add a mention with the first rule that takes it back."""
         words = self.sentence.words
-        own = self.found[
-            max(self.first, len(self.found) - 1) :
-        ]  # the mention before, if it is this sentence's
+        own = self._recent()[-1:]
         definite = self._definite(place)
         start = phrase_start(words, 0, place)
         rule = (

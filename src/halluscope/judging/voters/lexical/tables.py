@@ -29,7 +29,7 @@ class Beginnings(NamedTuple):
 
 
 class Cue(NamedTuple):
-    """A phrase that takes back what is said around it; lexical.toml explains the four."""
+    """A phrase that takes back what is said around it; lexical.toml explains them."""
 
     rule: str
     reach: str
@@ -275,6 +275,10 @@ class Cues(Phrases[Cue]):
             )
 
 
+def _before_cue(name: str) -> Words:
+    return words_of("after" if name in tables()["after"] else "depiction", name)
+
+
 @cache
 def cue_phrases() -> Cues:
     """All cues."""
@@ -284,7 +288,7 @@ def cue_phrases() -> Cues:
                 group["rule"],
                 group["reach"],
                 group["definite"] == "kept",
-                frozenset(words_of("depiction", group["after"]) if "after" in group else ()),
+                _before_cue(group["after"]) if "after" in group else frozenset(),
                 group.get("near", 10),
             )
             for group in tables()["cues"]
