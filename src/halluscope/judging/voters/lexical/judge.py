@@ -165,9 +165,8 @@ class LexicalJudge:
             if named and (mention := self._named(sentence, place)):
                 end = mention[0]
                 reading.add(place, end, mention[1])
-            if cue:
+            if cue and reading.open(place, cue[0], cue[1]):
                 end = cue[0]
-                reading.open(place, end, cue[1])
             elif words[place] in self._inverted and rules.opens_hypothesis(words, place):
                 reading.scopes.open(end, rules.HYPOTHESIS)
             reading.scopes.skip_to(end)
@@ -212,13 +211,15 @@ class _Reading:
     listed: bool
     hedged_at: int = -1
 
-    def open(self, place: int, end: int, cue: Cue) -> None:
-        """Let a cue do its work: on what follows, or on what stands before it."""
+    def open(self, place: int, end: int, cue: Cue) -> bool:
+        """Let a cue do its work, on what follows or on what stands before it; whether it is one here."""
         words = self.sentence.words
-        if within(self.sentence.starts[place], self.quoted) or not pictures.cue_applies(cue, words, place):
-            return
+        if not pictures.cue_applies(cue, words, place):
+            return False
+        if within(self.sentence.starts[place], self.quoted):
+            return True
         if cue.rule == "quoted" and end < len(words) and within(self.sentence.starts[end], self.quoted):
-            return
+            return True
         if cue.reach == "ends" and not self.scopes.negated and _all_but(words, place):
             cue = EXCEPTED
         self.scopes.open(end, cue, place)
@@ -236,6 +237,7 @@ class _Reading:
             self.scopes.open(end, TRUTH, place)
             if words_of("corrections", "truths").intersection(words[end - 1 : end + 1]):
                 subjects.take_back_subject(words, self._recent(), place, cue)
+        return True
 
     def _correct(self, place: int) -> None:
         """Take back what the sentence before got wrong, or this one behind a break."""

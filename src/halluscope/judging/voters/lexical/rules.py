@@ -173,6 +173,8 @@ def conditions(words: list[str], opened: int, place: int, end: int) -> bool:
     verb = (words[end : end + 1] or [""])[0]
     if asked[-1:] != ["if"] and verb in {"is", "are", "was", "were", "has", "have"}:
         return words_of("hedges", "presence").isdisjoint(words[end + 1 : end + 5])
+    if asked[-1] in words_of("hedges", "of_identity"):
+        return False  # "possibly their friends"
     return verb not in words_of("hedges", "arrivals") | {""}
 
 
