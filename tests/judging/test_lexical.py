@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,8 @@ from hypothesis import strategies as st
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import prompts
 from halluscope.judging.voters.lexical import TEXTS_A_BATCH, LexicalJudge
-from halluscope.judging.voters.lexical.tables import readings
+from halluscope.judging.voters.lexical.sentences import sentences
+from halluscope.judging.voters.lexical.tables import Grammar, grammar, readings, tables, words_of
 from halluscope.judging.votes import NO, YES
 from halluscope.vocabularies import Vocabulary
 
@@ -76,6 +79,17 @@ NEGATED: list[Row] = [
     ("a man—no dog—stands on a bench (no cat)", "person, bench", "dog, cat"),
     ("- no people\n- a dog\n- two cats", "dog, cat", "person"),
     ("The sidewalk has no pedestrians, only a bicycle.", "bicycle", "person"),
+    # A cue's verb has any form and adverbs.
+    ("The fishermen have long gone home.", "", "person"),
+    ("Cats aren't anywhere to be seen, and the buses were apparently not present.", "", "cat, bus"),
+    ("The dog itself is gone.", "", "dog"),
+    ("The vase that normally stands on the piano is missing.", "", "vase"),
+    ("A dog, which is not visible, barks.", "", "dog"),
+    ("A woman in boots, with skis nowhere to be seen.", "person", "skis"),
+    ("Bicycles, rather than cars or trucks, fill the street.", "bicycle", "car, truck"),
+    ("All the animals but the cat are in the barn.", "", "cat"),
+    ("Every animal is in the yard except for pigs and sheep.", "", "sheep"),
+    ("What the cabin lacks, above all, is a sink.", "", "sink"),
 ]
 
 DENIES_SOMETHING_ELSE: list[Row] = [
@@ -97,6 +111,11 @@ DENIES_SOMETHING_ELSE: list[Row] = [
     ("No, there is a dog on the bed.", "dog, bed", ""),
     ("He is not far from a car.", "car", ""),
     ('A "no parking" sign stands next to a car.', "car", ""),
+    ("The dog was apparently not happy.", "dog", ""),
+    ("The man who holds the umbrella is gone.", "umbrella", "person"),
+    ("All the dogs bark at the postman but the cat sleeps.", "dog, person, cat", ""),
+    ("There is nobody in the water except a swimmer.", "person", ""),
+    ("No toilet in here, I was about to report, and then I spotted one.", "toilet", ""),
 ]
 
 HYPOTHETICAL: list[Row] = [
@@ -124,6 +143,13 @@ HYPOTHETICAL: list[Row] = [
     ("A bowl for dogs stands by the door.", "bowl", "dog"),
     ("There is a bag, likely belonging to a student.", "", "person"),
     ("He used to own a dog.", "", "dog"),
+    ("He once owned a dog.", "", "dog"),
+    ("A clock above the mantelpiece would have helped.", "", "clock"),
+    ("Where the refrigerator ought to stand there is bare wallpaper.", "", "refrigerator"),
+    ("When the train arrives, the platform will fill.", "", "train"),
+    ("After the guests left, the hall was swept.", "", "person"),
+    ("Bring an umbrella.", "", "umbrella"),
+    ("It is unclear whether the dog is in the picture.", "", "dog"),
 ]
 
 HEDGES_SOMETHING_ELSE: list[Row] = [
@@ -141,6 +167,17 @@ HEDGES_SOMETHING_ELSE: list[Row] = [
     ("The woman is looking for her phone.", "person, cell phone", ""),
     ("A bird that looks like an eagle sits on a car.", "bird, car", ""),
     ("The street has several cars, which may belong to shoppers.", "car", "person"),
+    ("What is most likely a handbag rests on the seat.", "handbag", ""),
+    ("It is hard to say what breed the dog is.", "dog", ""),
+    ("It is unclear whether the dog is asleep.", "dog", ""),
+    ("Presumably the vase is Chinese.", "vase", ""),
+    ("Had the horse not stumbled, it would be leading.", "horse", ""),
+    ("The clock above the mantelpiece would have stopped.", "clock", ""),
+    ("The man stands where the train waits.", "person, train", ""),
+    ("When the train moves, the passengers wave.", "train, person", ""),
+    ("After the guests dance, they rest.", "person", ""),
+    ("They bring an umbrella.", "umbrella", ""),
+    ("As if on cue, a dog enters.", "dog", ""),
 ]
 
 COMPOUND: list[Row] = [
@@ -161,6 +198,7 @@ COMPOUND: list[Row] = [
     ("A couple of cows graze.", "cow", "person"),
     ("A bed of lettuce.", "", "bed"),
     ("The men's room.", "", "person"),
+    ("A sign with a fork and knife symbol.", "", "fork, knife"),
 ]
 
 NO_COMPOUND: list[Row] = [
@@ -172,6 +210,8 @@ NO_COMPOUND: list[Row] = [
     ("The child skiing down the hill.", "person, skis", ""),
     ("A vase made of glass.", "vase", "cup"),
     ("The cupboard, the bookshelf and the pineapple.", "", "cup, book, apple"),
+    ("A tie patterned with anchors.", "tie", ""),
+    ("A fork and a knife lie on the table.", "fork, knife", ""),
 ]
 
 OTHER_READING: list[Row] = [
@@ -186,6 +226,7 @@ OTHER_READING: list[Row] = [
     ("A baseball game.", "", "sports ball"),
     ("The woman wears one red glove.", "person", "baseball glove"),
     ("A pickup with a black bed.", "truck", "bed"),
+    ("The hot dog lies panting on the tiles.", "", "hot dog"),
 ]
 
 NO_OTHER_READING: list[Row] = [
@@ -209,10 +250,20 @@ DEPICTED: list[Row] = [
     ("A bronze horse rears on the pedestal.", "", "horse"),
     ("A statue of a horse stands in the square.", "", "horse"),
     ("There is a portrait of a woman on the wall and a cat on the rug.", "cat", "person"),
+    ("The shop's logo, a bicycle in neon, glows.", "", "bicycle"),
+    ("The logo of the shop, a red umbrella, is on the door.", "", "umbrella"),
+    ("Emblazoned across the helmet is a bear.", "", "bear"),
+    ("On the milk carton a cow smiles.", "", "cow"),
+    ("The billboard shows, ten metres tall, a wine glass.", "", "wine glass"),
+    ("A slice of pizza is pictured on the menu.", "", "pizza"),
 ]
 QUOTED: list[Row] = [
     ('The sign reads "Beware of the dog" next to a bench.', "bench", "dog"),
     ("The word 'bus' is painted on the road.", "", "bus"),
+    ("The teacher tells the class about an elephant.", "person", "elephant"),
+    ("'BEWARE OF THE DOG', shouts a placard.", "", "dog"),
+    ("According to the sign, a dog lives here.", "", "dog"),
+    ("You asked about a boat. There isn't one.", "", "boat"),
 ]
 ASKED: list[Row] = [
     ("Is there a dog in the picture?", "", "dog"),
@@ -227,12 +278,20 @@ NOT_DEPICTED: list[Row] = [
     ("The man is taking a picture of a dog.", "person, dog", ""),
     ("The boy wears a shirt and has a backpack on his back.", "backpack", ""),
     ("The TV shows a match.", "tv", ""),
+    ("On the TV a chef slices onions.", "tv", "person"),
+    ("This grainy photograph depicts a train.", "train", ""),
+    ("A table, a bicycle and a lamp stand there.", "dining table, bicycle", ""),
+    ("Painted bright red, a bus passes.", "bus", ""),
 ]
 ANSWERED: list[Row] = [
     ("Is there a dog? Yes.", "dog", ""),
     ("Does the speaker wear a tie? He does.", "tie", ""),
     ("How many zebras are there? Three.", "zebra", ""),
     ("What color is the umbrella? Red.", "umbrella", ""),
+    ("You asked whether she holds an umbrella. She does.", "umbrella", ""),
+    ("As to whether there is a cat: yes, on the sill.", "cat", ""),
+    ("Are there oranges? Just the one.", "orange", ""),
+    ('"Look, a kite!" she cries and points at the sky.', "kite", ""),
 ]
 CORRECTED: list[Row] = [
     ("There is a dog on the couch. Correction: it is a cat.", "couch, cat", "dog"),
@@ -241,6 +300,13 @@ CORRECTED: list[Row] = [
     ("The box, which I thought was a microwave, is a bread bin.", "", "microwave"),
     ("What seems to be a bear is really a large dog.", "dog", "bear"),
     ("The laptop on the desk is actually a tablet.", "", "laptop"),
+    ("At first glance there is a cat, but it is in fact a sweater.", "", "cat"),
+    ("A man swings a bat... no, hang on, that's a stick.", "person", "baseball bat"),
+    ("He holds a knife; make that a spatula.", "person", "knife"),
+    ("A chair stands there, or rather a stump.", "", "chair"),
+    ("The animal I called a wolf is a dog. The umbrella, which is really a tent, flaps.", "dog", "umbrella"),
+    ("There is no cat. I was wrong: it lies on the sill.", "cat", ""),
+    ("For 'tablet' read 'laptop'.", "laptop", ""),
 ]
 LISTED: list[Row] = [
     ("Bus: none\nCar: 3", "car", "bus"),
@@ -255,18 +321,52 @@ LISTED: list[Row] = [
     ("## Present\ntowel\n\n## Absent\numbrella, couch", "", "umbrella, couch"),
     ("Missing\n- bed\n\nPresent\n- chair", "chair", "bed"),
     ("Dog = no, cat = yes", "cat", "dog"),
+    ('{"present": ["vase"], "absent": ["potted plant"]}', "vase", "potted plant"),
+    ("present: sink, mirror; absent: clock, towel", "sink", "clock"),
+    ("traffic_light: false\nbench: true", "bench", "traffic light"),
+    ("T.V.: none. Bed: 1.", "bed", "tv"),
+    ("keyboard ....... absent\nlaptop ........ 1", "laptop", "keyboard"),
+    ("dog -> no\ncat -> yes", "cat", "dog"),
+    ("dog,0\ncat,2", "cat", "dog"),
+    ("Cats 2, dogs 0", "cat", "dog"),
+    ("teddy bears (x0), dolls (x3)", "", "teddy bear"),
+    ("toilet: []", "", "toilet"),
+    ("| bowl | - |\n| cup | 2 |", "cup", "bowl"),
+    ("🚫🍕 🍰", "", "pizza"),
 ]
 REMAINS: list[Row] = [
     ("A zebra skin lies on the floor.", "", "zebra"),
     ("A bear's paw prints cross the snow.", "", "bear"),
     ("The skull of a cow bleaches in the sun.", "", "cow"),
+    ("A propeller from an old plane decorates the bar.", "", "airplane"),
+    ("The crumbs are all that remains of the pizza.", "", "pizza"),
+    ("A scattering of gull feathers.", "", "bird"),
 ]
-PARTS: list[Row] = [("The elephant's skin is wrinkled and a dog's head sticks out.", "elephant, dog", "")]
+PARTS: list[Row] = [
+    ("The elephant's skin is wrinkled and a dog's head sticks out.", "elephant, dog", ""),
+    ("A kitten peers from a box.", "cat", ""),
+    ("A long grey trunk curls over the wall, two tusks beneath it.", "elephant", ""),
+    ("A tree trunk blocks the path.", "", "elephant"),
+]
 ABSENT_OWNER: list[Row] = [
     ("A chef's hat hangs from a hook.", "", "person"),
     ("The pilot's seat is empty.", "", "person"),
+    ("The gardener's gloves lie on a pot.", "", "person"),
+    ("A child's drawing is pinned to the fridge.", "", "person"),
+    ("It is closed, like the barber's.", "", "person"),
 ]
-ABSENT: list[Row] = [("The photographer's shadow falls on the sand.", "", "person")]
+OWNER: list[Row] = [
+    ("The gardener's hands lie in her lap.", "person", ""),
+    ("The gardener's gloves are caked with mud as she digs.", "person", ""),
+    ("A child's hand reaches for the barber's mirror.", "person", ""),
+]
+ABSENT: list[Row] = [
+    ("The photographer's shadow falls on the sand.", "", "person"),
+    ("Claw marks made by a bear run down the bark.", "", "bear"),
+    ("The bench is dedicated to a soldier.", "bench", "person"),
+    ("An exhaust pipe rusts there; the motorcycle it came from is elsewhere.", "", "motorcycle"),
+]
+AGENTS: list[Row] = [("A cart pulled by a horse, a wall being painted by two men.", "horse, person", "")]
 SPELT: list[Row] = [
     ("A surf-board and a firehydrant.", "surfboard, fire hydrant", ""),
     ("Schoolchildren wave.", "person", ""),
@@ -276,6 +376,9 @@ SPELT: list[Row] = [
     ("A red kite with a forked tail circles.", "bird", "kite"),
     ("An animal, possibly a dog, sleeps.", "dog", ""),
     ("A large vehicle, most likely a bus, is parked.", "bus", ""),
+    ("On the rug: 🐕, asleep.", "dog", ""),
+    ("👩‍🍳 and 👨‍✈️ wave.", "person", "airplane"),
+    ("It's a dog and they're cats.", "dog, cat", ""),
 ]
 
 TABLES: dict[str, list[Row]] = {
@@ -300,6 +403,8 @@ TABLES: dict[str, list[Row]] = {
         *NOT_DEPICTED,
         *ANSWERED,
         *PARTS,
+        *OWNER,
+        *AGENTS,
         *SPELT,
     ],
 }
@@ -309,8 +414,8 @@ BEYOND_RULES: list[Row] = [
     ("Everything but the dog has left; it still sits there.", "dog", ""),
     # A condition about a thing that is there but moves.
     ("If the dog comes any closer, the cat will run.", "dog", ""),
-    # Past, future and elsewhere.
-    ("He once owned a dog.", "", "dog"),
+    # Elsewhere.
+    ("The nearest hydrant is three streets away.", "", "fire hydrant"),
     # A hedge about one part of the clause only.
     ("Children would love this cake.", "cake", ""),
     (
@@ -321,12 +426,11 @@ BEYOND_RULES: list[Row] = [
     # Likenesses without a word that tells.
     ("Her earrings are tiny silver elephants.", "", "elephant"),
     # One word, two things.
-    ("The hot dog lies panting on the tiles.", "", "hot dog"),
     ("Mr. Bird waves at us.", "", "bird"),
     ("A toy truck lies on the bed.", "bed", ""),
     ("The orange tastes sweet.", "orange", ""),
     # What a situation implies without a word for it.
-    ("Two hands type on the keys.", "person, keyboard", ""),
+    ("Two hands type on the keys.", "keyboard", ""),
 ]
 
 
@@ -391,15 +495,35 @@ def test_a_rejected_mention_names_its_rule(rule, text, name):
 
 
 @pytest.mark.parametrize(
-    ("half", "right"),
-    [("lexical_cases", 150), ("lexical_cases_unread", 145), ("lexical_cases_unread_2", 131)],
+    ("file", "right"),
+    [
+        ("lexical_cases.jsonl", 750),
+        pytest.param(
+            "lexical_cases_unread.jsonl",
+            135,
+            marks=pytest.mark.skipif(
+                not (ROOT / "perf/lexical_cases_unread.jsonl").exists(), reason="held out"
+            ),
+        ),
+    ],
 )
-def test_the_share_of_labels_by_another_writer(half, right):
-    """The second were unread until 131 of them were right, 145 once they were read; the third are unread: 131."""
-    lines = (ROOT / "perf" / f"{half}.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    assert len(rows) == 150
+def test_the_share_of_labels_by_other_writers(file, right):
+    """Those that the rules were mended by, and those that nobody has read: 90 % of them."""
+    rows = [json.loads(line) for line in (ROOT / "perf" / file).read_text(encoding="utf-8").splitlines()]
     assert sum((row["class"] in implied(row["text"])) == (row["answer"] == "yes") for row in rows) >= right
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ('"Is that a cat?" she asks. "Yes, asleep."', True),
+        ('"Is that a cat?" she asks. "No, a cushion."', False),
+        ('"What did he leave?" "A cat."', True),
+        ('A sign says "What did he leave?" and "A cat".', False),
+    ],
+)
+def test_what_is_said_in_quotation_marks_counts_as_an_answer(text, there):
+    assert ("cat" in implied(text)) == there
 
 
 def test_explain_says_what_mentions_say():
@@ -430,9 +554,10 @@ def test_a_mention_tells_where_it_stands():
         ("teddy bear", "teddy-bear", False),
         ("person", "man’s", True),
         ("cup", "cup", True),
+        ("dog", "🐶", True),
         ("cat", "CAT", True),
     ]
-    assert [one.rule for one in found] == ["", "negated", "", "", ""]
+    assert [one.rule for one in found] == ["", "negated", "", "", "", ""]
 
 
 def test_one_word_may_name_two_classes():
@@ -495,12 +620,46 @@ def test_the_key_moves_with_the_words():
     assert not JUDGE.stored
 
 
+LISTS = {"rule", "reach", "definite", "after", "near", "class"}
+"""What of lexical.toml is no word that a text may hold."""
+
+
+def entries(part: object) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict):
+        yield from (entry for name, value in part.items() if name not in LISTS for entry in entries(value))
+    elif isinstance(part, list):
+        yield from (entry for value in part for entry in entries(value))
+
+
+def test_every_entry_of_the_tables_is_what_a_text_is_cut_into():
+    """Else it can never match; a dash is one where spaces stand around it."""
+    for entry in entries(tables()):
+        listed = entry.replace("*", "star").split()
+        cut = [word for sentence in sentences(f"a {' '.join(listed)} b") for word in sentence.words]
+        assert cut == ["a", *listed, "b"], entry
+
+
+def test_lists_of_single_words_hold_nothing_else():
+    single = [words for word in readings().unless for group in readings().unless[word] for words in group]
+    single += [*readings().only_with.values(), *(by for _, by in readings().senses.values())]
+    single += [getattr(grammar(), name) for name in Grammar.__dataclass_fields__]
+    single += [words_of(part, name) for part in ("after", "depiction", "absent") for name in tables()[part]]
+    assert [word for words in single for word in words if " " in word] == []
+
+
+def test_no_cue_stands_in_two_groups():
+    counts = Counter(phrase for group in tables()["cues"] for phrase in group["phrases"])
+    assert [phrase for phrase, count in counts.items() if count > 1] == []
+
+
 def test_any_list_of_names_will_do():
     judge = LexicalJudge(
         vocabularies.load(["Cabinet/shelf", "Gloves", "Coffee Table", "dog", "Wild Bird", "🐶"])
     )
     text = "No cabinets, but two shelves, a coffee table with gloves on it, a hot dog and wild birds. 🐶"
-    assert implied(text, judge) == {"Cabinet/shelf", "Gloves", "Coffee Table", "Wild Bird"}
+    assert implied(text, judge) == {"Cabinet/shelf", "Gloves", "Coffee Table", "Wild Bird", "🐶"}
 
 
 HOSTILE = {
@@ -522,6 +681,11 @@ HOSTILE = {
     "dashes": " - " * 33_000,
     "subjects": "dogs, " * 16_000 + "are not visible",
     "cues": "if not no without for " * 4_500,
+    "photos": "photo of " * 11_000,
+    "headings": "a: dog, " * 12_000,
+    "corrections": "a dog; no, a cat; " * 5_000,
+    "readings": 'for "dog" say "dog" ' * 5_000,
+    "owners": "the barber's " * 7_000,
     "combining": "d\u0301o\u0301g\u0301 " * 14_000,
 }
 

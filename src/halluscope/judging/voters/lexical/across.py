@@ -1,10 +1,14 @@
 """What other sentences do to a mention: answers to a question, corrections, a heading over a list."""
 
+from bisect import bisect_right
 from itertools import groupby
 
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.sentences import Sentence
 from halluscope.judging.voters.lexical.tables import cue_phrases, phrases_of, words_of
+
+RECENT = 40
+"""So many mentions before a cue can be meant by it."""
 
 Read = list[tuple[Sentence, list[Found]]]
 """A text's sentences in their order, each with its mentions."""
@@ -23,14 +27,38 @@ def take_back_asked(read: Read) -> None:
         for i in range(first, past):
             # Several questions in a row are answered in their order.
             answer = read[past + i - first][0].words if past + i - first < len(read) else []
-            for mention in read[i][1]:
+            asked = read[i][1]
+            if _is_indirect(words := read[i][0].words) and ":" in words:
+                # "As to whether there is a cat: yes."
+                answer = words[words.index(":") + 1 :]
+                asked = [mention for mention in asked if mention.place < words.index(":")]
+            for mention in asked:
+                if mention.rule == "quoted":
+                    answer = _spoken(read[past + i - first : past + i - first + 2])
                 if not _affirmed(mention, _unlabelled(read[i][0].words), _unlabelled(answer)):
                     mention.rule = mention.rule or "asked"
+                elif mention.rule in {"asked", "hypothetical"} or (
+                    mention.rule == "quoted" and (_says_yes(answer) or _is_indirect(read[i][0].words))
+                ):
+                    mention.rule = ""  # "You asked whether there is a dog. There is."
         first = past
 
 
+def _spoken(read: Read) -> list[str]:
+    """The answer to a question in quotation marks, behind "she asks"."""
+    words = [sentence.words for sentence, _ in read]
+    told = len(words) > 1 and len(words[0]) <= 4 and not words_of("questions", "asking").isdisjoint(words[0])
+    return words[told] if words else []
+
+
 def _is_asked(sentence: Sentence) -> bool:
-    return sentence.asked or _speaker(sentence.words) in words_of("questions", "askers")
+    words = sentence.words
+    return sentence.asked or _is_indirect(words) or _speaker(words) in words_of("questions", "askers")
+
+
+def _is_indirect(words: list[str]) -> bool:
+    """Whether a sentence asks without a question mark: "You asked whether there is a dog."."""
+    return phrases_of("questions", "indirect").at(words, 0) is not None
 
 
 def _speaker(words: list[str]) -> str:
@@ -48,18 +76,28 @@ def _affirmed(mention: Found, question: list[str], answer: list[str]) -> bool:
     """Whether the answer, or the question itself, says that the object is there."""
     if not answer:
         return False
+    if _says_yes(answer):
+        return True
+    said = phrases_of("questions", "yes").at(answer, 0)
     opening = answer[:6]
     denies = bool(words_of("questions", "denials").intersection(opening))
     in_doubt = words_of("questions", "existence").intersection(question)
     if mention.definite and not in_doubt:
-        return not (denies and "there" in opening)
+        return not ((denies and "there" in opening) or "none" in answer)
     if denies:
         return False
     if question[:1] and question[0] in words_of("questions", "open"):
         return True
     echo = opening[0] in words_of("questions", "pronouns") and opening[1:2] != []
     echo = echo and opening[1] in words_of("questions", "echoes")
-    return phrases_of("questions", "yes").at(answer, 0) is not None or (echo and "or" not in question)
+    return said is not None or (echo and "or" not in question)
+
+
+def _says_yes(answer: list[str]) -> bool:
+    """Whether an answer is "Yes" or "Yes, asleep on the couch", but not "Yes and no"."""
+    said = phrases_of("questions", "yes").at(answer, 0) if answer else None
+    then = answer[said[0] : said[0] + 3] if said else ["no"]
+    return then[:1] in ([], [","], ["—"]) and "no" not in then
 
 
 def take_back_listed(read: Read) -> None:
@@ -67,22 +105,47 @@ def take_back_listed(read: Read) -> None:
     under = False
     for sentence, mentions in read:
         words = sentence.words
-        colon = words.index(":") if ":" in words else -1
-        if colon < 0 and (heading := _heading(words)):
+        sections = _sections(words, mentions) if ":" in words else []
+        if not sections and (heading := _heading(words)):
             under = heading in words_of("lists", "headings")
-        elif colon >= 0:
-            under = colon <= 6 and _denies(words[:colon]) and not any(one.place < colon for one in mentions)
-        elif under and len(words) > 5:
+        elif not sections and under and len(words) > 5:
             under = False
-        for mention in mentions if under else ():
-            mention.rule = mention.rule or "listed as absent"
+        begun = [0, *(place for place, _ in sections)]
+        denies = [under, *(denies for _, denies in sections)]
+        for mention in mentions if under or sections else ():
+            if denies[bisect_right(begun, mention.place) - 1]:
+                mention.rule = mention.rule or "listed as absent"
+        under = sections[-1][1] if sections else under
+
+
+def _sections(words: list[str], mentions: list[Found]) -> list[tuple[int, bool]]:
+    """Where each heading's colon in a line stands, and whether it denies: "present: dog, cat; absent: bus".
+
+    "dog: 1" is no heading.
+    """
+    named = {mention.place for mention in mentions}
+    sections = []
+    begun = 0
+    for place, word in enumerate(words):
+        if word == ":" and named.isdisjoint(range(begun, place)):
+            heading = words[begun:place]
+            sections.append(
+                (place, len(heading) <= 6 and _denies(heading) and (not begun or heading[0] != "no"))
+            )
+        elif word == ":" and not sections:
+            sections.append((0, False))
+        if word in words_of("lists", "between"):
+            begun = place + 1
+    return sections
 
 
 def _heading(words: list[str]) -> str:
     """A line that is nothing but a heading: "Absent", "Objects not visible"."""
-    line = " ".join(word for word in words[:6] if word not in words_of("lists", "of_headings"))
+    if len(words) > 6:
+        return ""
+    line = " ".join(word for word in words if word not in words_of("lists", "of_headings"))
     known = line in words_of("lists", "headings") or line in words_of("lists", "present")
-    return line if known and len(words) <= 6 else ""
+    return line if known else ""
 
 
 def _denies(heading: list[str]) -> bool:
@@ -92,12 +155,17 @@ def _denies(heading: list[str]) -> bool:
     return any(absent.at(heading, i) is not None for i in range(len(heading)))
 
 
-def take_back_corrected(before: list[Found], sentence: Sentence) -> None:
-    """Mark what the sentence before got wrong: "A dog sits on the couch. Correction: it is a cat."
+def take_back_corrected(before: list[Found], sentence: Sentence | None) -> None:
+    """Mark what the sentence before the given one got wrong: "A dog sits on the couch. Correction: it is a cat."
 
-    That is the first thing that it newly names: people only where there is nothing else.
+    That is the first thing that it newly names: people only where there is nothing else. Where it denies something,
+    that is there after all: "There is no sink. I was wrong: it stands in the corner."
     """
-    named = (one for one in reversed(before) if one.sentence is not sentence and not one.rule)
+    recent = [one for one in before[-RECENT:] if one.sentence is not sentence]
+    if denied := [one for one in recent if one.sentence is recent[-1].sentence and one.rule == "negated"]:
+        denied[0].rule = ""
+        return
+    named = (one for one in reversed(recent) if not one.rule)
     _, of_last = next(groupby(named, key=lambda one: id(one.sentence)), (0, iter(())))
     last = [mention for mention in of_last if not mention.definite][::-1]
     things = [mention for mention in last if not _is_person(mention)]
@@ -105,9 +173,15 @@ def take_back_corrected(before: list[Found], sentence: Sentence) -> None:
         mention.rule = "corrected"
 
 
+def give_back(before: list[Found]) -> None:
+    """Let the last mention count after all, if it was denied: "No cup, I was about to say, and then I spotted one"."""
+    if before and before[-1].rule in {"negated", "corrected", "hypothetical"} and not before[-1].definite:
+        before[-1].rule = ""
+
+
 def take_back_seeming(before: list[Found], sentence: Sentence) -> None:
     """Mark what only seemed to be there: "What looks like a dog ... is actually a rock"."""
-    for mention in reversed(before):
+    for mention in reversed(before[-RECENT:]):
         if mention.sentence is not before[-1].sentence and mention.sentence is not sentence:
             return
         if not mention.rule and _seems(mention):

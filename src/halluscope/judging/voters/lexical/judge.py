@@ -4,19 +4,23 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from halluscope.judging import votes as answers
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Answered, Pairs
-from halluscope.judging.voters.lexical import across, rules
+from halluscope.judging.voters.lexical import across, lists, owners, pictures, rules, subjects
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.scopes import Scopes, phrase_start
 from halluscope.judging.voters.lexical.sentences import Sentence, Spans, quotations, sentences, within
 from halluscope.judging.voters.lexical.tables import (
     Cue,
+    Phrases,
+    Starts,
     all_forms,
+    beginnings_of,
     compound_phrases,
     cue_phrases,
     grammar,
@@ -28,7 +32,7 @@ from halluscope.judging.voters.lexical.tables import (
 )
 from halluscope.vocabularies import Vocabulary
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Raised by every change to these modules that can move an answer; changed tables show in the key by themselves."""
 
 TEXTS_A_BATCH = 256
@@ -37,8 +41,7 @@ EXCEPTED = Cue("negated", "noun", keeps_definite=False)
 TRUTH = Cue("", "ends", keeps_definite=True)
 
 
-@dataclass(frozen=True)
-class Mention:
+class Mention(NamedTuple):
     """A place where a text names a class.
 
     Attributes:
@@ -77,7 +80,10 @@ class LexicalJudge:
         self._objects = object_phrases(words)
         self._compounds = compound_phrases()
         self._cues = cue_phrases()
-        self._firsts = self._cues.firsts | self._objects.firsts | grammar().inverted
+        self._inverted = grammar().inverted | grammar().orders
+        orders = Phrases({(verb, what): "" for verb in grammar().orders for what in grammar().ordered})
+        conditions = Phrases({(verb,): "" for verb in grammar().inverted})
+        self._starts = Starts(beginnings_of(self._cues, self._objects, self._compounds, orders, conditions))
         known = json.dumps([words, tables()], sort_keys=True)
         self.key = f"lexical-{RULES_VERSION}-{hashlib.sha256(known.encode()).hexdigest()[:8]}"
 
@@ -140,26 +146,30 @@ class LexicalJudge:
     def _read(self, sentence: Sentence, quoted: Spans, found: list[Found]) -> None:
         """Add the mentions in one sentence, each with what the words around it do to it."""
         words = sentence.words
-        reading = _Reading(sentence, quoted, Scopes(words), self._compound_places(words), found, len(found))
-        if place := rules.opens_picture(words):
-            reading.scopes.open(place, rules.PICTURE)
-        while place < len(words):
+        places = self._starts.places(words)
+        compounds, listed = self._compound_places(words, places), lists.is_list(words)
+        reading = _Reading(sentence, quoted, Scopes(words), compounds, found, len(found), listed)
+        if sentence.hyphened:
+            places = sorted({*places, *(place - 1 for place in sentence.hyphened if place)})
+        pictured, end = pictures.opens_picture(words), 0
+        for place in places:
+            if place < end:
+                continue  # within the phrase before
+            if 0 < pictured <= place:
+                reading.scopes.open(pictured, pictures.PICTURE)
+                pictured = 0
             end = place + 1
             reading.scopes.move_to(place)
-            if words[place] not in self._firsts and end not in sentence.hyphened:
-                place = end
-                continue
             cue = self._cues.at(words, place)
             named = cue is None or cue[1].reach == "picture"
             if named and (mention := self._named(sentence, place)):
                 end = mention[0]
                 reading.add(place, end, mention[1])
-            if cue:
+            if cue and reading.open(place, cue[0], cue[1]):
                 end = cue[0]
-                reading.open(place, end, cue[1])
-            elif words[place] in grammar().inverted and rules.opens_hypothesis(words, place):
+            elif words[place] in self._inverted and rules.opens_hypothesis(words, place):
                 reading.scopes.open(end, rules.HYPOTHESIS)
-            place = end
+            reading.scopes.skip_to(end)
 
     def _named(self, sentence: Sentence, place: int) -> tuple[int, tuple[str, ...]] | None:
         """Where the longest phrase that begins here and names a class ends; "surf-board" is "surfboard" too."""
@@ -169,19 +179,18 @@ class LexicalJudge:
             return found if classes is None else (place + 2, classes)
         return found
 
-    def _compound_places(self, words: list[str]) -> rules.Places:
+    def _compound_places(self, words: list[str], starts: list[int]) -> rules.Places:
         """Place of a word -> the compound that it is no object in, from its first word to past its last."""
         places: dict[int, tuple[int, int, str]] = {}
-        firsts = self._compounds.firsts
-        for first, word in enumerate(words):
-            if word in firsts and (found := self._compounds.at(words, first)):
+        for first in starts:
+            if found := self._compounds.at(words, first):
                 for star, rule in found[1]:
                     places.setdefault(first + star, (first, found[0], rule))
         return places
 
     def _look_elsewhere(self, read: across.Read, found: list[Found]) -> None:
         """Take back the words that mean something else because of a word anywhere in the text."""
-        if not any(word in readings().dependent for mention in found for word in mention.words):
+        if not any(" ".join(mention.words) in readings().dependent for mention in found):
             return
         around = {word for sentence, _ in read for word in sentence.words}
         for mention in found:
@@ -199,52 +208,75 @@ class _Reading:
     compounds: rules.Places
     found: list[Found]
     first: int
+    listed: bool
     hedged_at: int = -1
 
-    def open(self, place: int, end: int, cue: Cue) -> None:
-        """Let a cue do its work: on what follows, or on what stands before it."""
+    def open(self, place: int, end: int, cue: Cue) -> bool:
+        """Let a cue do its work, on what follows or on what stands before it; whether it is one here."""
         words = self.sentence.words
-        if within(self.sentence.starts[place], self.quoted) or not rules.cue_applies(cue, words, place):
-            return
+        if not pictures.cue_applies(cue, words, place):
+            return False
+        if within(self.sentence.starts[place], self.quoted):
+            return True
         if cue.rule == "quoted" and end < len(words) and within(self.sentence.starts[end], self.quoted):
-            return
+            return True
         if cue.reach == "ends" and not self.scopes.negated and _all_but(words, place):
             cue = EXCEPTED
         self.scopes.open(end, cue, place)
         self.hedged_at = place if words[place] in words_of("hedges", "of_identity") else -1
-        if cue.reach == "subject":
-            rules.take_back_subject(words, self.found[self.first :], place, cue)
-        elif cue.reach == "before":
-            rules.take_back_before(words, self.found[self.first :], place, cue)
-        elif cue.reach == "previous" and self.found:
-            if len(self.found) == self.first:
-                across.take_back_corrected(self.found, self.sentence)
-            across.take_back_seeming(self.found, self.sentence)
+        if cue.reach in {"subject", "around"}:
+            subjects.take_back_subject(words, self._recent(), place, cue)
+        elif cue.reach == "before" and place:
+            subjects.take_back_before(words, self._recent(), place, cue)
+        elif cue.reach in {"before", "previous"} and self.found and _opens(words, place):
+            self._correct(place)
+        elif cue.reach == "restored":
+            across.give_back(self.found)
         elif cue.reach == "seeming" and self.found:
             across.take_back_seeming(self.found, self.sentence)
             self.scopes.open(end, TRUTH, place)
-            if words[end - 1] in {"a", "an"}:
-                rules.take_back_subject(words, self.found[self.first :], place, cue)
+            if words_of("corrections", "truths").intersection(words[end - 1 : end + 1]):
+                subjects.take_back_subject(words, self._recent(), place, cue)
+        return True
+
+    def _correct(self, place: int) -> None:
+        """Take back what the sentence before got wrong, or this one behind a break."""
+        if len(self.found) == self.first:
+            across.take_back_corrected(self.found, self.sentence)
+        elif self.sentence.words[place - 1] != ",":
+            across.take_back_corrected(self.found, None)
+        across.take_back_seeming(self.found, self.sentence)
+
+    def _recent(self) -> list[Found]:
+        """The sentence's last mentions."""
+        return self.found[max(self.first, len(self.found) - across.RECENT) :]
 
     def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:
         """Add a mention with the first rule that takes it back."""
         words = self.sentence.words
-        own = self.found[
-            max(self.first, len(self.found) - 1) :
-        ]  # the mention before, if it is this sentence's
+        own = self._recent()[-1:]
         definite = self._definite(place)
+        start = phrase_start(words, 0, place)
         rule = (
             rules.compound(self.sentence, place, end, self.compounds)
             or rules.other_reading(words, place, end, own)
             or ("quoted" if within(self.sentence.starts[place], self.quoted) else "")
-            or rules.absent_in_list(self.sentence, place, end)
-            or rules.shown_on(words, place, end)
-            or rules.belongs_to_nobody(self.sentence, place, end, definite)
+            or (lists.absent_in_list(self.sentence, place, end) if self.listed else "")
+            or pictures.shown_on(words, place, end)
+            or pictures.pictured_beside(words, start)
+            or owners.belongs_to_nobody(self.sentence, place, end, definite)
             or self._scoped(place, end, definite)
             or rules.modal(words, end, definite)
+            or rules.place_of(words, start, end)
         )
+        if rule and rules.put_right(self.sentence, place, self.quoted):
+            rule = ""
         if own and rules.tells_what_kind(own[-1], words, place):
             own[-1].rule = "part of a compound"
+        elif (
+            own and rule in {"part of a compound", "depicted"} and rules.shares_compound(own[-1], place, end)
+        ):
+            own[-1].rule = own[-1].rule or rule
         self.found.append(Found(classes, self.sentence, place, end, definite, rule))
 
     def _scoped(self, place: int, end: int, definite: bool) -> str:
@@ -259,13 +291,19 @@ class _Reading:
         """Whether the noun phrase begins with "the", "his", "the man's" and the like."""
         words = self.sentence.words
         start = phrase_start(words, self.scopes.opened, place)
-        possessive = any(before in self.sentence.possessive for before in range(start, place))
-        return possessive or words[start] in grammar().definite
+        owners = self.sentence.possessive
+        owned = bool(owners) and any(owner in owners for owner in range(start, place))
+        return owned or words[start] in grammar().definite
+
+
+def _opens(words: list[str], place: int) -> bool:
+    """Whether a correction begins here: of the sentence before, or of this one behind a break."""
+    return place == 0 or words[place - 1] in words_of("corrections", "breaks")
 
 
 def _all_but(words: list[str], place: int) -> bool:
     """Whether "except" takes away from everything: "all the fruits except bananas"."""
-    return any(word in grammar().every for word in words[max(0, place - 8) : place])
+    return any(word in grammar().every for word in words[max(0, place - 12) : place])
 
 
 def _names(cls: str) -> list[str]:

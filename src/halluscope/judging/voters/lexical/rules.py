@@ -1,15 +1,13 @@
 """What the words around a mention do to it. Each rule gives its name, or "" where it does not apply."""
 
-from bisect import bisect_left
 from collections.abc import Mapping
 
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.scopes import phrase_start
-from halluscope.judging.voters.lexical.sentences import Sentence
-from halluscope.judging.voters.lexical.tables import Cue, grammar, phrases_of, readings, words_of
+from halluscope.judging.voters.lexical.sentences import Sentence, Spans, within
+from halluscope.judging.voters.lexical.tables import Cue, grammar, readings, words_of
 
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
-PICTURE = Cue("depicted", "sentence", keeps_definite=True)
 
 Places = Mapping[int, tuple[int, int, str]]
 """Place of a word -> the compound that it is no object in: its first word, past its last, and the rule."""
@@ -30,7 +28,7 @@ def compound(sentence: Sentence, place: int, end: int, compounds: Places) -> str
     word_before = sentence.words[place - 1] if place else ""
     word_after = sentence.words[end] if end < len(sentence.words) else ""
     likeness = word_before in grammar().before_any or (
-        word_after in grammar().after_any and sentence.words[end : end + 2] != ["shaped", "like"]
+        word_after in grammar().after_any and sentence.words[end + 1 : end + 2] not in (["like"], ["with"])
     )
     hyphened = end in sentence.hyphened and word_after in grammar().after_hyphen
     return "part of a compound" if likeness or hyphened else ""
@@ -50,8 +48,17 @@ def _is_predicate(words: list[str], past: int) -> bool:
 
 def tells_what_kind(mention: Found, words: list[str], place: int) -> bool:
     """Whether a mention belongs to the one at `place`: "baby elephant" (but not "a child skiing down")."""
-    adjacent = mention.place_after == place and mention.words[-1] in grammar().before_object
+    adjacent = mention.place_after == place and words[place - 1] in grammar().before_object
     return adjacent and not words[place].endswith("ing") and words[place] not in grammar().after_noun
+
+
+def shares_compound(mention: Found, place: int, end: int) -> bool:
+    """Whether a mention shares the noun behind the one at `place`: "a knife and fork symbol", "a cat and dog show"."""
+    words = mention.sentence.words
+    joined = mention.place_after == place - 1 and words[place - 1] in {"and", "or"}
+    determined = words[phrase_start(words, 0, mention.place)] in grammar().indefinite | grammar().definite
+    noun = (words[end : end + 1] or [","])[0]
+    return joined and determined and noun[0].isalnum() and noun not in grammar().after_noun
 
 
 def other_reading(words: list[str], place: int, end: int, found: list[Found]) -> str:
@@ -69,7 +76,8 @@ def other_reading(words: list[str], place: int, end: int, found: list[Found]) ->
     determined = determiner in grammar().definite or determiner in grammar().indefinite
     in_list = before in {",", "and", "or"} and bool(found) and found[-1].place_after >= place - 2
     color = before in grammar().colors or (after in {"and", "or", ","} and then in grammar().colors)
-    return "" if noun_ends and (determined or in_list) and not color else "another meaning"
+    item = before in {"", "-", "|", "["} and after in {":", "|", "=", "→", "-"}
+    return "" if item or (noun_ends and (determined or in_list) and not color) else "another meaning"
 
 
 def _is_verb(words: list[str], place: int) -> bool:
@@ -78,9 +86,15 @@ def _is_verb(words: list[str], place: int) -> bool:
     before = words[place - 1] if place else ""
     if word in readings().verbs:
         preposition = place > 1 and words[place - 2] in readings().before_preposition
-        after_plural = word in readings().after_plural and _is_plural(before)
+        bare = word in readings().after_plural or words[place + 1 : place + 2] in (
+            ["the"],
+            ["a"],
+            ["an"],
+            ["their"],
+        )
+        after_plural = bare and _is_plural(before)
         return after_plural or (before in readings().before_verb and not (before == "to" and preposition))
-    if word[:-1] not in readings().verbs or not word.endswith("s"):
+    if not word.endswith("s") or readings().verbs.isdisjoint((word[:-1], word.removesuffix("es"))):
         return False
     if before in readings().subjects:
         return True
@@ -97,18 +111,50 @@ def _is_plural(word: str) -> bool:
 
 def modal(words: list[str], end: int, definite: bool) -> str:
     """Whether an indefinite mention only may do something: "where people can sit" (but not "people can be seen")."""
-    verb = words[end] if words[end : end + 1] and words[end] in grammar().modals else ""
+    if definite or end == len(words):
+        return ""
+    if words[end] not in grammar().modals:
+        return "hypothetical" if _would_have(words, end) else ""
     then = words[end + 1 : end + 4]
-    there = "be" in then and (verb == "can" or any(word in grammar().seen for word in then))
-    return "hypothetical" if verb and not there and not definite else ""
+    there = "be" in then and (words[end] == "can" or any(word in grammar().seen for word in then))
+    return "" if there else "hypothetical"
+
+
+def place_of(words: list[str], start: int, end: int) -> str:
+    """Whether only the place or time of a thing is told: "where the clock ought to hang", "when the bus comes"."""
+    before = words[start - 1] if start else ""
+    if before == "where":
+        told = not words_of("hedges", "formerly").isdisjoint(words[end : end + 2])
+    elif before in words_of("hedges", "until") or words[max(0, start - 2) : start] in (
+        ["soon", "as"],
+        ["the", "time"],
+    ):
+        told = not words_of("hedges", "coming").isdisjoint(words[end : end + 1])
+    else:
+        told = before == "after" and not words_of("hedges", "departures").isdisjoint(words[end : end + 1])
+    return "hypothetical" if told else ""
+
+
+def _would_have(words: list[str], end: int) -> bool:
+    """Whether what stands behind a noun ends in a wish: "a clock above the mantelpiece would have helped"."""
+    if words[end] not in words_of("clause", "joins"):
+        return False
+    for word in words[end + 1 : end + 8]:
+        if word == "would":
+            return True
+        if word in grammar().ends_clause or word in words_of("clause", "not_in_list"):
+            return False
+    return False
 
 
 def identity(words: list[str], cue: int, opened: int, place: int, end: int) -> bool:
-    """Whether a hedge says what a visible thing is: "a large vehicle, most likely a bus, is parked".
+    """Whether a hedge says what a visible thing is: "a large vehicle, most likely a bus", "what is probably a bus".
 
     Not so a guess at what goes on ("maybe a bus is coming"), nor one between several things.
     """
     before = words[max(0, cue - 2) : cue]
+    if before in (["what", "is"], ["what", "are"]):
+        return True
     names = before[-1:] and before[-1] in words_of("hedges", "before_identity") and before[0] != "there"
     alone = phrase_start(words, opened, place) == opened and not words[opened].endswith("ing")
     return (
@@ -117,200 +163,38 @@ def identity(words: list[str], cue: int, opened: int, place: int, end: int) -> b
 
 
 def conditions(words: list[str], opened: int, place: int, end: int) -> bool:
-    """Whether a condition is about a thing that is there: "if the dog runs any further", but not "if the dog comes"."""
-    condition = opened > 0 and words[opened - 1] == "if" and words[max(0, opened - 2)] != "as"
-    follows = condition and phrase_start(words, opened, place) == opened
-    return follows and words[end : end + 1] != [] and words[end] not in words_of("hedges", "arrivals")
+    """Whether a doubt is about a thing that is there: "if the dog runs any further", but not "if the dog comes".
+
+    So is "whether the dog is asleep", but not "whether the dog is in the picture".
+    """
+    asked = words[opened : phrase_start(words, opened, place)] or words[max(0, opened - 1) : opened]
+    if not words_of("hedges", "doubts").issuperset(asked) or words[max(0, opened - 2)] == "as":
+        return False
+    verb = (words[end : end + 1] or [""])[0]
+    if asked[-1:] != ["if"] and verb in {"is", "are", "was", "were", "has", "have"}:
+        return words_of("hedges", "presence").isdisjoint(words[end + 1 : end + 5])
+    if asked[-1] in words_of("hedges", "of_identity"):
+        return False  # "possibly their friends"
+    return verb not in words_of("hedges", "arrivals") | {""}
 
 
-def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
-    """Whether a list says that there is none: "Bus: none", "- Dog: 0", "| scissors | 0 |", "❌ cat", "0 dogs"."""
-    words = sentence.words
-    marks, absent = words_of("lists", "marks"), phrases_of("lists", "absent")
-    counted = place > 0 and words[place - 1] in {"0", "zero"} and (place < 2 or words[place - 2] not in marks)
-    struck = words[end : end + 1] == ["~~"] or bisect_left(sentence.strikes, place) % 2
-    crossed = (
-        words[end : end + 1] and words[end] in words_of("lists", "crosses") and not _checked_before(words)
+def put_right(sentence: Sentence, place: int, spans: Spans) -> bool:
+    """Whether a mention in quotation marks is what has to be read: "for 'cat' read 'dog'"."""
+    restates = (
+        place and sentence.words[place - 1] in {"read", "say"} and within(sentence.starts[place], spans)
     )
-    if counted or struck or crossed or _crossed_out(words, place):
-        return "listed as absent"
-    after = end + (words[end : end + 1] != [] and words[end] in words_of("lists", "counts"))
-    begun = after
-    while after < len(words) and words[after] in marks:
-        after += 1
-    if after in {begun, len(words)}:
-        return ""
-    if value := absent.at(words, after):
-        past = value[0]
-        if value[1] == "no" and words[end] in {"-", "–", "—"} and words[past : past + 1] == [","]:
-            return ""  # "a bus - no, a tram" corrects
-        ends = past == len(words) or not words[past][0].isalnum() or words[past] == "and"
-        alone = words[end] == ":" and _opens_item(words, place) and value[1] in {"no", "none", "not"}
-        return "listed as absent" if ends or alone else ""
-    denied = phrases_of("lists", "denied").at(words, after)
-    return "listed as absent" if denied and words[end] == ":" and _opens_item(words, place) else ""
-
-
-def _opens_item(words: list[str], place: int) -> bool:
-    return all(word in words_of("lists", "marks") or len(word) == 1 for word in words[:place])
-
-
-def _crossed_out(words: list[str], place: int) -> bool:
-    """Whether the list's marks stand before its items, and the one before this item denies it."""
-    checks, crosses = words_of("lists", "checks"), words_of("lists", "crosses")
-    if _checked_before(words):
-        mark = next((word for word in reversed(words[:place]) if word in checks | crosses), "")
-        return mark in crosses
-    return words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
-
-
-def _checked_before(words: list[str]) -> bool:
-    return words[0] in words_of("lists", "checks") or words[0] in words_of("lists", "crosses")
-
-
-def shown_on(words: list[str], place: int, end: int) -> str:
-    """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
-    if words[end : end + 1] and words[end] in words_of("depiction", "made"):
-        end += 1
-    if words[end : end + 1] not in (["on"], ["in"], ["across"]):
-        return ""
-    surface = words[end + 1 : end + 4]
-    determined = surface[:1] and (surface[0] in grammar().definite or surface[0] in grammar().indefinite)
-    if determined and words_of("depiction", "surfaces").intersection(surface[1:]):
-        return "depicted"
-    carried = any(
-        words[i] in words_of("depiction", "prints") and words[i + 1] in {"with", "has", "have", "having"}
-        for i in range(max(0, place - 9), place - 1)
+    return bool(restates) and not {"for", "should", "please"}.isdisjoint(
+        sentence.words[max(0, place - 12) : place]
     )
-    itself = surface[:1] and surface[0] in {"it", "its", "them"}
-    face = surface[:1] == ["the"] and {"front", "back", "cover", "side"}.intersection(surface[1:])
-    return "depicted" if carried and (itself or face) else ""
-
-
-def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) -> str:
-    """Whether an owner is only a kind of owner: "a chef's hat", but not "a chef's hand"."""
-    words = sentence.words
-    if end - 1 not in sentence.possessive or words[end - 1] in words_of("absent", "anybody"):
-        return ""
-    owned = words_of("absent", "places" if definite else "belongings").intersection(
-        [*words[end : end + 2], *(word.removesuffix("s") for word in words[end : end + 1])]
-    )
-    return "absent owner" if owned else ""
 
 
 def opens_hypothesis(words: list[str], place: int) -> bool:
-    """Whether a clause begins with a verb before its subject: "Had she brought an umbrella"."""
+    """Whether a clause begins with a verb before its subject, or is an order: "Had she an umbrella", "Bring one"."""
     opens = place == 0 or words[place - 1] == ","
     following = words[place + 1] if place + 1 < len(words) else ""
-    return opens and words[place] in grammar().inverted and following in grammar().subjects
-
-
-def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
-    """Whether a cue that tells of pictures has one before it: "the poster shows a dog"."""
-    if not cue.after:
-        return not _is_the_image(words, place)
-    before = [i for i in range(max(0, place - 10), place) if words[i] in cue.after]
-    if not before:
-        return False
-    start = phrase_start(words, 0, before[-1])
-    if start and words[start - 1] in words_of("depiction", "beside"):
-        return False
-    itself = before[-1] == place - 1 and words[: place - 1] in (["the"], ["this"])
-    return not (itself and words[place - 1] in words_of("depiction", "artworks"))
-
-
-def _is_the_image(words: list[str], place: int) -> bool:
-    """Whether a photo is the image itself, or is being taken: "a black and white photo of a dog"."""
-    named = words[:2] in (["this", "is"], ["it", "is"]) or words[1:3] == ["image", "is"]
-    if words[place] in words_of("depiction", "artworks"):
-        return named and words_of("depiction", "frame").issuperset(words[:place])
-    if words[place] not in words_of("depiction", "photographs"):
-        return False
-    if words_of("depiction", "taking").intersection(words[max(0, place - 3) : place]):
-        return True
-    plain = words_of("depiction", "frame").issuperset(words[:place])
-    opens = plain or (place < 4 and words[0] not in grammar().definite)
-    return opens and not words_of("depiction", "placed").intersection(words)
-
-
-def opens_picture(words: list[str]) -> int:
-    """Where a sentence goes on that begins with a picture: "On the poster, a dog ..."; 0 where it does not."""
-    determined = words[1:2] != [] and (words[1] in grammar().definite or words[1] in grammar().indefinite)
-    if words[0] not in {"on", "in"} or not determined or "," not in words[3:6]:
-        return 0
-    comma = words.index(",")
-    pictured = words[comma - 1] in words_of("depiction", "surfaces")
-    return comma + 1 if pictured else 0
-
-
-def take_back_subject(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
-    """Mark the subject of the clause that the cue ends: "Dogs and cats are not visible"."""
-    if head := _head(words, found, place):
-        _take_back([head], cue)
-    else:
-        _take_back_adjacent(words, found, place, cue)
-
-
-def _head(words: list[str], found: list[Found], place: int) -> Found | None:
-    """The first noun of a subject with more nouns: "the people on the bus are not visible"."""
-    barriers = words_of("clause", "not_in_list") - {"with"} | {","}
-    after = next((i for i in range(place - 1, -1, -1) if words[i] in barriers), -1)
-    for mention in found:
-        if mention.place_after <= after:
-            continue
-        start, end = phrase_start(words, 0, mention.place), mention.place_after
-        opens = start == 0 or words[start - 1] in grammar().ends_clause or words[start - 1] == ","
-        joined = end < place and (words[end] in words_of("clause", "joins") or words[end].endswith("ing"))
-        of_another = "of" in words[start : mention.place] or end - 1 in mention.sentence.possessive
-        if opens and joined and not of_another:
-            return mention
-    return None
-
-
-def _take_back_adjacent(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
-    """Mark the mentions that end right before the cue, if they open its clause."""
-    end = place
-    subject = []
-    for mention in reversed(found):
-        if mention.place_after != end:
-            break
-        start = phrase_start(words, 0, mention.place)
-        if "of" in words[start : mention.place] and not words_of("clause", "quantities").intersection(
-            words[start : mention.place]
-        ):
-            return
-        subject.append(mention)
-        if (
-            start == 0
-            or words[start - 1] in grammar().ends_clause
-            or words[start - 1] in grammar().before_subject
-        ):
-            break
-        if words[start - 1] not in {"and", "or", ","}:
-            return
-        end = start - 1
-    _take_back(subject, cue)
-
-
-def take_back_before(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
-    """Mark the mentions that end right before the cue, wherever they stand: "a sign with a horse painted on it"."""
-    end = place
-    nearest = []
-    for mention in reversed(found):
-        if mention.place_after != end:
-            break
-        nearest.append(mention)
-        start = phrase_start(words, 0, mention.place)
-        if cue.rule == "corrected" or start == 0 or words[start - 1] not in {"and", "or"}:
-            break
-        end = start - 1
-    _take_back(nearest, cue)
-
-
-def _take_back(mentions: list[Found], cue: Cue) -> None:
-    for mention in mentions:
-        if not (mention.definite and cue.keeps_definite):
-            mention.rule = mention.rule or cue.rule
+    if words[place] in grammar().orders:
+        return place == 0 and following in grammar().ordered
+    return opens and following in grammar().subjects
 
 
 def takes_sense(mention: Found, around: set[str]) -> bool:
@@ -328,7 +212,7 @@ def meaning_elsewhere(mention: list[str], around: set[str], names: frozenset[str
 
     A word that is a class's own name needs no support by the text.
     """
-    word = mention[0] if len(mention) == 1 else ""
+    word = " ".join(mention)
     taken = any(by & around and not but & around for by, but in readings().unless.get(word, ()))
     alone = word not in names and word in readings().only_with and not readings().only_with[word] & around
     return "another meaning" if taken or alone else ""

@@ -15,18 +15,25 @@ class Scopes:
         self._clause: Cue | None = None
         self._noun: Cue | None = None
         self._opens = True
+        self._next = 0
         self.opened = 0
 
     def open(self, place: int, cue: Cue, begun: int = 0) -> None:
         """Put a cue in force from the word at `place` on; its own words begin at `begun`."""
         self._opens = begun == 0 or self._words[begun - 1] in {",", "and", "but"}
-        if cue.reach in {"clause", "sentence", "ends"}:
+        if cue.reach in {"clause", "sentence", "ends", "around"}:
             self._clause = self._noun = None
-        if cue.reach in {"clause", "sentence"}:
+        if cue.reach in {"clause", "sentence", "around"}:
             self._clause = cue
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue
-        self.opened = place
+            place = self._behind_aside(place)
+        self.opened = self._next = place
+
+    def _behind_aside(self, place: int) -> int:
+        """The place behind an aside that begins here: "shows, ten metres tall, a glass"."""
+        words = self._words[place : place + 9]
+        return place + 2 + words[1:].index(",") if words[:1] == [","] and "," in words[1:] else place
 
     @property
     def negated(self) -> bool:
@@ -34,9 +41,18 @@ class Scopes:
         return any(cue is not None and cue.rule == "negated" for cue in (self._clause, self._noun))
 
     def move_to(self, place: int) -> None:
-        """Close what ends at this word."""
-        if self._clause is None and self._noun is None:
-            return
+        """Close what ends on the way to this word, or at it."""
+        while self._next <= place and (self._clause or self._noun):
+            self._pass(self._next)
+            self._next += 1
+        self.skip_to(place + 1)
+
+    def skip_to(self, place: int) -> None:
+        """Go on at a word; those before it end nothing."""
+        if place > self._next:
+            self._next = place
+
+    def _pass(self, place: int) -> None:
         if place == self.opened:
             # "Perhaps, there is ..." goes on; "No, there is ..." and "It may rain soon, ..." do not.
             denies = self._clause is not None and self._clause.rule == "negated"
@@ -50,7 +66,7 @@ class Scopes:
 
     def rule(self, definite: bool) -> str:
         """What the cues in force do to a mention."""
-        for cue in (self._clause, self._noun):
+        for cue in (self._noun, self._clause):
             if cue and not (definite and cue.keeps_definite):
                 return cue.rule
         return ""
@@ -61,7 +77,8 @@ class Scopes:
             return word == ";"
         following = self._words[place + 1 : place + 2]
         if word in {"is", "are"} and self._clause is not None and self._clause.rule == "corrected":
-            return self._words[0] == "what"  # "What I took for a horse is a dog"
+            # "What I took for a horse is a dog", "the animal I called a wolf is a dog"
+            return self._words[0] in {"what", "the", "those", "that"}
         if word == ",":
             return not _list_goes_on(self._words, place)
         if word in {"and", "as"} and following:

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -15,13 +15,27 @@ Meaning = TypeVar("Meaning")
 Words = frozenset[str]
 
 
+class Beginnings(NamedTuple):
+    """How phrases begin: the words that are phrases alone, the phrases of two words, and the first three of others."""
+
+    alone: Words
+    pairs: frozenset[tuple[str, ...]]
+    triples: frozenset[tuple[str, ...]]
+
+    @property
+    def first_two(self) -> frozenset[tuple[str, ...]]:
+        """What the phrases of two words or more begin with."""
+        return self.pairs | {triple[:2] for triple in self.triples}
+
+
 class Cue(NamedTuple):
-    """A phrase that takes back what is said around it; lexical.toml explains the four."""
+    """A phrase that takes back what is said around it; lexical.toml explains them."""
 
     rule: str
     reach: str
     keeps_definite: bool
     after: Words = frozenset()
+    near: int = 10
 
 
 class Compound(NamedTuple):
@@ -41,7 +55,11 @@ class Phrases(Generic[Meaning]):
             if len(phrase) > 1:
                 seconds = self._after.setdefault(phrase[0], {})
                 seconds.setdefault(phrase[1], []).append((list(phrase), meanings[phrase]))
-        self.firsts = frozenset({*self._alone, *self._after})
+        self.beginnings = Beginnings(
+            frozenset(self._alone),
+            frozenset(phrase for phrase in meanings if len(phrase) == 2),
+            frozenset(phrase[:3] for phrase in meanings if len(phrase) > 2),
+        )
 
     def at(self, words: list[str], place: int) -> tuple[int, Meaning] | None:
         """Where the phrase that begins at `place` ends, and what it means."""
@@ -55,6 +73,33 @@ class Phrases(Generic[Meaning]):
     def word(self, word: str) -> Meaning | None:
         """What a word alone means."""
         return self._alone.get(word)
+
+
+def beginnings_of(*kinds: Phrases[Any]) -> Beginnings:
+    """How any of them may begin."""
+    alone, pairs, triples = zip(*(phrases.beginnings for phrases in kinds), strict=True)
+    return Beginnings(frozenset().union(*alone), frozenset().union(*pairs), frozenset().union(*triples))
+
+
+class Starts:
+    """Finds where phrases may begin, by up to three words: much faster than to look each word up."""
+
+    def __init__(self, beginnings: Beginnings) -> None:
+        self._alone, self._pairs, self._triples = beginnings
+        self._first_two = beginnings.first_two
+
+    def places(self, words: list[str]) -> list[int]:
+        """The places in a sentence, in their order."""
+        alone, first_two = self._alone, self._first_two
+        follow = [*words[1:], ""]
+        return [
+            i
+            for i, pair in enumerate(zip(words, follow, strict=True))
+            if pair[0] in alone or (pair in first_two and self._goes_on(words, i, pair))
+        ]
+
+    def _goes_on(self, words: list[str], place: int, pair: tuple[str, str]) -> bool:
+        return pair in self._pairs or (*pair, *words[place + 2 : place + 3]) in self._triples
 
 
 @cache
@@ -81,6 +126,8 @@ class Grammar:
     modals: Words
     every: Words
     inverted: Words
+    orders: Words
+    ordered: Words
     subjects: Words
     before_subject: Words
     before_any: Words
@@ -175,29 +222,79 @@ def phrases_of(section: str, name: str) -> Phrases[str]:
     return Phrases({tuple(phrase.split()): phrase for phrase in tables()[section][name]})
 
 
+class Cues(Phrases[Cue]):
+    """The cues, where "is gone" stands for "were already gone" and "is not visible" for "aren't really visible" too."""
+
+    def __init__(self, meanings: Mapping[tuple[str, ...], Cue]) -> None:
+        verbs = tables()["verbs"]
+        self._verbs = {form: listed for listed, forms in verbs["forms"].items() for form in forms}
+        self._adverbs = frozenset(verbs["adverbs"])
+        predicates: dict[str, dict[tuple[str, ...], Cue]] = {listed: {} for listed in verbs["forms"]}
+        others = {}
+        for phrase, cue in meanings.items():
+            verb = " ".join(phrase[: 1 + (phrase[1:2] == ("not",))])
+            if verb in predicates and verb != " ".join(phrase):
+                predicates[verb][phrase[len(verb.split()) :]] = cue
+                if verb.startswith("is"):
+                    predicates[verb.replace("is", "was")].setdefault(phrase[len(verb.split()) :], cue)
+                if phrase[:2] == ("has", "been"):
+                    predicates["was"][phrase[2:]] = cue
+            else:
+                others[phrase] = cue
+        super().__init__(others)
+        self._predicates = {verb: Phrases(phrases) for verb, phrases in predicates.items()}
+        self.beginnings = beginnings_of(self, *self._in_sentences())
+
+    def at(self, words: list[str], place: int) -> tuple[int, Cue] | None:
+        """As of any phrases; a verb may have any form, and adverbs behind it."""
+        found = super().at(words, place)
+        if (verb := self._verbs.get(words[place])) is None:
+            return found
+        said = self._said(verb, words, place + 1)
+        return max(found, said, key=lambda one: one[0]) if found and said else found or said
+
+    def _said(self, verb: str, words: list[str], place: int) -> tuple[int, Cue] | None:
+        """What is said by the verb that ends before `place`."""
+        while place < len(words):
+            if said := self._predicates[verb].at(words, place):
+                return said
+            if words[place] == "not" and f"{verb} not" in self._predicates:
+                verb = f"{verb} not"
+            elif words[place] not in self._adverbs:
+                return None
+            place += 1
+        return None
+
+    def _in_sentences(self) -> Iterator[Phrases[str]]:
+        """What may follow a verb's form, for `beginnings`."""
+        for form, verb in self._verbs.items():
+            said = self._predicates[verb].beginnings
+            follow = {*said.alone, *self._adverbs, "not"}
+            yield Phrases(
+                {(form, word): "" for word in follow} | {(form, *two): "" for two in said.first_two}
+            )
+
+
+def _before_cue(name: str) -> Words:
+    return words_of("after" if name in tables()["after"] else "depiction", name)
+
+
 @cache
-def cue_phrases() -> Phrases[Cue]:
+def cue_phrases() -> Cues:
     """All cues."""
-    return Phrases(
+    return Cues(
         {
             tuple(phrase.split()): Cue(
                 group["rule"],
                 group["reach"],
                 group["definite"] == "kept",
-                frozenset(words_of("depiction", group["after"]) if "after" in group else ()),
+                _before_cue(group["after"]) if "after" in group else frozenset(),
+                group.get("near", 10),
             )
             for group in tables()["cues"]
-            for listed in group["phrases"]
-            for phrase in _in_all_numbers(listed)
+            for phrase in group["phrases"]
         }
     )
-
-
-def _in_all_numbers(phrase: str) -> list[str]:
-    """A cue that begins with "is" or "has" in the plural and the past too."""
-    first, _, rest = phrase.partition(" ")
-    others = {"is": ("are", "was", "were"), "has": ("have", "had")}.get(first, ()) if rest else ()
-    return [phrase, *(f"{other} {rest}" for other in others)]
 
 
 @cache
@@ -206,12 +303,15 @@ def compound_phrases() -> Phrases[list[Compound]]:
     section = tables()["compounds"]
     patterns = [
         ("part of a compound", forms(word), pattern, True)
-        for word, patterns in section["words"].items()
-        for pattern in patterns
+        for word, listed in section["words"].items()
+        for pattern in listed
     ]
     for kind in section["kinds"]:
-        patterns += [(kind["rule"], kind["words"], pattern, True) for pattern in kind["patterns"]]
-        patterns += [(kind["rule"], kind["words"], pattern, False) for pattern in kind["singular"]]
+        words = kind.get("words", []) + [
+            word for name in kind.get("of", ()) for word in section["groups"][name]
+        ]
+        patterns += [(kind["rule"], words, pattern, True) for pattern in kind["patterns"]]
+        patterns += [(kind["rule"], words, pattern, False) for pattern in kind["singular"]]
     compounds: dict[tuple[str, ...], list[Compound]] = {}
     for rule, words, pattern, plural in patterns:
         for word in words:

@@ -1,0 +1,93 @@
+"""What is only shown in a picture, and which picture is the image itself."""
+
+from halluscope.judging.voters.lexical.scopes import phrase_start
+from halluscope.judging.voters.lexical.tables import Cue, grammar, words_of
+
+PICTURE = Cue("depicted", "sentence", keeps_definite=True)
+
+
+def shown_on(words: list[str], place: int, end: int) -> str:
+    """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
+    end += words[end : end + 1] in (["is"], ["are"])
+    end += words[end : end + 1] != [] and words[end] in words_of("depiction", "made")
+    if words[end : end + 1] not in (["on"], ["in"], ["across"]):
+        return ""
+    surface = words[end + 1 : end + 4]
+    determined = surface[:1] and (surface[0] in grammar().definite or surface[0] in grammar().indefinite)
+    if determined and words_of("depiction", "surfaces").intersection(surface[1:]):
+        return "depicted"
+    carried = any(
+        words[i] in words_of("depiction", "prints") and words[i + 1] in {"with", "has", "have", "having"}
+        for i in range(max(0, place - 9), place - 1)
+    )
+    itself = surface[:1] and surface[0] in {"it", "its", "them"}
+    face = surface[:1] == ["the"] and {"front", "back", "cover", "side"}.intersection(surface[1:])
+    return "depicted" if carried and (itself or face) else ""
+
+
+def pictured_beside(words: list[str], start: int) -> str:
+    """Whether a mention says what a picture before it shows: "the logo, a bicycle in neon", "the mural: two horses"."""
+    if start < 2 or words[start - 1] not in words_of("depiction", "tells"):
+        return ""
+    pictures = words_of("depiction", "emblems")
+    if words[start - 1] != ",":
+        pictures |= words_of("depiction", "surfaces") | words_of("depiction", "artworks")
+    before = words[max(0, start - 6) : start - 1]
+    picture = (
+        before[before.index("of") - 1] if "of" in before[1:] else before[-1]
+    )  # "the logo of the shop, a dog"
+    return "depicted" if picture in pictures else ""
+
+
+def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
+    """Whether a cue that tells of pictures has one before it: "the poster shows a dog"."""
+    if not cue.after:
+        return cue.rule != "depicted" or not _is_the_image(words, place)
+    before = [i for i in range(max(0, place - cue.near), place) if words[i] in cue.after]
+    if not before:
+        return False
+    start = phrase_start(words, 0, before[-1])
+    if start and words[start - 1] in words_of("depiction", "beside"):
+        return False
+    whole = words[: place - 1] == ["the"] or (
+        words[0] == "this" and before[-1] < 8 and "of" not in words[:place]
+    )
+    itself = before[-1] == place - 1 and words[place - 1] in words_of("depiction", "artworks")
+    return not (itself and whole)
+
+
+def _is_the_image(words: list[str], place: int) -> bool:
+    """Whether a photo is the image itself, or is being taken: "a black and white photo of a dog"."""
+    named = words[:2] in (["this", "is"], ["it", "is"]) or words[1:3] == ["image", "is"]
+    if words[place] in words_of("depiction", "artworks"):
+        return named and _framed(words, place)
+    if words[place] not in words_of("depiction", "photographs"):
+        return False
+    if words_of("depiction", "taking").intersection(words[max(0, place - 3) : place]):
+        return True
+    opens = _framed(words, place) or (place < 4 and words[0] not in grammar().definite)
+    return opens and not words_of("depiction", "placed").intersection(words)
+
+
+def _framed(words: list[str], place: int) -> bool:
+    """Whether nothing but "This is a black and white ..." stands before."""
+    return place <= 12 and words_of("depiction", "frame").issuperset(words[:place])
+
+
+def opens_picture(words: list[str]) -> int:
+    """Where a sentence goes on that begins with a picture: "On the poster, a dog ..."; 0 where it does not.
+
+    "Painted on the bus is a dog" begins with one too.
+    """
+    if words[0] in words_of("depiction", "made") and words[1:2] and words[1] in words_of("depiction", "onto"):
+        return next(
+            (i + 1 for i in range(2, min(16, len(words))) if words[i] in {"is", "are", "was", "were", ","}), 0
+        )
+    determined = words[1:2] != [] and (words[1] in grammar().definite or words[1] in grammar().indefinite)
+    if words[0] not in {"on", "in", "across"} or not determined:
+        return 0
+    surface = next(
+        (i for i in range(2, min(5, len(words))) if words[i] in words_of("depiction", "surfaces")), 0
+    )
+    following = words[surface + 1] if surface and surface + 1 < len(words) else ""
+    return surface + 1 + (following == ",") if following == "," or following in grammar().indefinite else 0
