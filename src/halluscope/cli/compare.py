@@ -104,7 +104,7 @@ def _remark(found: Comparison, resampling: Bootstrap) -> None:
 
 
 def _table(compared: Sequence[Compared], letters: Mapping[str, str], style: str) -> str:
-    header = ["score", "runs", "first", "second", "difference", "interval", "p", "p (Holm)", "better"]
+    header = ["score", "runs", "1st", "2nd", "by", "interval", "p", "Holm", "better"]
     return aligned([_row(one, letters) for one in compared], header, style, left=2)
 
 
@@ -112,7 +112,7 @@ def _row(one: Compared, letters: Mapping[str, str]) -> list[Any]:
     by = one.by
     return [
         one.score,
-        " - ".join(letters[name] for name in one.names),
+        "-".join(letters[name] for name in one.names),
         *(_shown(value, ".3f") for value in one.values),
         _shown(by.value, "+.3f"),
         f"{_shown(by.low, '+.3f')} to {_shown(by.high, '+.3f')}",
