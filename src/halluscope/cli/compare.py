@@ -104,7 +104,7 @@ def _remark(found: Comparison, resampling: Bootstrap) -> None:
 
 
 def _table(compared: Sequence[Compared], letters: Mapping[str, str], style: str) -> str:
-    header = ["score", "runs", "1st", "2nd", "by", "interval", "p", "Holm", "better"]
+    header = ["score", "runs", "1st", "2nd", "by", "interval", "Holm p", "better"]
     return aligned([_row(one, letters) for one in compared], header, style, left=2)
 
 
@@ -116,7 +116,6 @@ def _row(one: Compared, letters: Mapping[str, str]) -> list[Any]:
         *(_shown(value, ".3f") for value in one.values),
         _shown(by.value, "+.3f"),
         f"{_shown(by.low, '+.3f')} to {_shown(by.high, '+.3f')}",
-        _shown(by.p, ".4f"),
         _shown(one.holm, ".4f"),
         letters[one.better] if one.better else "-",
     ]
