@@ -495,17 +495,7 @@ def test_a_rejected_mention_names_its_rule(rule, text, name):
 
 
 @pytest.mark.parametrize(
-    ("file", "right"),
-    [
-        ("lexical_cases.jsonl", 750),
-        pytest.param(
-            "lexical_cases_unread.jsonl",
-            135,
-            marks=pytest.mark.skipif(
-                not (ROOT / "perf/lexical_cases_unread.jsonl").exists(), reason="held out"
-            ),
-        ),
-    ],
+    ("file", "right"), [("lexical_cases.jsonl", 750), ("lexical_cases_unread.jsonl", 135)]
 )
 def test_the_share_of_labels_by_other_writers(file, right):
     """Those that the rules were mended by, and those that nobody has read: 90 % of them."""
