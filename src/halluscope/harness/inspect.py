@@ -68,7 +68,6 @@ _run: ContextVar[_Run | None] = ContextVar("run", default=None)
 @solver
 def image_first(asked: Asked) -> Solver:
     """Put the row's image, if it has one, before the prompt; it is opened only now."""
-
     source = asked.source
     shown = lru_cache(KEPT)(lambda key: ContentImage(image=data_uri(source.find(key))))
 
