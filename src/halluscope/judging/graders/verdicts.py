@@ -200,7 +200,7 @@ def fill(template: str, **fields: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A JSON string on one line: JSON itself lets some line ends, control and half characters stand."""
+    """A JSON string on one line: JSON itself lets some line ends, control and lone surrogates stand."""
     quoted = json.dumps(text, ensure_ascii=False)
     return re.sub(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
