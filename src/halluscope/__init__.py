@@ -50,6 +50,8 @@ def score(
     name: str,
     responses: str | Path | Sequence[Mapping[str, Any]] | Mapping[Any, Any],
     dataset: str | Path | Sequence[str | Path],
+    *,
+    out: str | Path | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Score what one LVLM said against a dataset.
@@ -60,6 +62,8 @@ def score(
             or lmms-eval, or a log of Inspect), "NAME=A,B,C" for one in parts, or rows with an id and a text.
         dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; several where a benchmark has
             several files.
+        out: a new folder, where a run is written: scores, rows, votes and replies (`halluscope verify`); None writes
+            nothing.
         options: of the benchmark (`get_benchmark(name).help` tells which), and limit, partial, id_column, text_column.
 
     Returns:
@@ -69,9 +73,14 @@ def score(
         ValueError: for an unknown name or option, or responses that do not belong to the dataset; before a judge is
             asked.
         FileNotFoundError: if a file does not exist.
+        OSError: if `out` cannot be written.
     """
     from halluscope import scoring
 
+    if out is not None:
+        from halluscope.runs import folder
+
+        return folder.score(out, name, responses, dataset, options)
     return scoring.score(name, responses, dataset, **options)
 
 

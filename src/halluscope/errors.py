@@ -29,6 +29,10 @@ class BuildError(HalluscopeError):
     """Something that a dataset is built from is not what it has to be."""
 
 
+class RunError(HalluscopeError):
+    """A run's folder cannot be written or read, or is not as it was written."""
+
+
 class RegistryError(HalluscopeError):
     """A benchmark's room or record lacks what the rest must know of it."""
 

@@ -166,7 +166,8 @@ class Benchmark:
         judges: who may judge; None where nobody does.
         options: what a user may set.
         given: options of `compute` that come from the rows, or stand for a judge's work.
-        items: the option, and the key of a result, for a table of each image or question; "" if it has none.
+        items: the option, and the key of a result, for a table of each image or question: what was found in it, a
+            mapping per row that is scored. A benchmark that is scored on a dataset has one.
         means: the scores that are means over the rows. In the table of `items` each row has its value under the score's
             name, and None where it has no part in the score. Any other score is of the whole set alone.
         extras: the extras of this package that it cannot do without.
@@ -464,6 +465,8 @@ def _problems_of_scores(record: Benchmark) -> Iterator[str]:
         yield "it has no principal score"
     elif record.scores.get(record.principal) not in (HIGHER, LOWER):
         yield f"its principal score {record.principal!r} has no direction; expected {HIGHER!r} or {LOWER!r} in `scores`"
+    if record.is_scored and not record.items:
+        yield "it has no table of its rows (items), from which its scores could be made once more"
     for score, direction in {**record.scores, **record.others}.items():
         if direction not in (HIGHER, LOWER, None):
             yield f"the direction of {score!r} is {direction!r}; expected {HIGHER!r}, {LOWER!r} or None"

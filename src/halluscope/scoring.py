@@ -56,18 +56,31 @@ def score(
         ValueError: for an unknown name or option, or responses that do not belong to the dataset.
         FileNotFoundError: if a file does not exist.
     """
+    return compute(*one(name, responses, dataset, options))
+
+
+def one(
+    name: str, responses: Given, dataset: str | Path | Sequence[str | Path], options: Mapping[str, Any]
+) -> tuple[Benchmark, Ready, dict[str, Any]]:
+    """What `score` is given, as `compute` takes it.
+
+    Raises:
+        ValueError: as `score`.
+        FileNotFoundError: if a file does not exist.
+    """
     benchmark = registry.benchmark(name)
     of_door = {field.name for field in fields(Door)} & options.keys()
-    door = Door(**{key: options.pop(key) for key in of_door})
-    options = {**benchmark.options_of(name), **_of_one(benchmark, options)}
+    door = Door(**{key: options[key] for key in of_door})
+    own = {key: value for key, value in options.items() if key not in of_door}
+    chosen = {**benchmark.options_of(name), **_of_one(benchmark, own)}
     sources = [dataset] if isinstance(dataset, str | Path) else dataset
     is_list = isinstance(sources, list | tuple) and len(sources) > 0
     if not is_list or not all(isinstance(source, str | Path) for source in sources):
         raise ValueError(
             f"dataset is {brief(dataset)}; expected a folder, a Hub id or an upstream file, or a list of these."
         )
-    (ready,) = prepare(benchmark, [_listed(responses)], list(map(str, sources)), options, door)
-    return compute(benchmark, ready, options)
+    (ready,) = prepare(benchmark, [_listed(responses)], list(map(str, sources)), chosen, door)
+    return benchmark, ready, chosen
 
 
 def _listed(responses: Given) -> Given:

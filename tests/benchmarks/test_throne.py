@@ -11,7 +11,7 @@ import pytest
 from halluscope import registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
-from halluscope.benchmarks.throne.report import remarks
+from halluscope.benchmarks.throne.report import remarks, table
 from halluscope.judging.voters.replay import ReplayJudge
 from halluscope.signature import changed, keys_of
 from halluscope.vocabularies import load
@@ -182,6 +182,13 @@ def test_explain_needs_the_lexical_judge(given):
         ValueError, match=r"explain .*expected judges='lexical'|explain .*pass judges='lexical'"
     ):
         throne.compute(["A dog."], [["dog"]], vocabulary=["dog", "cat"], explain=True, **given)
+
+
+def test_the_table_of_sampled_cells_with_an_interval():
+    scores = dict.fromkeys(("precision_all", "f0.5_cls"), 0.5)
+    result = scores | {"interval": {"f0.5_cls": (0.4, 0.6)}, "sampled": scores, "difference": scores}
+    shown = table([("one", result)])
+    assert "on the sampled cells" in shown and "40.0 to 60.0" in shown
 
 
 def test_the_report_counts_mentions_by_rule():

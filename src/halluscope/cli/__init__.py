@@ -24,6 +24,8 @@ COMMANDS = {
     "build": "build a dataset: halluscope build NAME --help",
     "answer": "ask a vision-language model a benchmark's questions",
     "score": "score an LVLM's responses: halluscope score NAME --help",
+    "verify": "is a run of `score --out` as it was written, and do its scores come out of its rows?",
+    "compare": "is one model better than another? runs of `score --out`, on the rows that all have",
     "explain": "which number is that? the same responses under each protocol, and why these differ",
     "ablate": "what the number of votes that must agree does to the scores",
     "ask": "ask judges by batch files: halluscope ask export NAME, and ask import FILE...",
@@ -98,7 +100,7 @@ def _run(words: Sequence[str]) -> int:
             return DONE
         if left[0] == "build":
             return int(import_module("halluscope.cli.build").run(left[1:]))
-        options = parser(left[0]).parse_args(left)
+        options = parser(left[0]).parse_args(left, argparse.Namespace(words=words))
         try:
             options.run(options)
         except KeyboardInterrupt as stopped:

@@ -96,6 +96,17 @@ def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     add_format(parser)
 
 
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """The option that names where a run goes."""
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="write a run: scores, rows, votes, replies; several files of responses have one folder each in it "
+        "(`halluscope verify FOLDER` scores it once more)",
+    )
+
+
 def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Options that name responses, and the dataset that they are scored against."""
     option = parser.add_argument
@@ -211,7 +222,9 @@ def check_output(given: argparse.Namespace, output: str) -> None:
         OutputError: if something lies there, or it is what another option names, through links too.
         OSError: if nothing can be written there.
     """
-    words = [word for name, value in vars(given).items() if name != output for word in _words(value)]
+    words = [
+        word for name, value in vars(given).items() if name not in (output, "words") for word in _words(value)
+    ]
     check_new(getattr(given, output), [default_path(), *(path for word in words for path in _paths(word))])
 
 

@@ -30,6 +30,7 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         "among conventions or shape what is printed do not matter here."
     )
     common.add_scoring(parser, benchmark)
+    common.add_run(parser)
     parser.add_argument(
         "--calibrate",
         type=number,

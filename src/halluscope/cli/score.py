@@ -7,13 +7,16 @@ from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.cli import common
-from halluscope.files.writing import check_new, json_line, new_file
+from halluscope.files.writing import check_new, check_no_folder, json_line, new_file
 from halluscope.foreign import one_line
 from halluscope.options import defaults
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.tables import Named, listed, to_json
 from halluscope.responses.match import ORDER
+from halluscope.runs import folder as folders
+from halluscope.runs import run as runs
+from halluscope.runs.run import Run
 from halluscope.scoring import Ready
 from halluscope.signature import keys_of
 from halluscope.terminal import say, tell
@@ -24,7 +27,12 @@ Results = list[tuple[str, dict[str, Any]]]
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the benchmarks."""
-    common.add_benchmarks(parser, lambda one: one.is_scored, common.add_scoring, run)
+    common.add_benchmarks(parser, lambda one: one.is_scored, _add, run)
+
+
+def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    common.add_scoring(parser, benchmark)
+    common.add_run(parser)
 
 
 def run(given: argparse.Namespace) -> None:
@@ -34,22 +42,32 @@ def run(given: argparse.Namespace) -> None:
     items = getattr(given, "items", None)
     if items:
         common.check_output(given, "items")
+    if given.out:
+        check_no_folder(given.out)
+        common.check_output(given, "out")
     ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
     for one in ready:
         remark(benchmark, one, given)
-    shared = {"bootstrap": given.bootstrap, "seed": given.seed} | ({benchmark.items: True} if items else {})
+    shared = {"bootstrap": given.bootstrap, "seed": given.seed}
+    about = {"command": given.words, "dataset": given.dataset}
     unless = defaults(benchmark.compute)
     every = [option.name for option in benchmark.options if option.every]
     results: Results = []
+    scored: list[Run] = []
     for one in ready:
         for chosen in scoring.variants(benchmark, options):
-            result = scoring.compute(benchmark, one, chosen | shared)
+            scored.append(runs.score(benchmark, one, chosen | shared, about))
+            result = scored[-1].scores
             if result["thoughts"]:
                 tell(f"{_shown(one)}: {result['thoughts']:,} responses held thoughts, now removed.")
             named = {name: chosen.get(name, unless[name]) for name in every}
-            results.append((one.matched.name, named | result))
+            results.append((one.matched.name, {**named, **result}))
     if items:
-        _write(items, ready, results, benchmark, every if len(results) > len(ready) else [])
+        _write(items, scored, benchmark, every if len(results) > len(ready) else [])
+    if given.out:
+        folders.write(scored, given.out)
+        if len(scored) > 1:
+            tell(f"`halluscope compare {one_line(given.out)}` says which differences are not by chance.")
     _print(benchmark, results, ready, options, given)
 
 
@@ -106,17 +124,14 @@ def _warn_of_other_rows(results: Results) -> None:
         )
 
 
-def _write(
-    file: Path, ready: Sequence[Ready], results: Results, benchmark: Benchmark, varied: Sequence[str]
-) -> None:
-    """Move the tables of rows out of the results, several of each, into a new file of JSON lines."""
+def _write(file: Path, scored: Sequence[Run], benchmark: Benchmark, varied: Sequence[str]) -> None:
+    """Write what was found in each row, several times where an option varies, to a new file of JSON lines."""
     key = registry.identity(benchmark).key
-    each = [one for one in ready for _ in range(len(results) // len(ready))]
     check_new(file)
     with new_file(file) as lines:
-        for one, (name, result) in zip(each, results, strict=True):
-            how = {"responses": name, **{option: result[option] for option in varied}}
-            for row, found in zip(one.matched.rows, result.pop(benchmark.items), strict=True):
+        for one in scored:
+            how = {"responses": one.name, **{option: one.options[option] for option in varied}}
+            for row, found in zip(one.ready.matched.rows, one.found, strict=True):
                 known = {part: getattr(row, part) for part in key if part not in found}
                 lines.write(json_line({**how, **known, **found}))
 

@@ -5,6 +5,7 @@ import errno
 import filecmp
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -41,9 +42,15 @@ def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") ->
         unfinished.unlink(missing_ok=True)
 
 
-def json_line(row: Any) -> str:
-    """A row as a line of a file of JSON lines."""
-    return json.dumps(row, ensure_ascii=False) + "\n"
+def json_line(row: Any, plain: Callable[[Any], Any] | None = None) -> str:
+    """A row as a line of a file of JSON lines; `plain` gives what stands there for what JSON does not know."""
+    return json_text(row, plain) + "\n"
+
+
+def json_text(value: Any, plain: Callable[[Any], Any] | None = None) -> str:
+    """A value as JSON on one line; JSON itself lets some line ends, control characters and lone surrogates stand."""
+    text = json.dumps(value, ensure_ascii=False, default=plain)
+    return re.sub(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
@@ -68,6 +75,16 @@ def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=path.parent):
         pass
+
+
+def check_no_folder(path: Path) -> None:
+    """Check that nothing lies where a folder is to appear.
+
+    Raises:
+        OutputError: if something does.
+    """
+    if os.path.lexists(path):
+        raise OutputError(f"{path} is there already; name a new folder, or remove it.")
 
 
 def is_same(one: Path, other: Path) -> bool:

@@ -5,6 +5,8 @@ are the same as all at once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,23 @@ AT_ONCE = 2**24
 """How many numbers are held of the resamples at one time, 128 MiB of them."""
 
 LARGEST_SEED = 2**64 - 1
+
+
+Scores = Mapping[str, Any]
+"""Scores [resamples] by name, which may be nested; of their intervals, the ends."""
+
+_kept: ContextVar[list[tuple[Scores, Scores]] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def kept() -> Iterator[list[tuple[Scores, Scores]]]:
+    """Keep what intervals are made of, for a while: each call's intervals, and the scores of each resample."""
+    found: list[tuple[Scores, Scores]] = []
+    before = _kept.set(found)
+    try:
+        yield found
+    finally:
+        _kept.reset(before)
 
 
 def parts(resamples: int, numbers: int) -> Iterator[int]:
@@ -80,7 +99,11 @@ class Bootstrap:
         Args:
             parts: scores [resamples] by name, of some resamples at a time; they may be nested, and so is the result.
         """
-        return self._each(list(parts))
+        scores = _joined(list(parts))
+        found = self._ends(scores)
+        if (keeping := _kept.get()) is not None:
+            keeping.append((found, scores))
+        return found
 
     def interval(self, values: Floats) -> tuple[float, float]:
         """The percentile interval of values [resamples]; resamples where the value is undefined are left out."""
@@ -90,9 +113,17 @@ class Bootstrap:
         low, high = np.quantile(defined, [(1 - self.level) / 2, (1 + self.level) / 2])
         return float(low), float(high)
 
-    def _each(self, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        return {name: self._joined([part[name] for part in parts]) for name in parts[0]}
+    def _ends(self, scores: Scores) -> dict[str, Any]:
+        return {
+            name: self._ends(values) if isinstance(values, Mapping) else self.interval(values)
+            for name, values in scores.items()
+        }
 
-    def _joined(self, values: Sequence[Any]) -> Any:
-        nested = isinstance(values[0], Mapping)
-        return self._each(values) if nested else self.interval(np.concatenate(values))
+
+def _joined(parts: Sequence[Scores]) -> dict[str, Any]:
+    """The same scores, of all resamples."""
+    columns = {name: [part[name] for part in parts] for name in parts[0]}
+    return {
+        name: _joined(values) if isinstance(values[0], Mapping) else np.concatenate(values)
+        for name, values in columns.items()
+    }

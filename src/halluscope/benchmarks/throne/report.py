@@ -18,6 +18,9 @@ COLUMNS = (
 RANKED_BY = "f0.5_cls"
 """THRONE's principal metric (section 3.1)."""
 
+SAMPLED = {"sampled": "on the sampled cells", "difference": "difference"}
+"""What is shown below a result that was also scored on sampled cells."""
+
 
 def report(results: Named, shown: Named, style: str, **_: Any) -> str:
     """Tables of results, and remarks on each.
@@ -49,8 +52,10 @@ def table(results: Named, style: str = SIMPLE) -> str:
         length = f"{result[LENGTH]:g}" if LENGTH in result else "-"
         rows.append([name, length, *_scores(result, columns), *([ends] * with_interval)])
         if "sampled" in result:  # THRONE, supplement, Table 2
-            rows.append(["  on the sampled cells", "", *_scores(result["sampled"], columns)])
-            rows.append(["  difference", "", *_scores(result["difference"], columns)])
+            for what in ("sampled", "difference"):
+                rows.append(
+                    [f"  {SAMPLED[what]}", "", *_scores(result[what], columns), *([""] * with_interval)]
+                )
     return aligned(rows, header, style)
 
 

@@ -19,6 +19,7 @@ from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.server import ENDPOINT
 from halluscope.judging.store import AnswerStore, ReadOnlyStore
+from halluscope.judging.transcript import Transcript
 from halluscope.judging.voter import Answered, Judge, Pairs
 from halluscope.judging.voters import asking
 from halluscope.judging.voters.answered import answers
@@ -245,8 +246,9 @@ def plan_poll(
     return Plan(tuple(loads), ask, at_least, at_most, str(kept_in.path), max(1, poll.workers))
 
 
-def _path(store: AnswerStore | str | Path | None) -> str | Path | None:
-    return store.path if isinstance(store, AnswerStore) else store
+def _path(store: AnswerStore | Transcript | str | Path | None) -> str | Path | None:
+    opened = store.store if isinstance(store, Transcript) else store
+    return opened.path if isinstance(opened, AnswerStore) else opened
 
 
 def _stand_in(

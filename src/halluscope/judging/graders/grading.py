@@ -14,6 +14,7 @@ from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
 from halluscope.judging.graders.verdicts import Asked, collect, is_greedy
 from halluscope.judging.store import AnswerStore, AskAnew
+from halluscope.judging.transcript import Transcript
 from halluscope.numbers import finite, whole
 from halluscope.options import Option
 
@@ -96,7 +97,8 @@ class Grading:
         max_failed: the share of its replies, 0 to 1, that may be unreadable before that is an error.
         max_tokens: how long a reply may be of a judge that is named; a chat judge that is given has its own.
         device: where a local model runs; None takes a GPU if there is one.
-        store: where replies are kept: a path, or None for the user's cache.
+        store: where replies are kept: a path, or None for the user's cache. A transcript of what was said is read
+            instead of asking anybody.
         progress: show what it is doing.
 
     Raises:
@@ -113,7 +115,7 @@ class Grading:
     max_failed: float = MAX_FAILED
     max_tokens: int = MAX_TOKENS
     device: str | None = None
-    store: AnswerStore | AskAnew | str | Path | None = None
+    store: AnswerStore | AskAnew | Transcript | str | Path | None = None
     progress: bool = True
 
     def __post_init__(self) -> None:
@@ -127,7 +129,7 @@ class Grading:
         whole("max_tokens", self.max_tokens, 1, MOST_TOKENS, "a number of tokens")
         flags(progress=self.progress, fresh=self.fresh)
         kind("device", self.device, str | None, "a device such as 'cuda:1' or 'cpu', or None")
-        stores = AnswerStore | AskAnew | str | Path | None
+        stores = AnswerStore | AskAnew | Transcript | str | Path | None
         kind("store", self.store, stores, "a path, or None for the user's cache")
 
     def check_once(self, why: str) -> None:
@@ -199,9 +201,9 @@ class Grading:
         )
 
     @cached_property
-    def kept(self) -> AnswerStore | AskAnew:
+    def kept(self) -> AnswerStore | AskAnew | Transcript:
         """Where its replies are kept."""
-        if isinstance(self.store, AskAnew):
+        if isinstance(self.store, AskAnew | Transcript):
             return self.store
         store = self.store if isinstance(self.store, AnswerStore) else AnswerStore(self.store)
         return AskAnew(store) if self.fresh else store
@@ -231,4 +233,6 @@ class Grading:
                 progress=self.progress,
             )
         finally:
+            if isinstance(self.kept, Transcript):
+                self.kept.grader = (self.chat.key, is_greedy(self.chat))
             self.chat.close()

@@ -17,9 +17,11 @@ from tqdm import tqdm
 from halluscope import foreign
 from halluscope.errors import JudgingFailed
 from halluscope.files.opening import once_each
+from halluscope.files.writing import json_text
 from halluscope.judging.failed import MAX_FAILED, SHOWN, check_max_failed, reasons
 from halluscope.judging.graders.chat import ChatJudge, Schema
 from halluscope.judging.store import AnswerStore, AskAnew, Outbox
+from halluscope.judging.transcript import Transcript
 from halluscope.terminal import tell
 
 V = TypeVar("V", covariant=True)
@@ -53,7 +55,7 @@ def collect(
     *,
     repeats: int = 1,
     seed: int = 0,
-    store: AnswerStore | AskAnew | None = None,
+    store: AnswerStore | AskAnew | Transcript | None = None,
     max_failed: float = MAX_FAILED,
     progress: bool = False,
 ) -> list[list[V | None]]:
@@ -100,7 +102,7 @@ def _replies(
     places: Sequence[Place],
     each: Mapping[str, Asked[Any]],
     judge: ChatJudge,
-    store: AnswerStore | AskAnew | None,
+    store: AnswerStore | AskAnew | Transcript | None,
     progress: bool,
 ) -> dict[Place, str]:
     key = None
@@ -196,13 +198,7 @@ def fill(template: str, **fields: str) -> str:
             f"The template has the placeholders {', '.join(sorted(wanted)) or 'none'}; "
             f"it was given {', '.join(sorted(fields)) or 'nothing'}."
         )
-    return _PLACEHOLDER.sub(lambda found: _quoted(fields[found[1]]), template)
-
-
-def _quoted(text: str) -> str:
-    """A JSON string on one line: JSON itself lets some line ends, control and lone surrogates stand."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    return re.sub(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return _PLACEHOLDER.sub(lambda found: json_text(fields[found[1]]), template)
 
 
 _AROUND = " \t\r\n*_`#\"'\u201c\u201d"

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.foreign import brief
 from halluscope.inputs import flags, kind, word
 from halluscope.judging.chat_completions import LEAVE_OUT
 from halluscope.judging.client import AT_ONCE
@@ -15,6 +16,7 @@ from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.models.engine import ENGINES, LARGEST_LEAD, RECHECKED, Engine
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.store import AnswerStore
+from halluscope.judging.transcript import Transcript, Voted
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters import asking, voting
 from halluscope.judging.voters.resolve import check_asked, named, resolve
@@ -86,7 +88,8 @@ class Voting:
             otherwise it is asked which.
         at_once: the most requests that may be under way to an endpoint; there are fewer while the server is overloaded.
         max_failed: the share of its questions, 0 to 1, that a judge may leave without a reply before that is an error.
-        store: where language models' votes are kept: a path, or by default the user's cache.
+        store: where language models' votes are kept: a path, or by default the user's cache. A transcript of what was
+            said is read instead of asking anybody.
         progress: show what the judges are doing.
 
     Raises:
@@ -105,7 +108,7 @@ class Voting:
     leave_out: str | Sequence[str] = ()
     at_once: int = AT_ONCE
     max_failed: float = MAX_FAILED
-    store: AnswerStore | str | Path | None = None
+    store: AnswerStore | Transcript | str | Path | None = None
     progress: bool = True
 
     def __post_init__(self) -> None:
@@ -118,7 +121,8 @@ class Voting:
         flags(progress=self.progress)
         check_max_failed(self.max_failed)
         _ = self.served
-        kind("store", self.store, AnswerStore | str | Path | None, "a path, or None for the user's cache")
+        stores = AnswerStore | Transcript | str | Path | None
+        kind("store", self.store, stores, "a path, or None for the user's cache")
 
     @property
     def run_by(self) -> Engine:
@@ -173,18 +177,24 @@ class Voting:
         Raises:
             ValueError: for what cannot be asked, before a model is loaded.
         """
+        told = self.store if isinstance(self.store, Transcript) else None
+        if told and told.is_read:
+            return Poll.told(told, len(texts), vocabulary)
         about = question_set.about(vocabulary)
         k = self.required(len(about))
         check_asked(self.meant, question_set)
         found = resolve(self.meant, vocabulary, self.run_by, self.served)
-        store = self.store
+        store = None if isinstance(self.store, Transcript) else self.store
         if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
-            store = AnswerStore(store)
+            store = told.store if told else AnswerStore(store)
         kept_in = store if isinstance(store, AnswerStore) else None
         shown = [question_set.cut(text) for text in texts]
         which = asking.PRESENT if only_present else self.ask
         votes = asking.ask(found, about, shown, present, k, which, kept_in, self.progress, self.max_failed)
-        return Poll(votes, k, [judge.key for judge in found], question_set.name)
+        poll = Poll(votes, k, [judge.key for judge in found], question_set.name)
+        if told:
+            told.voted = poll.voted(vocabulary)
+        return poll
 
 
 @dataclass(frozen=True)
@@ -202,3 +212,27 @@ class Poll:
     k: int
     judges: list[str]
     questions: str
+
+    def voted(self, vocabulary: Vocabulary) -> Voted:
+        """What is written down of it."""
+        facts = {"agreement": self.k, "judges": self.judges, "questions": self.questions}
+        return Voted(self.votes, {**facts, "classes": list(vocabulary.classes)})
+
+    @classmethod
+    def told(cls, transcript: Transcript, texts: int, vocabulary: Vocabulary) -> "Poll":
+        """A poll as it was written down.
+
+        Raises:
+            ValueError: if none was, or one about other texts or classes.
+        """
+        voted = transcript.voted
+        column = {name: place for place, name in enumerate(voted.facts["classes"])} if voted else {}
+        unknown = [name for name in vocabulary.classes if name not in column]
+        if voted is None or len(voted.votes) != texts or unknown:
+            held = f"votes on {len(voted.votes):,} texts and {len(column):,} classes" if voted else "no votes"
+            raise ValueError(
+                f"The transcript holds {held}; expected votes on {texts:,} texts and {len(vocabulary.classes):,} "
+                f"classes{f', {brief(unknown[0])} among them' if unknown else ''}."
+            )
+        votes = voted.votes[:, [column[name] for name in vocabulary.classes]]
+        return cls(votes, *(voted.facts[name] for name in ("agreement", "judges", "questions")))

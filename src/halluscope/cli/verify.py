@@ -1,0 +1,50 @@
+"""`halluscope verify FOLDER`: is a run what was written, and do its scores come out of its rows?"""
+
+import argparse
+from itertools import islice
+from pathlib import Path
+
+from halluscope.errors import RunError
+from halluscope.foreign import one_line
+from halluscope.runs import folder as folders
+from halluscope.runs.verifying import differences
+from halluscope.terminal import say, tell_error
+
+SHOWN = 10
+"""Differences of one run that are told."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        type=Path,
+        metavar="FOLDER",
+        help="what `halluscope score NAME ... --out FOLDER` wrote: a run, or a folder of runs",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Score each run once more by what its judges said; nobody is asked.
+
+    Raises:
+        RunError: if a run is not as it was written.
+    """
+    meant = folders.folders(given.folders)
+    bad = [folder for folder in meant if not _is_good(folder)]
+    if bad:
+        raise RunError(f"{len(bad)} of {len(meant)} runs are not as they were written.")
+
+
+def _is_good(folder: Path) -> bool:
+    found = differences(folder)
+    told = list(islice(found, SHOWN))
+    for difference in told:
+        tell_error(f"{one_line(folder)}: {difference}")
+    if more := sum(1 for _ in found):
+        tell_error(f"{one_line(folder)}: {more:,} more")
+    if not told:
+        say(f"{one_line(folder)}: as it was written, and its scores come out of its rows")
+    return not told

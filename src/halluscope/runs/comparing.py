@@ -1,0 +1,320 @@
+"""Runs of several models, compared on the rows that all of them have.
+
+Each is cut to these rows, scored once more by what its judges said, and resampled by the same draws as the others; so
+differences are paired, for every benchmark that gives intervals.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from halluscope import registry
+from halluscope.errors import RunError
+from halluscope.foreign import brief
+from halluscope.runs.run import Run, again
+from halluscope.scoring import Ready
+from halluscope.signature import keys_of
+from halluscope.stats import bootstrap, tallies
+from halluscope.stats.bootstrap import Bootstrap, Scores
+from halluscope.stats.paired import Difference, by_swapping, can_differ, difference, holm
+from halluscope.stats.ratios import Floats
+from halluscope.stats.tallies import Tally
+
+NOT_HOW = ("data", "responses", "interval", "prompts", "part")
+"""Keys of a signature that do not say how a run was scored, or that comparing makes alike."""
+
+SAID_OF = ("found", "hallucinated", "missed")
+"""What is said of classes in a row about an image."""
+
+OF_CLASS = {"precision": registry.HIGHER, "recall": registry.HIGHER}
+"""Scores of each class that is said in a row, and which way they are better."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A score of two runs.
+
+    Attributes:
+        score: its name; one of a group stands behind a sign "/".
+        names: of the two runs.
+        values: of the score.
+        by: the difference.
+        holm: its p value, corrected for the number of all that were compared together.
+        better: the name of the run that is better, if that is not by chance, and the score says which way it is better.
+    """
+
+    score: str
+    names: tuple[str, str]
+    values: tuple[float, float]
+    by: Difference
+    holm: float
+    better: str | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of it.
+
+    Attributes:
+        rows: how many rows all runs have.
+        of: how many each has, by name.
+        unlike: keys of the signature in which runs differ -> the value of each.
+        scores: the scores that were asked for, of each pair of runs.
+        groups: the same of each group.
+        classes: the same of each class in which runs differ often enough to tell, by swapping images between them.
+    """
+
+    rows: int
+    of: Mapping[str, int]
+    unlike: Mapping[str, Sequence[str]]
+    scores: Sequence[Compared]
+    groups: Sequence[Compared]
+    classes: Sequence[Compared]
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A run on the rows that all have.
+
+    Attributes:
+        keys: of its signature.
+        scores: by their names, nested ones with signs "/"; of classes too.
+        resampled: the same of each resample.
+        classes: the counts of each class, by image.
+    """
+
+    keys: Mapping[str, str]
+    scores: Mapping[str, float]
+    resampled: Mapping[str, Floats]
+    classes: Tally
+
+
+def compare(runs: Mapping[str, Run], scores: Sequence[str], resampling: Bootstrap) -> Comparison:
+    """Compare each run with each other.
+
+    Args:
+        runs: at least two, by name.
+        scores: that are compared; none for the benchmark's principal score.
+        resampling: how differences are resampled.
+
+    Raises:
+        RunError: for runs of different benchmarks, without a row in common, or whose rows of the same id say
+            different things; or a score that they do not have.
+        ValueError: for no resamples.
+    """
+    if len(runs) < 2 or not resampling.resamples:
+        raise ValueError(
+            f"There are {len(runs)} runs and {resampling.resamples} resamples; expected at least 2 runs and 1 resample."
+        )
+    benchmark = _benchmark(runs)
+    cut, rows = _cut(runs)
+    drawn = {name: _drawn(run, resampling) for name, run in cut.items()}
+    _check_data(drawn)
+    classes = {name for one in drawn.values() for name in one.classes}
+    known = [name for name in _in_all([one.scores for one in drawn.values()]) if name not in classes]
+    wanted = list(scores) or [benchmark.principal]
+    if missing := [name for name in wanted if name not in known]:
+        raise RunError(
+            f"The runs have no score {brief(missing[0])} in common; expected one of {', '.join(known)}."
+        )
+    groups = [name for name in known for of in wanted if name.startswith(f"{of}/") or name.endswith(f"/{of}")]
+    return Comparison(
+        rows,
+        {name: len(run.ready.matched.rows) for name, run in runs.items()},
+        _unlike([one.keys for one in drawn.values()]),
+        _corrected(benchmark, resampling, _of_scores(drawn, wanted, resampling)),
+        _corrected(benchmark, resampling, _of_scores(drawn, groups, resampling)),
+        _corrected(benchmark, resampling, _of_classes(drawn, resampling)),
+    )
+
+
+_Found = tuple[str, tuple[str, str], tuple[float, float], Difference]
+"""What `Compared` holds, not corrected yet."""
+
+
+def _corrected(
+    benchmark: registry.Benchmark, resampling: Bootstrap, found: Iterable[_Found]
+) -> list[Compared]:
+    """Differences, corrected together."""
+    rows = list(found)
+    corrected = zip(rows, holm([by.p for *_, by in rows]), strict=True)
+    return [
+        Compared(*row, p, _better(benchmark, row) if p < 1 - resampling.level else None)
+        for row, p in corrected
+    ]
+
+
+def _better(benchmark: registry.Benchmark, found: _Found) -> str | None:
+    name, names, _, by = found
+    score = name.partition(" of ")[0]
+    direction = OF_CLASS.get(score) or benchmark.direction(score)
+    return direction and names[(by.value > 0) != (direction == registry.HIGHER)]
+
+
+def _of_scores(drawn: Mapping[str, _Drawn], names: Sequence[str], resampling: Bootstrap) -> Iterator[_Found]:
+    """Each score of each pair of runs, by their resamples."""
+    for (one, first), (other, second) in combinations(drawn.items(), 2):
+        for name in names:
+            values = first.scores[name], second.scores[name]
+            by = difference(*values, first.resampled[name], second.resampled[name], resampling.level)
+            yield name, (one, other), values, by
+
+
+def _of_classes(drawn: Mapping[str, _Drawn], resampling: Bootstrap) -> Iterator[_Found]:
+    """Each class of each pair of runs, by swapping images: of some classes there are few."""
+    for (one, first), (other, second) in combinations(drawn.items(), 2):
+        names = [
+            name
+            for name in can_differ(first.classes, second.classes, 1 - resampling.level)
+            if not np.isnan(first.scores[name] - second.scores[name])
+        ]
+        ours, theirs = ({name: of.classes[name] for name in names} for of in (first, second))
+        p = by_swapping(ours, theirs, resampling)
+        for score, both, values, by in _of_scores({one: first, other: second}, names, resampling):
+            yield score, both, values, replace(by, p=p[score])
+
+
+def _in_all(of: Sequence[Mapping[str, Any]]) -> list[str]:
+    first, *others = of
+    return [name for name in first if all(name in other for other in others)]
+
+
+def _drawn(run: Run, resampling: Bootstrap) -> _Drawn:
+    """Score a run, and each resample of it."""
+    asked = {"bootstrap": resampling.resamples, "seed": resampling.seed, "level": resampling.level}
+    with bootstrap.kept() as kept:
+        made = again(run, **asked)
+    resampled = dict(_flat(next(scores for ends, scores in kept if ends is made.scores["interval"])))
+    scores = {name: _value(made.scores, name) for name in resampled}
+    if classes := _classes(made):
+        weights = resampling.weights(len(next(iter(classes.values()))[0]), len(classes))
+        parts = [tallies.resampled([classes], part) for part in weights]
+        resampled |= {name: np.concatenate([part[name] for part in parts]) for name in classes}
+        scores |= tallies.scores([classes])
+    return _Drawn(keys_of(made.scores["signature"]), scores, resampled, classes)
+
+
+def _flat(scores: Scores, above: str = "") -> Iterator[tuple[str, Floats]]:
+    for name, values in scores.items():
+        if isinstance(values, Mapping):
+            yield from _flat(values, f"{above}{name}/")
+        else:
+            yield f"{above}{name}", values
+
+
+def _value(result: Mapping[str, Any], name: str) -> float:
+    """A score of a result by its name in `_flat`; a name may hold signs "/" of its own."""
+    if name in result:
+        return float(result[name])
+    first, _, rest = name.partition("/")
+    return _value(result[first], rest)
+
+
+def _classes(run: Run) -> Tally:
+    """Precision and recall of each class that is said, or the principal score of each that is asked about, by image."""
+    objects = run.ready.inputs.get("objects")
+    if all({*SAID_OF} <= row.keys() for row in run.found):
+        return _mentioned(run.found)
+    if objects is not None and run.benchmark.principal in run.benchmark.means:
+        return _answered(run, objects)
+    return {}
+
+
+def _mentioned(found: Sequence[Mapping[str, Any]]) -> Tally:
+    """Of classes that are said, or there, in rows that are an image each."""
+    names = sorted({name for row in found for kind in SAID_OF for name in row[kind]})
+    number = {name: place for place, name in enumerate(names)}
+    counts = {kind: np.zeros((len(names), len(found)), dtype=np.int64) for kind in SAID_OF}
+    for row, said in enumerate(found):
+        for kind in SAID_OF:
+            counts[kind][[number[name] for name in {*said[kind]}], row] = 1
+    right, wrong, missed = (counts[kind] for kind in SAID_OF)
+    return {
+        f"{score} of {name}": (right[place], right[place] + other[place])
+        for score, other in zip(OF_CLASS, (wrong, missed), strict=True)
+        for place, name in enumerate(names)
+    }
+
+
+def _answered(run: Run, objects: Sequence[str]) -> Tally:
+    """Of classes that questions ask about."""
+    image, score = tallies.numbers(run.ready.inputs["image_ids"]), run.benchmark.principal
+    values = np.array([row[score] for row in run.found], dtype=float)
+    named, images = np.array(objects), int(image.max()) + 1
+
+    def count(name: str) -> tuple[Floats, Floats]:
+        rows = (named == name) & ~np.isnan(values)
+        part, whole = (np.bincount(image[rows], of[rows], images) for of in (values, np.ones(len(values))))
+        return part.astype(float), whole.astype(float)
+
+    return {f"{score} of {name}": count(name) for name in sorted({*objects})}
+
+
+# What is compared
+
+
+def _benchmark(runs: Mapping[str, Run]) -> registry.Benchmark:
+    names = dict.fromkeys(run.benchmark.name for run in runs.values())
+    if len(names) > 1:
+        raise RunError(f"The runs are of {', '.join(names)}; expected runs of one benchmark.")
+    return next(iter(runs.values())).benchmark
+
+
+def _cut(runs: Mapping[str, Run]) -> tuple[dict[str, Run], int]:
+    """Each run on the rows that all have, in one order, and how many these are."""
+    places = {name: _places(run) for name, run in runs.items()}
+    first, *others = places.values()
+    common = [key for key in first if all(key in other for other in others)]
+    if not common:
+        raise RunError(
+            f"The runs {', '.join(map(brief, runs))} have no row in common; nothing can be compared."
+        )
+    cut = {name: _only(run, [places[name][key] for key in common]) for name, run in runs.items()}
+    return cut, len(common)
+
+
+def _places(run: Run) -> dict[tuple[Any, ...], int]:
+    """Where each row stands, by its id."""
+    key = registry.identity(run.benchmark).key
+    return {
+        tuple(getattr(row, part) for part in key): place for place, row in enumerate(run.ready.matched.rows)
+    }
+
+
+def _only(run: Run, places: Sequence[int]) -> Run:
+    """A run on some of its rows; what goes with all of its responses, such as a certificate, is left out."""
+    matched, columns = run.ready.matched, run.columns
+    texts = [matched.texts[place] for place in places]
+    rows = [matched.rows[place] for place in places]
+    inputs = {
+        name: [value[place] for place in places] if name in columns else value
+        for name, value in run.ready.inputs.items()
+        if name in columns or name not in run.benchmark.each
+    }
+    voted = run.said.voted and replace(run.said.voted, votes=run.said.voted.votes[[*places]])
+    return replace(
+        run,
+        ready=Ready(replace(matched, rows=rows, texts=texts), inputs),
+        options={name: value for name, value in run.options.items() if name not in run.benchmark.each},
+        said=replace(run.said, voted=voted),
+    )
+
+
+def _check_data(drawn: Mapping[str, _Drawn]) -> None:
+    data = {name: one.keys["data"] for name, one in drawn.items()}
+    if len({*data.values()}) > 1:
+        raise RunError(
+            "Rows of the same ids say different things in these runs "
+            f"({', '.join(f'{brief(name)} {brief(of)}' for name, of in data.items())}); expected runs on one dataset, "
+            "in one version."
+        )
+
+
+def _unlike(signatures: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
+    """In what the runs were scored in different ways."""
+    names = dict.fromkeys(name for keys in signatures for name in keys if name not in NOT_HOW)
+    values = {name: [keys.get(name, "") for keys in signatures] for name in names}
+    return {name: of for name, of in values.items() if len({*of}) > 1}

@@ -1,0 +1,332 @@
+"""A run's folder: written as one thing or not at all, never over another, and read again.
+
+- `scores.json`: the result.
+- `items.jsonl`: a row per image or question: its id, the response, what was found, a line of votes per voter
+  (`ballots`, see `halluscope.judging.transcript.SIGNS`), and what the metric took of the dataset's row (`inputs`).
+- `replies.jsonl`: the replies of a grader, found by the prompt's sha256; only where a language model gave verdicts.
+- `run.json`: what the run is: command, versions, signature, options, judges.
+- `files/`: what options named as a file, such as a certificate.
+- `SHA256SUMS`: a checksum per file, as `sha256sum --check` reads them.
+"""
+
+import json
+import platform
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from halluscope import registry, scoring
+from halluscope.building.fetch import sha256_of
+from halluscope.errors import RunError
+from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_json, read_text
+from halluscope.files.writing import check_no_folder, json_line, new_folder
+from halluscope.foreign import brief, keyless
+from halluscope.inputs import kind
+from halluscope.judging.transcript import Place, Transcript, Voted
+from halluscope.registry import Benchmark
+from halluscope.reporting.tables import finite, to_json
+from halluscope.responses.files import Given
+from halluscope.responses.match import Matched
+from halluscope.runs import run as runs
+from halluscope.runs.run import HERE, Run
+from halluscope.scoring import Ready
+from halluscope.version import __version__
+
+SCORES, ITEMS, REPLIES, RUN, FILES = "scores.json", "items.jsonl", "replies.jsonl", "run.json", "files"
+SUMS = "SHA256SUMS"
+
+RESPONSE, BALLOTS, INPUTS = "response", "ballots", "inputs"
+"""What stands in each row beside its id and what was found."""
+
+NOT_WRITTEN = "cannot be written to a run's folder; expected texts, numbers, or lists of these."
+
+FORM = 1
+"""Of the folder; another one is not read."""
+
+_SUM = re.compile(r"([0-9a-f]{64})  (.+)")
+_ODD = re.compile(r"[^\w.-]")
+
+
+def write(scored: Sequence[Run], out: Path) -> None:
+    """Write one run as a folder, or several as folders in one, each called as its responses are.
+
+    Raises:
+        RunError: for an option that cannot be written.
+        OutputError: if something lies there.
+        OSError: if it cannot be written.
+    """
+    check_no_folder(out)
+    with new_folder(out) as new:
+        if len(scored) == 1:
+            _write(scored[0], new)
+            return
+        for run, name in zip(scored, _names([run.name for run in scored]), strict=True):
+            (new / name).mkdir()
+            _write(run, new / name)
+
+
+def score(
+    out: str | Path,
+    name: str,
+    responses: Given,
+    dataset: str | Path | Sequence[str | Path],
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Score responses as `scoring.score` does, and write the run.
+
+    Raises:
+        RunError: for an option that cannot be written.
+        OutputError: if something lies at `out`.
+        ValueError: as `scoring.score`.
+        OSError: if a file cannot be read, or `out` not written.
+    """
+    kind("out", out, str | Path, "the name of a new folder")
+    check_no_folder(Path(out))
+    benchmark, ready, chosen = scoring.one(name, responses, dataset, options)
+    _in_json({key: value for key, value in chosen.items() if key not in HERE})
+    run = runs.score(benchmark, ready, chosen)
+    write([run], Path(out))
+    return {**run.scores, **({benchmark.items: run.found} if chosen.get(benchmark.items) else {})}
+
+
+def folders(given: Sequence[Path]) -> list[Path]:
+    """The folders of runs that are meant: each that is given, or those in it.
+
+    Raises:
+        RunError: for a folder that neither is a run's nor holds one.
+    """
+    found: list[Path] = []
+    for folder in given:
+        inner = (
+            [folder] if (folder / RUN).is_file() else sorted(file.parent for file in folder.glob(f"*/{RUN}"))
+        )
+        if not inner:
+            raise RunError(
+                f"{folder} holds no run; expected a folder that `halluscope score NAME ... --out FOLDER` wrote."
+            )
+        found += inner
+    return found
+
+
+def read(folder: Path) -> Run:
+    """Read a run.
+
+    Raises:
+        RunError: for what is none, is cut off, or comes from another version.
+        LimitExceeded: for a file that is too large.
+    """
+    try:
+        facts = read_json(folder / RUN)
+        if facts["form"] != FORM or facts["version"] != __version__:
+            raise RunError(
+                f"{folder} was made by halluscope {brief(facts['version'])}, and this is {__version__}, which may "
+                "score otherwise. Install the version that made it."
+            )
+        return _read(folder, facts)
+    except RunError:
+        raise
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, FileNotFoundError) as error:
+        raise RunError(f"{folder} is no run, or was changed: {type(error).__name__}: {error}") from error
+
+
+def changed(folder: Path) -> Iterator[str]:
+    """The files of a run that are not as they were written, each with what is wrong.
+
+    Raises:
+        RunError: if nobody knows how they were written.
+    """
+    try:
+        lines = [_SUM.fullmatch(line) for line in read_text(folder / SUMS).splitlines()]
+    except (ValueError, FileNotFoundError) as error:
+        raise RunError(f"{folder} has no checksums: {error}") from error
+    listed = {line[2]: line[1] for line in lines if line}
+    if not all(lines) or not {SCORES, ITEMS, RUN} <= listed.keys() or any(map(leads_out, listed)):
+        yield f"{SUMS} is not as it was written"
+    for name, sha256 in listed.items():
+        if not (folder / name).is_file():
+            yield f"{name} is not there"
+        elif sha256_of(folder / name) != sha256:
+            yield f"{name} is not as it was written"
+
+
+def items(run: Run) -> Iterator[dict[str, Any]]:
+    """A row per image or question: its id, the response, what was found, votes, and what the metric took of it."""
+    matched, key = run.ready.matched, registry.identity(run.benchmark).key
+    columns = run.columns
+    votes = run.said.voted.lines() if run.said.voted else None
+    for place, (row, text, found) in enumerate(zip(matched.rows, matched.texts, run.found, strict=True)):
+        yield {
+            **{part: getattr(row, part) for part in key},
+            RESPONSE: text,
+            **finite(found),
+            **({BALLOTS: votes[place]} if votes else {}),
+            INPUTS: {name: column[place] for name, column in columns.items()},
+        }
+
+
+def plain(value: Any) -> Any:
+    """A value as it comes back from JSON."""
+    return json.loads(json.dumps(value, default=_plain))
+
+
+# How it is written
+
+
+def _names(names: Iterable[str]) -> list[str]:
+    """A folder's name for each, no two alike, whatever stands in them."""
+    taken: list[str] = []
+    for name in names:
+        own = _ODD.sub("_", name.encode("utf-8", "replace").decode())[:100].lstrip(".") or "responses"
+        alike = (own, *(f"{own}-{number}" for number in range(2, len(taken) + 3)))
+        taken.append(next(one for one in alike if one.lower() not in map(str.lower, taken)))
+    return taken
+
+
+def _write(run: Run, folder: Path) -> None:
+    _write_text(folder / SCORES, [to_json({"responses": run.name, **run.scores}), "\n"])
+    _write_text(folder / ITEMS, (json_line(item, _plain) for item in items(run)))
+    if run.said.grader:
+        _write_text(folder / REPLIES, map(json_line, _replies(run.said)))
+    whole = {name: value for name, value in run.ready.inputs.items() if name not in run.columns}
+    options, whole = (_with_files(run.benchmark, given, folder) for given in (run.options, whole))
+    facts = _facts(run) | {"options": options, INPUTS: whole}
+    _write_text(folder / RUN, [keyless(_in_json(facts)), "\n"])
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    _write_text(
+        folder / SUMS, (f"{sha256_of(file)}  {file.relative_to(folder).as_posix()}\n" for file in files)
+    )
+
+
+def _write_text(file: Path, lines: Iterable[str]) -> None:
+    """Write lines; half characters are spelt out, as JSON does."""
+    with file.open("w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
+        stream.writelines(lines)
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    matched, said = run.ready.matched, run.said
+    return {
+        "form": FORM,
+        "benchmark": run.benchmark.name,
+        "responses": run.name,
+        "signature": run.scores["signature"],
+        "version": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        **run.about,
+        "rows": len(matched.rows),
+        "matched": {name: getattr(matched, name) for name in _MATCHED},
+        "voters": said.voted.facts if said.voted else None,
+        "grader": said.grader,
+    }
+
+
+_MATCHED = ("by", "of", "sampled", "left_out", "other_prompts")
+
+
+def _replies(said: Transcript) -> Iterator[dict[str, Any]]:
+    for (prompt, repeat, seed), reply in said.said.items():
+        yield {"prompt": prompt, "repeat": repeat, "seed": seed, "reply": reply}
+
+
+def _in_json(facts: Mapping[str, Any]) -> str:
+    """Facts as JSON, as far as they come back from it.
+
+    Raises:
+        RunError: for what is no text, number or list of these.
+    """
+
+    def plain(value: Any) -> Any:
+        if is_dataclass(value):
+            raise RunError(f"{brief(value)} {NOT_WRITTEN}")
+        return _plain(value)
+
+    return json.dumps(facts, indent=2, default=plain)
+
+
+def _with_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Options, of which those that name a file name a copy of it in the folder; a dataset's name stays."""
+    options = dict(given)
+    for name in _that_name_files(benchmark) & options.keys():
+        if isinstance(file := options[name], str | Path) and Path(file).is_file():
+            copy = (
+                folder
+                / FILES
+                / f"{name}{ending(Path(file))}{PACKED if str(file).lower().endswith(PACKED) else ''}"
+            )
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copyfile(file, copy)
+            options[name] = copy.relative_to(folder).as_posix()
+    return options
+
+
+def _that_name_files(benchmark: Benchmark) -> set[str]:
+    return {option.name for option in benchmark.options if option.metavar == "FILE"}
+
+
+def _plain(value: Any) -> Any:
+    """What stands in JSON for a value that it does not know: of a dataset's row its columns, of a judge its key."""
+    if hasattr(value, "row") and hasattr(value, "form"):
+        return {**value.row, "form": value.form}
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "key"):
+        return value.key
+    raise RunError(f"{brief(value)} {NOT_WRITTEN}")
+
+
+# How it is read
+
+
+def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
+    benchmark = registry.benchmark(facts["benchmark"])
+    rows = [item for _, item in json_rows(folder / ITEMS)]
+    key = registry.identity(benchmark).key
+    options, whole = (_from_files(benchmark, facts[name], folder) for name in ("options", INPUTS))
+    columns = {name: [row[INPUTS][name] for row in rows] for name in rows[0][INPUTS]}
+    matched: Matched[Any] = Matched(
+        facts["responses"],
+        [SimpleNamespace(**{part: row[part] for part in key}) for row in rows],
+        [row[RESPONSE] for row in rows],
+        **facts["matched"],
+    )
+    scores = {name: value for name, value in read_json(folder / SCORES).items() if name != "responses"}
+    found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
+    said = Transcript(
+        is_read=True,
+        voted=Voted.read([row[BALLOTS] for row in rows], facts["voters"]) if facts["voters"] else None,
+        grader=tuple(facts["grader"]) if facts["grader"] else None,
+        said=dict(map(_reply, json_rows(folder / REPLIES))) if facts["grader"] else {},
+    )
+    return Run(benchmark, Ready(matched, whole | columns), options, said, scores, found, facts)
+
+
+def _reply(located: tuple[str, Any]) -> tuple[Place, str]:
+    _, row = located
+    return (row["prompt"], row["repeat"], row["seed"]), row["reply"]
+
+
+def _from_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Options, of which those that name a file name the copy in the folder."""
+    options = dict(given)
+    for name in _that_name_files(benchmark) & options.keys():
+        if isinstance(file := options[name], str):
+            own = file.startswith(f"{FILES}/")
+            if leads_out(file) or (not own and Path(file).is_file()):
+                raise RunError(f"{folder} names {brief(file)}, which lies outside of it.")
+            options[name] = str(folder / file) if own else file
+    return options

@@ -1,0 +1,90 @@
+"""Whether a run's folder holds what was written: each file by its checksum, and the scores by making them once more.
+
+Checksums find each change, but whoever makes one can make the checksums anew; so nothing rests on them alone. The rows
+and the replies are scored again, by the same code as before, with nobody to ask; the scores, the signature and what was
+found in each row must come out as they stand there.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from halluscope.errors import RunError
+from halluscope.files.opening import json_rows
+from halluscope.foreign import brief
+from halluscope.reporting.tables import finite
+from halluscope.runs import folder as folders
+from halluscope.runs.run import Run, again
+
+ROUNDING = 1e-12
+"""By so much, as a share, a score may differ: another machine adds in another order."""
+
+NOTHING = object()
+"""What stands where the other side has something."""
+
+
+def differences(folder: Path) -> Iterator[str]:
+    """What of a run is not as it was written, or does not come out when it is scored once more; nothing if all is well.
+
+    Raises:
+        RunError: for what is no run.
+        OSError: if a file cannot be read.
+    """
+    yield from folders.changed(folder)
+    try:
+        run = folders.read(folder)
+        made = again(run)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        yield f"it cannot be scored once more: {error}"
+        return
+    yield from _of_facts(run, made)
+    kept = folders.plain(finite(run.scores))
+    yield from _between(kept, folders.plain(finite(made.scores)), folders.SCORES)
+    rows = zip(json_rows(folder / folders.ITEMS), folders.items(made), strict=True)
+    for number, ((_, row), item) in enumerate(rows, 1):
+        yield from _between(row, folders.plain(item), f"{folders.ITEMS}, row {number}")
+
+
+def check(folder: Path) -> Run:
+    """Read a run whose files are as they were written.
+
+    Raises:
+        RunError: if they are not.
+    """
+    if found := next(folders.changed(folder), None):
+        raise RunError(f"{folder}: {found}. `halluscope verify {folder}` tells what differs.")
+    return folders.read(folder)
+
+
+def _of_facts(run: Run, made: Run) -> Iterator[str]:
+    """What stands in run.json and does not fit the rest."""
+    known = {"signature": made.scores["signature"], "rows": len(made.ready.matched.rows)}
+    for name, expected in known.items():
+        yield from _between(run.about.get(name), expected, f"{folders.RUN}, {name}")
+
+
+def _between(kept: Any, made: Any, where: str) -> Iterator[str]:
+    """The places at which two values of JSON differ."""
+    if _is_same(kept, made):
+        return
+    if isinstance(kept, Mapping) and isinstance(made, Mapping):
+        for name in dict.fromkeys([*kept, *made]):
+            yield from _between(kept.get(name, NOTHING), made.get(name, NOTHING), f"{where}, {brief(name)}")
+    else:
+        yield f"{where}: {_shown(kept)} stands there, but {_shown(made)} comes out"
+
+
+def _is_same(kept: Any, made: Any) -> bool:
+    if isinstance(kept, float) and isinstance(made, float):
+        both = math.isnan(kept) and math.isnan(made)
+        return both or kept == made or math.isclose(kept, made, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    if isinstance(kept, list) and isinstance(made, list):
+        return len(kept) == len(made) and all(map(_is_same, kept, made))
+    if isinstance(kept, Mapping) and isinstance(made, Mapping):
+        return kept.keys() == made.keys() and all(_is_same(kept[name], made[name]) for name in kept)
+    return type(kept) is type(made) and bool(kept == made)
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is NOTHING else brief(value, 200)

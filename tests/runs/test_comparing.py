@@ -1,0 +1,141 @@
+"""Runs of several models compared: the same for every benchmark, and never on different rows."""
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from halluscope import cli, registry
+from halluscope.errors import RunError
+from halluscope.runs import folder as folders
+from halluscope.runs.comparing import compare
+from halluscope.runs.run import again
+from halluscope.stats.bootstrap import Bootstrap
+from tests.runs.made import change, made, write
+from tests.small_datasets import needs
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.* questions are scored"),
+    pytest.mark.filterwarnings("ignore:.* was built from annotations without"),
+]
+ALL = [one for one in registry.benchmarks() if one.is_scored]
+OTHER = ("A cat, a dog, two cups and a person.", "No.", "I see a bus.", "Yes, it is.")
+
+
+def only(run, places):
+    """A run with responses to some rows, as if there were no others."""
+    matched = run.ready.matched
+    rows, texts = ([values[place] for place in places] for values in (matched.rows, matched.texts))
+    columns = {name: [values[place] for place in places] for name, values in run.columns.items()}
+    voted = run.said.voted and replace(run.said.voted, votes=run.said.voted.votes[places])
+    ready = replace(
+        run.ready, matched=replace(matched, rows=rows, texts=texts), inputs={**run.ready.inputs, **columns}
+    )
+    return again(replace(run, ready=ready, said=replace(run.said, voted=voted)))
+
+
+@pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.name) for one in ALL])
+def test_two_models(benchmark, tmp_path):
+    one, other = (made(benchmark, tmp_path, said) for said in (("A dog. Yes.",), OTHER))
+    defined = [name for name in benchmark.scores if name in one.scores["interval"]]
+    found = compare({"one": one, "other": other}, defined, Bootstrap(20, 1))
+    assert found.rows == len(one.found)
+    assert found.unlike.keys() <= {"judges"}  # whose key may hold the classes that it knows
+    for compared in found.scores:
+        values = one.scores[compared.score], other.scores[compared.score]
+        assert repr(compared.values) == repr(values)
+        if not any(map(math.isnan, values)):
+            assert compared.by.value == pytest.approx(values[0] - values[1])
+    itself = compare({"one": one, "again": one}, defined, Bootstrap(20))
+    assert {compared.by.value for compared in itself.scores if not math.isnan(compared.by.value)} <= {0.0}
+    assert {compared.by.p for compared in itself.scores if not math.isnan(compared.by.p)} <= {1.0}
+    assert all(compared.better is None for compared in itself.scores)
+
+
+@pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.name) for one in ALL if one.chooses])
+def test_responses_that_choose_their_images(benchmark, tmp_path):
+    """Compared on those that both chose, as if they had chosen no others."""
+    one, other = (made(benchmark, tmp_path, said) for said in (("A dog. Yes.", *OTHER), OTHER))
+    found = compare({"one": one, "part": only(other, [1, 2])}, [], Bootstrap(20))
+    alone = compare({"one": only(one, [1, 2]), "part": only(other, [1, 2])}, [], Bootstrap(20))
+    assert found.rows == 2 and repr(found.scores) == repr(alone.scores)
+
+
+@needs("pope")
+def test_runs_are_cut_to_the_rows_that_all_have(tmp_path):
+    """In whatever order they stand; a run of these rows alone gives the same numbers."""
+    one, other = (made(registry.benchmark("pope"), tmp_path, said) for said in (("Yes.", "No."), ("Yes.",)))
+    some = list(range(6, 18))
+    part = only(other, some[::-1])
+    found = compare({"one": one, "part": part}, [], Bootstrap(20))
+    alone = compare({"one": only(one, some), "other": only(other, some)}, [], Bootstrap(20))
+    assert (found.rows, found.of) == (12, {"one": 18, "part": 12})
+    assert [(row.values, row.by) for row in found.scores] == [(row.values, row.by) for row in alone.scores]
+    with pytest.raises(RunError, match="have no row in common"):
+        compare({"part": part, "rest": only(one, list(range(6)))}, [], Bootstrap(20))
+
+
+@needs("throne", "chair", "pope")
+def test_what_cannot_be_compared(tmp_path):
+    throne, chair, pope = (made(registry.benchmark(name), tmp_path) for name in ("throne", "chair", "pope"))
+    with pytest.raises(RunError, match="The runs are of throne, chair; expected runs of one benchmark"):
+        compare({"throne": throne, "chair": chair}, [], Bootstrap(5))
+    for runs, resamples in (({"throne": throne}, 5), ({"throne": throne, "again": throne}, 0)):
+        with pytest.raises(ValueError, match="expected at least 2 runs and 1 resample"):
+            compare(runs, [], Bootstrap(resamples))
+    with pytest.raises(
+        RunError, match="have no score 'accurate' in common; expected one of accuracy, precision"
+    ):
+        compare({"one": pope, "again": pope}, ["accurate"], Bootstrap(5))
+    labels = {**throne.ready.inputs, "references": [["cat"]] * len(throne.found)}
+    other = replace(throne, ready=replace(throne.ready, inputs=labels))
+    with pytest.raises(RunError, match="Rows of the same ids say different things"):
+        compare({"one": throne, "other": other}, [], Bootstrap(5))
+
+
+@needs("chair")
+def test_classes(tmp_path):
+    """30 images with a dog; one model mentions it in all, the other a cat: by hand, recall 1 and 0, precision 0."""
+    run = made(registry.benchmark("chair"), tmp_path)
+
+    def says(text):
+        ids = list(range(30))
+        rows = [type("Row", (), {"image_id": place}) for place in ids]
+        matched = replace(run.ready.matched, rows=rows, texts=[text] * 30)
+        inputs = {"references": [["dog"]] * 30, "image_ids": ids, "forms": [""] * 30}
+        return again(replace(run, ready=replace(run.ready, matched=matched, inputs=inputs)))
+
+    found = compare({"dogs": says("A dog."), "cats": says("A cat.")}, [], Bootstrap(2000))
+    (only_class,) = found.classes
+    assert (only_class.score, only_class.values, only_class.better) == ("recall of dog", (1.0, 0.0), "dogs")
+    assert only_class.by.p == 1 / 2001
+
+
+@needs("pope")
+def test_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    benchmark = registry.benchmark("pope")
+    for name, said, parser in (("good", ("Yes.", "No."), "pope"), ("bad", ("No.", "Yes."), "strict")):
+        run = made(benchmark, tmp_path, said, parser=parser)
+        run = replace(run, ready=replace(run.ready, matched=replace(run.ready.matched, name=name)))
+        write(run, Path(name))
+    write(only(run, list(range(12))), Path("part"))
+    assert cli.main(["compare", "good", "bad", "--scores", "accuracy", "f1", "--bootstrap", "1000"]) == 0
+    printed = capsys.readouterr()
+    assert "A  good" in printed.out
+    assert re.search(r"accuracy  A-B +1\.000 +0\.000 +\+1\.000 +\+1\.000 to \+1\.000", printed.out)
+    assert "Not scored alike, which moves differences too: parser is good pope, bad strict." in printed.err
+    assert "samplings/random/accuracy" in printed.out
+    assert cli.main(["compare", "good", "part", "--bootstrap", "200", "--json"]) == 0
+    printed = capsys.readouterr()
+    got = json.loads(printed.out)
+    assert got["rows"] == 12 and got["scores"][0]["better"] in ("good", None)
+    assert "Compared on the 12 rows that all runs have (good has 18)." in printed.err
+    assert "resamples tell no p value small enough" not in printed.err
+    change(Path("bad"), "scores.json", lambda scores: {**scores, "accuracy": 1.0}, sealed=False)
+    assert cli.main(["compare", "good", "bad"]) == 2
+    assert "scores.json is not as it was written. `halluscope verify bad`" in capsys.readouterr().err
+    assert folders.folders([Path("good"), Path("part")]) == [Path("good"), Path("part")]

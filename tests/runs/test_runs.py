@@ -1,0 +1,438 @@
+"""A run is a folder: written whole or not at all, and scored once more from what stands in it, for every benchmark."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import halluscope
+from halluscope import cli, registry, vocabularies
+from halluscope.errors import OutputError, RegistryError, RunError
+from halluscope.registry import Benchmark
+from halluscope.runs import folder as folders
+from halluscope.runs.comparing import compare
+from halluscope.runs.verifying import check, differences
+from halluscope.stats.bootstrap import Bootstrap
+from tests.runs.made import SAID, Fitting, change, made, moody, write
+from tests.small_datasets import needs
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.* questions are scored"),
+    pytest.mark.filterwarnings("ignore:.* was built from annotations without"),
+    pytest.mark.filterwarnings("ignore:.* prompts have no readable verdict"),
+    pytest.mark.filterwarnings("ignore:.* extra claims that the judge quotes"),
+]
+ROOT = Path(__file__).parents[2]
+ALL = [one for one in registry.benchmarks() if one.is_scored]
+OF_VERDICTS = [one for one in ALL if one.judges and one.judges.kind == "verdicts"]
+
+
+READABLE = [
+    "incorrect",
+    "same",
+    json.dumps({"verdict": "incorrect", "extra_claims": 1, "evidence": ["dog"]}),
+]
+"""Verdicts, at least one in the words of each room."""
+
+
+def each(of: list[Benchmark]) -> Any:
+    return pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.name) for one in of])
+
+
+def told(folder: Path) -> list[str]:
+    return list(differences(folder))
+
+
+# Every benchmark
+
+
+@each(ALL)
+def test_scored_written_read_and_scored_once_more(benchmark, tmp_path):
+    run = made(benchmark, tmp_path)
+    folder = write(run, tmp_path / "run")
+    assert told(folder) == []
+    scores = json.loads((folder / "scores.json").read_text())
+    assert (
+        scores["signature"]
+        == run.scores["signature"]
+        == json.loads((folder / "run.json").read_text())["signature"]
+    )
+    rows = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
+    assert [row["response"] for row in rows] == run.ready.matched.texts
+    assert all(not row.keys() & {"response", "ballots", "inputs"} for row in run.found)
+    assert all(set(registry.identity(benchmark).key) <= row.keys() for row in rows)
+    again = folders.read(folder)
+    assert (again.name, again.scores.keys()) == (run.name, run.scores.keys())
+
+
+@each(OF_VERDICTS)
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_what_a_language_model_said_is_read_again(benchmark, repeats, tmp_path):
+    """Verdicts that can be read, that cannot, and no reply at all; a judge is not asked twice."""
+    judge = moody([*READABLE, None, "nonsense"])
+    run = made(benchmark, tmp_path, judge=judge, repeats=repeats, max_failed=1.0)
+    asked = len(judge.asked)
+    folder = write(run, tmp_path / "run")
+    assert told(folder) == [] and len(judge.asked) == asked
+    replies = [json.loads(line) for line in (folder / "replies.jsonl").read_text().splitlines()]
+    assert {row["repeat"] for row in replies} == {*range(repeats)}
+
+
+def test_a_room_without_a_table_of_rows_is_refused():
+    with pytest.raises(RegistryError, match="it has no table of its rows"):
+        registry.collect([replace(ALL[0], items="")])
+
+
+# Whoever changes anything is found, also with checksums made anew
+
+
+def another_digit(value: Any) -> Any:
+    """The same nested numbers, the first of which is a little larger."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if (moved := another_digit(inner)) != inner:
+                return {**value, name: moved}
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return value + (1 if isinstance(value, int) else 0.001)
+
+
+def more(rows):
+    return [*rows, rows[-1]]
+
+
+def other_response(rows):
+    return [{**rows[0], "response": rows[0]["response"] + "!"}, *rows[1:]]
+
+
+def other_found(rows):
+    """The last thing that was found in the first row is something else."""
+    own = [name for name in rows[0] if name not in ("response", "ballots", "inputs")][-1]
+    return [{**rows[0], own: "something else"}, *rows[1:]]
+
+
+CHANGES = {
+    "a digit of a score": ("scores.json", another_digit, "scores.json, "),
+    "the signature of the scores": (
+        "scores.json",
+        lambda scores: {**scores, "signature": scores["signature"].replace("seed1", "seed2")},
+        "scores.json, 'signature'",
+    ),
+    "the signature of the run": (
+        "run.json",
+        lambda run: {**run, "signature": run["signature"].replace("seed1", "seed2")},
+        "run.json, signature",
+    ),
+    "an option": ("run.json", lambda run: {**run, "options": {**run["options"], "seed": 2}}, "'signature'"),
+    "how many rows": ("run.json", lambda run: {**run, "rows": 1}, "run.json, rows"),
+    "a response": ("items.jsonl", other_response, "'texts'"),
+    "what was found": ("items.jsonl", other_found, "items.jsonl, row 1"),
+    "a row more": ("items.jsonl", more, ""),
+    "a row less": ("items.jsonl", lambda rows: rows[:-1], ""),
+}
+
+
+@each(ALL)
+def test_each_change_is_found(benchmark, tmp_path):
+    run = made(benchmark, tmp_path)
+    for number, (what, (name, by, said)) in enumerate(CHANGES.items()):
+        for sealed in (False, True):
+            folder = write(run, tmp_path / f"{number}-{sealed}")
+            change(folder, name, by, sealed)
+            found = told(folder)
+            assert any(said in line for line in found), (what, found)
+            assert (f"{name} is not as it was written" in found) is not sealed, (what, found)
+
+
+@needs("throne")
+def test_a_vote(tmp_path):
+    benchmark = registry.benchmark("throne")
+    run = made(benchmark, tmp_path)
+    for sign in "01?-":
+        folder = write(run, tmp_path / f"vote{'01?-'.index(sign)}")
+        before = json.loads((folder / "items.jsonl").read_text().splitlines()[0])["ballots"]
+        place = before[0].index("1")
+
+        def other(rows, sign=sign, place=place):
+            line = rows[0]["ballots"][0]
+            rows[0]["ballots"][0] = line[:place] + sign + line[place + 1 :]
+            return rows
+
+        change(folder, "items.jsonl", other)
+        assert bool(told(folder)) is (sign != "1"), sign
+    change(folder, "items.jsonl", lambda rows: [{**row, "ballots": ["2" * 80] * 3} for row in rows])
+    assert "The votes are no table" in told(folder)[0]
+
+
+@each(OF_VERDICTS)
+def test_a_reply(benchmark, tmp_path):
+    """What a judge said, which could be read, becomes nonsense."""
+    run = made(benchmark, tmp_path, judge=Fitting(), max_failed=1.0)
+    folder = write(run, tmp_path / "run")
+    assert told(folder) == []
+    change(folder, "replies.jsonl", lambda rows: [{**row, "reply": "nonsense"} for row in rows])
+    assert told(folder)
+    change(folder, "run.json", lambda run: {**run, "grader": None})
+    assert told(folder)  # and nobody was looked for who might be asked
+
+
+def test_files_that_are_missing_or_no_run(tmp_path):
+    run = made(ALL[0], tmp_path)
+    for name in ("scores.json", "items.jsonl"):
+        folder = write(run, tmp_path / name)
+        (folder / name).unlink()
+        found = told(folder)
+        assert found[0] == f"{name} is not there" and "is no run, or was changed" in found[1]
+    for text in ("", "[]", "{}", '{"form": 2, "version": "0"}', "\x00"):
+        (folder / "run.json").write_text(text)
+        with pytest.raises(RunError, match="is no run|was made by halluscope"):
+            folders.read(folder)
+    (folder / "SHA256SUMS").unlink()
+    with pytest.raises(RunError, match="has no checksums"):
+        told(folder)
+    with pytest.raises(RunError, match="holds no run"):
+        folders.folders([tmp_path / "nowhere"])
+
+
+def test_a_checksum_left_out(tmp_path):
+    folder = write(made(ALL[0], tmp_path), tmp_path / "run")
+    sums = folder / "SHA256SUMS"
+    sums.write_text("\n".join(line for line in sums.read_text().splitlines() if "items" not in line))
+    assert told(folder) == ["SHA256SUMS is not as it was written"]
+    with pytest.raises(RunError, match="SHA256SUMS is not as it was written"):
+        check(folder)
+
+
+def test_sha256sum_reads_the_checksums(tmp_path):
+    folder = write(made(ALL[0], tmp_path), tmp_path / "run")
+    command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
+    assert subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 0
+
+
+# Hostile text
+
+
+@needs("throne")
+def test_text_of_any_kind_comes_back_as_it_was(tmp_path):
+    said = ["\ud800 half", "\0\x1b[31m\r\n\u2028", "x" * 1_000_000, '=cmd|"</script>', "\\input{x} | **y**"]
+    run = made(registry.benchmark("throne"), tmp_path, said)
+    folder = write(run, tmp_path / "run")
+    assert told(folder) == []
+    assert folders.read(folder).ready.matched.texts == run.ready.matched.texts
+    assert len((folder / "items.jsonl").read_bytes().split(b"\n")) == len(run.found) + 1
+
+
+def test_names_of_responses_make_no_path(tmp_path):
+    run = made(ALL[0], tmp_path)
+    names = ["../up", "..", "", "a/b", "A_B", "\ud800", "x" * 300, "run.json"]
+    several = [
+        replace(run, ready=replace(run.ready, matched=replace(run.ready.matched, name=name)))
+        for name in names
+    ]
+    folders.write(several, tmp_path / "several")
+    inner = folders.folders([tmp_path / "several"])
+    assert len(inner) == len(names) and {one.parent for one in inner} == {tmp_path / "several"}
+    assert {folders.read(one).name for one in inner} >= {*names} - {"\ud800"}
+    assert all(told(one) == [] for one in inner)
+
+
+# Whole or not at all
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from halluscope.runs import folder as folders
+run, left = folders.read(Path("first")), 0
+while True:
+    left += 1
+    if not (child := os.fork()):
+        def count(event, arguments):
+            global left
+            if event in ("open", "os.rename", "os.mkdir") and any(".run.hallu" in str(one) for one in arguments):
+                left -= 1
+                if not left:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(count)
+        folders.write([run], Path("run"))
+        os._exit(0)
+    ended = os.waitpid(child, 0)[1]
+    if not ended:
+        break
+    print(left, *(sorted(file.name for file in Path("run").iterdir()) if Path("run").exists() else ()))
+    if Path("run").exists():
+        Path("run").rename(f"run-{left}")
+"""
+
+
+@pytest.fixture
+def words(tmp_path, monkeypatch):
+    """A command that writes a run called "run"."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"image_id": n, "caption": text} for n, text in enumerate(SAID[:3])]
+    for name in ("mine", "other"):
+        Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    Path("labels.json").write_text(json.dumps({n: ["dog"] for n in range(3)}))
+    fixed = ["--dataset", "labels.json", "--bootstrap", "10", "--judges", "lexical", "--quiet"]
+    return ["score", "throne", "--responses", "mine.jsonl", *fixed, "--out", "run"]
+
+
+@needs("throne")
+def test_killed_while_it_writes(words, tmp_path):
+    """At each file in turn; what is there then is nothing or all, and in the end it is written."""
+    assert cli.main([*words[:-1], "first"]) == 0
+    command = [sys.executable, "-c", KILLED]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    whole = {"scores.json", "items.jsonl", "run.json", "SHA256SUMS"}
+    assert ran.returncode == 0, ran.stderr
+    killed = [line.split() for line in ran.stdout.splitlines() if line[:1].isdigit()]
+    assert len(killed) > 8 and all(set(files) in (set(), whole) for _, *files in killed)
+    assert {file.name for file in Path("run").iterdir()} == whole
+    assert [file.name for file in tmp_path.glob(".run*")] == []
+
+
+@needs("throne")
+def test_never_over_another(words, capsys):
+    assert cli.main(words) == 0
+    before = {file: file.read_bytes() for file in Path("run").iterdir()}
+    for taken in ("run", "labels.json", "."):
+        assert cli.main([*words[:-1], taken]) == 2
+        assert "is there already" in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in Path("run").iterdir()} == before
+    run = folders.read(Path("run"))
+    with pytest.raises(OutputError, match="is there already"):
+        folders.write([run], Path("run"))
+    assert {file: file.read_bytes() for file in Path("run").iterdir()} == before
+
+
+# The commands
+
+
+@needs("throne")
+def test_score_and_verify(words, capsys):
+    several = [*words[:3], "other.jsonl", *words[3:]]
+    assert cli.main(several) == 0
+    assert {file.name for file in Path("run").iterdir()} == {"mine", "other"}
+    facts = json.loads(Path("run/mine/run.json").read_text())
+    assert facts["command"] == several and facts["voters"]["judges"][0].startswith("lexical")
+    capsys.readouterr()
+    assert cli.main(["verify", "run"]) == 0
+    assert capsys.readouterr().out.count("its scores come out of its rows") == 2
+    change(Path("run/mine"), "scores.json", another_digit)
+    assert cli.main(["verify", "run/other", "run/mine"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out.startswith("run/other: as it was written")
+    assert (
+        "run/mine: scores.json, " in printed.err and "1 of 2 runs are not as they were written" in printed.err
+    )
+    assert cli.main(["verify", "labels.json"]) == 2
+
+
+@needs("throne")
+@pytest.mark.parametrize("more", [["--ask", "all"], ["--ask", "needed"], ["--judges", "replay:votes.jsonl"]])
+def test_votes_of_any_kind(words, more, capsys):
+    """All of them, only what is needed, and given ones, which verifying does not read again."""
+    from halluscope.benchmarks.throne import prompts
+    from halluscope.vocabularies import load
+
+    texts = ["A dog and a cup, no person.", "Yes.", "No,  a \0 dog \u2028 \u202e"]
+    asked = [question.text for of in prompts.load("paper").about(load("coco")) for question in of]
+    given = [
+        {"text": text, "question": question, "answer": "yes" if "dog" in text and "dog" in question else "eh"}
+        for text in texts
+        for question in asked
+    ]
+    Path("votes.jsonl").write_text("\n".join(map(json.dumps, given)))
+    assert cli.main([*words, *more]) == 0
+    Path("votes.jsonl").unlink()
+    capsys.readouterr()
+    assert cli.main(["verify", "run"]) == 0
+
+
+@needs("chair")
+def test_files_that_options_name_are_kept(tmp_path):
+    """A synonym list of one's own goes with the run."""
+    benchmark = registry.benchmark("chair")
+    folder = write(made(benchmark, tmp_path), tmp_path / "run")
+    (tmp_path / "synonyms.txt").unlink()
+    assert (folder / "files" / "synonyms").is_file() and told(folder) == []
+    change(
+        folder, "run.json", lambda run: {**run, "options": {**run["options"], "synonyms": "../labels.json"}}
+    )
+    assert "lies outside of it" in told(folder)[0]
+
+
+# From Python
+
+
+@needs("throne")
+def test_votes_that_are_given(tmp_path):
+    """With their images, wherever they stand; a changed one is found."""
+    rng = np.random.default_rng(0)
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({n: ["dog"] for n in range(6)}))
+    responses = [{"image_id": n, "caption": "A dog."} for n in range(6)]
+    given: dict[str, Any] = {"votes": rng.integers(0, 2, (6, 80, 3)), "per_image": True, "bootstrap": 20}
+    written = halluscope.score("throne", responses, labels, out=tmp_path / "run", **given)
+    plain = halluscope.score("throne", responses, labels, **given)
+    assert sorted(map(repr, written.items())) == sorted(map(repr, plain.items()))
+    assert told(tmp_path / "run") == []
+
+    def other(rows):
+        dog = rows[0]["inputs"]["votes"][16]
+        rows[0]["inputs"]["votes"][16] = [int(not all(dog))] * 3
+        return rows
+
+    change(tmp_path / "run", "items.jsonl", other)
+    assert told(tmp_path / "run")
+
+
+GIVEN = {
+    "hallusionbench": {"correctness": [0, 1, 2], "same": [1, 0, 1]},
+    "hqh": {"judgements": [{"correct": True, "extra_claims": 1}, None] * 4},
+    "mmhal": {"ratings": [3, None, 6]},
+    "haloquest": {"judgements": [True, None, False]},
+    "amber": {"nouns": [["dog", "cat"]]},
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=needs(name)) for name in GIVEN])
+def test_what_stands_for_a_judges_work(name, tmp_path):
+    """Nobody is named, where verdicts are given."""
+    benchmark = registry.benchmark(name)
+    run = made(
+        benchmark, tmp_path, **GIVEN[name], **({"judge": ""} if name in ("mmhal", "haloquest") else {})
+    )
+    folder = write(run, tmp_path / "run")
+    assert told(folder) == []
+    other = folders.read(write(run, tmp_path / "other"))
+    assert compare({"one": folders.read(folder), "other": other}, [], Bootstrap(10)).rows == len(run.found)
+
+
+@needs("throne")
+def test_options_that_no_folder_can_hold(tmp_path):
+    """Refused before a judge is asked."""
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({1: ["dog"]}))
+    given: dict[str, Any] = {
+        "name": "throne",
+        "responses": [{"image_id": 1, "caption": "A dog."}],
+        "dataset": labels,
+    }
+    with pytest.raises(RunError, match="cannot be written to a run's folder"):
+        halluscope.score(
+            **given, out=tmp_path / "run", vocabulary=vocabularies.load("coco"), judges="no/judge"
+        )
+    with pytest.raises(ValueError, match="out is 7; expected the name of a new folder"):
+        halluscope.score(**given, out=7)
+    with pytest.raises(OutputError, match="is there already"):
+        halluscope.score(**given, out=tmp_path)
+    judge = halluscope.load_judge("lexical")
+    halluscope.score(**given, out=tmp_path / "run", judges=judge)
+    assert told(tmp_path / "run") == []
