@@ -17,7 +17,7 @@ from halluscope import registry
 from halluscope.options import Option
 from halluscope.registry import Benchmark, Dataset
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 ELSEWHERE = {
     "index.md": "README.md",
     "speed.md": "perf/README.md",
