@@ -163,7 +163,7 @@ def test_over_http(served):
     figures, each, signature, message = client.predict(LINES, "A dog.", "dog", "COCO's 80", api_name="/score")
     assert ["precision_all", "1.0000"] in figures["data"] and not message
     assert signature.startswith(
-        f"throne|data:{data_of('coco', [['', 'dog']])}|responses:given|judges:lexical-2"
+        f"throne|data:{data_of('coco', [['', 'dog']])}|responses:given|judges:lexical-3"
     )
     assert each["headers"] == ["line", "found", "hallucinated", "missed"] and each["data"] == [
         ["1", "dog", "", ""]

@@ -122,12 +122,15 @@ def test_a_question_is_asked_whatever_prompt_stands_beside() -> None:
 
 
 def test_the_harnesses_ask_the_rows_prompt(
-    parallel: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+    parallel: Path, data: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     images = harness_data.pictures(data, "throne_coco")
     setting = {"dataset": str(parallel), "judges": "lexical"} | ({"images": images} if images else {})
     docs = functions.dataset("throne_coco", throne_coco=setting)["test"]
     assert {functions.prompt(doc) for doc in docs} == set(docs["prompt"]) != {DESCRIBE}
     assert functions.marked_prompt(docs[0]) == functions.IMAGE + docs[0]["prompt"]
-    said = [functions.answers(doc, ["A dog."])["signature"] for doc in docs]
-    assert keys_of(functions.score(said))["form"] == form_name(SEED)
+    said = [functions.answers(doc, ["A dog."])["f0.5_cls"] for doc in docs]
+    with caplog.at_level("INFO"):
+        functions.score(said)
+    (signature,) = (line for line in caplog.messages if "|form:" in line)
+    assert keys_of(signature)["form"] == form_name(SEED)
