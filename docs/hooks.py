@@ -17,7 +17,7 @@ from halluscope import registry
 from halluscope.options import Option
 from halluscope.registry import Benchmark, Dataset
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 ELSEWHERE = {
     "index.md": "README.md",
     "speed.md": "perf/README.md",
@@ -80,7 +80,7 @@ def benchmark(room: Benchmark) -> str:
     text = (
         _FRONT.sub("", card.read_text("utf-8")) if card.is_file() else f"# {room.title}\n{room.description}"
     )
-    parts = [text.strip(), *map(_dataset, zip([room] * len(room.datasets), room.datasets, strict=True))]
+    parts = [text.strip(), *(_dataset(room, dataset) for dataset in room.datasets)]
     parts += [_options(room), _scores(room), f"## Licence\n{room.licence}"]
     parts.append("## Sources\n" + "\n".join(f"- <{link}>" for link in room.links))
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -95,9 +95,8 @@ def api() -> str:
     return "\n\n".join(["# API", "::: halluscope", *metrics]) + "\n"
 
 
-def _dataset(of: tuple[Benchmark, Dataset]) -> str:
+def _dataset(room: Benchmark, dataset: Dataset) -> str:
     """How a dataset is built."""
-    room, dataset = of
     about = room.builder(dataset).about.strip()
     return f"## Dataset `{dataset.name}`\n```text\n{about}\n```"
 

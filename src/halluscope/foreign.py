@@ -27,7 +27,7 @@ _held_in: set[str] = set()
 _STEERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-"""Control characters but tab and line feed, other line ends, marks that turn the direction of writing, half characters.
+"""Control characters but tab and line feed, other line ends, marks that turn the direction of writing, lone surrogates.
 """
 
 
@@ -80,7 +80,7 @@ def heard(text: str, longest: int | None = None) -> str:
 
 
 def encodable(text: str) -> str:
-    """A text in which half characters are question marks; anything can write it, and any server reads it."""
+    """A text in which lone surrogates are question marks; anything can write it, and any server reads it."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -112,7 +112,7 @@ def _held(names: Iterable[str]) -> set[str]:
 
 def _spellings(secret: str) -> Iterator[str]:
     """A secret as it stands, in a URL, in JSON, and in what Python shows of a text."""
-    known = secret.encode("utf-8", "replace")  # of what is no UTF-8, the environment holds half characters
+    known = secret.encode("utf-8", "replace")  # of what is no UTF-8, the environment holds lone surrogates
     yield from (secret, quote(known), quote(known, safe=""), quote_plus(known))
     yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1])
 

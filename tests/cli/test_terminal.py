@@ -33,7 +33,7 @@ HOSTILE = "m\x1b[31mo\x07d\re\u202el\n|halluscope: all is well \x9b\x7f"
 """Colour, a bell, the line's beginning, right to left, another line, a cell's end, C1's escape, delete."""
 
 HALVES = os.fsdecode(b"s\xff\xfe\x1b]0;title\x07")
-"""A file name that is no UTF-8; in Python it holds half characters."""
+"""A file name that is no UTF-8; in Python it holds lone surrogates."""
 
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff\ud800-\udfff]")
 

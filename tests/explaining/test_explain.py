@@ -485,6 +485,15 @@ def test_a_number_that_no_score_is(three, capsys):
 
 
 @needs("pope")
+def test_a_number_with_an_exponent_has_the_digits_that_it_shows(three, capsys):
+    plain, with_exponent = (
+        explain(capsys, "pope", *three, "--number", word)["number"] for word in ("66.7", "6.67e1")
+    )
+    assert plain == with_exponent != []
+    assert explain(capsys, "pope", *three, "--number", "1e-5")["number"] == []
+
+
+@needs("pope")
 def test_what_an_lvlm_says_cannot_steer_the_terminal(three, tmp_path, capsys):
     said = [{"question_id": n, "response": f"Yes\x1b[31m\nofficial: {n}"} for n in range(3)]
     printed = text(capsys, "pope", "--responses", lines(tmp_path / "x.jsonl", said), *three[2:])

@@ -153,6 +153,14 @@ def test_a_sample_that_is_no_text(tmp_path: Path) -> None:
         read(file)
 
 
+@pytest.mark.parametrize("content", [b"{nope", b"[1]", b'{"id": "\xff"}'])
+def test_the_name_of_a_sample_cannot_steer_a_terminal(tmp_path: Path, content: bytes) -> None:
+    file = write_zip(tmp_path / "a.eval", {"samples/\x1b[31m\u202e\n.json": content})
+    with pytest.raises(ValueError, match=r"samples/\\x1b\[31m\\u202e\\n\.json") as caught:
+        read(file)
+    assert str(caught.value).isprintable()
+
+
 def test_every_byte_of_a_zip_matters_or_changes_nothing(tmp_path: Path) -> None:
     file = write_eval(tmp_path / "a.eval", [sample(1)])
     whole, expected = file.read_bytes(), read(file).each[0].text

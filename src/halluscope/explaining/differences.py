@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import combinations
 from operator import itemgetter
 from typing import Any
@@ -124,7 +125,7 @@ def diverse(readings: Readings, most: int) -> list[Any]:
 
 def places(found: Explained, number: str) -> Iterator[tuple[Setting, str]]:
     """Where a number stands that is printed with so many digits: protocol, and score; in percent, or as a fraction."""
-    value, digits = float(number), len(number.partition(".")[2])
+    value, digits = float(number), max(0, -int(Decimal(number).as_tuple().exponent))
     for setting in found.settings():
         one = found.whose(setting, COUNTING)
         own = {one.called.get(score, score) for score in found.benchmark.scores if one.reports(score)}

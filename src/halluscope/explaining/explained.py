@@ -123,9 +123,8 @@ class Explained:
     def asked(self, file: str) -> list[tuple[str, int]]:
         """The prompts that a file's responses say they answer, {question} for a row's own; "" for none."""
         matched = self.ready(self.setting(self.protocols[0], file)).matched
-        if len(matched.prompts) == 1 and not any(
-            matched.asked
-        ):  # the name of a prompt, as our harness tasks log it
+        if len(matched.prompts) == 1 and not any(matched.asked):
+            # The name of a prompt alone, as our harness tasks log it.
             named = " ".join(self.benchmark.prompts.get(matched.prompts[0], "").split())
             return [(named, len(matched.rows))]
         return Counter(map(_template, matched.rows, matched.asked)).most_common()

@@ -1,5 +1,6 @@
 """What `halluscope explain` says, as text."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -8,17 +9,15 @@ from halluscope.explaining import differences
 from halluscope.explaining.differences import Difference
 from halluscope.explaining.explained import Explained, by_reason
 from halluscope.explaining.protocols import CHOSEN, Protocol
-from halluscope.explaining.steps import COUNTING, LABELS, OTHER_ORDER, PARSER, PROMPT, ROWS, Setting
+from halluscope.explaining.steps import COUNTING, OTHER_ORDER, PROMPT, Setting
 from halluscope.foreign import brief, one_line, quoted
-from halluscope.reporting.tables import aligned, below, percent
+from halluscope.reporting.tables import aligned, below, printed
 
 SAME = "="
 """Stands where two protocols do the same."""
 
 TEXT, NAME, PROMPTED = 40, 24, 80
 """So many characters of a response, of a file's name, and of a prompt are shown."""
-
-PARTS = (ROWS, LABELS, PARSER, COUNTING)
 
 
 def text(
@@ -64,7 +63,7 @@ def _scores(found: Explained, style: str) -> str:
 def _rows(found: Explained, file: str) -> list[list[str]]:
     def shown(one: Protocol, score: str) -> str:
         value = found.score(found.setting(one, file), score) if one.reports(score) else float("nan")
-        return _value(value, score in found.stated.plain)
+        return printed(value, score in found.stated.plain)
 
     return [[score, *(shown(one, score) for one in found.protocols)] for score in found.stated.shown]
 
@@ -79,7 +78,7 @@ def _differences(found: Explained, score: str, style: str) -> str:
     each_two = [*differences.differences(found, score)]
     if not each_two:
         return f"{score} is reported by fewer than two of the protocols."
-    if all(value != value for one in each_two for value in one.values):
+    if all(math.isnan(value) for one in each_two for value in one.values):
         return f"{score} is undefined for these responses."
     aspects = _aspects(found)
     tables = []
@@ -93,7 +92,7 @@ def _differences(found: Explained, score: str, style: str) -> str:
 
 def _aspects(found: Explained) -> Sequence[str]:
     """What can differ here: of one file the prompt is the same."""
-    return PARTS if len(found.files) == 1 else (PROMPT, *PARTS)
+    return CHOSEN if len(found.files) == 1 else (PROMPT, *CHOSEN)
 
 
 def _other(one: Difference) -> str:
@@ -228,14 +227,9 @@ def _file(name: str) -> str:
     return one_line(name, NAME)
 
 
-def _value(value: float, plain: bool) -> str:
-    """A score as it is printed everywhere: in percent, or with three digits if it is no fraction."""
-    return f"{value:.3f}" if plain and value == value else percent(value)
-
-
 def _signed(first: float, second: float, plain: bool) -> str:
     """A difference of two scores as they are printed, so that printed parts sum to the printed whole."""
-    if first != first or second != second:
+    if math.isnan(first) or math.isnan(second):
         return "-"
-    less = float(_value(second, plain)) - float(_value(first, plain))
+    less = float(printed(second, plain)) - float(printed(first, plain))
     return f"{less:+.{3 if plain else 1}f}"

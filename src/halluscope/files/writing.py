@@ -48,7 +48,7 @@ def json_line(row: Any, plain: Callable[[Any], Any] | None = None) -> str:
 
 
 def json_text(value: Any, plain: Callable[[Any], Any] | None = None) -> str:
-    """A value as JSON on one line; JSON itself lets some line ends, control and half characters stand."""
+    """A value as JSON on one line; JSON itself lets some line ends, control characters and lone surrogates stand."""
     text = json.dumps(value, ensure_ascii=False, default=plain)
     return re.sub(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 

@@ -11,7 +11,7 @@ from typing import IO
 from halluscope import limits
 from halluscope.errors import BuildError, MissingExtra
 from halluscope.files.opening import check_file, read_bytes, within
-from halluscope.foreign import brief
+from halluscope.foreign import brief, one_line
 
 ZSTANDARD = 93
 """The number of the method in a zip."""
@@ -51,7 +51,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, stream: IO[bytes
     """What a member holds."""
     if member.compress_type != ZSTANDARD:
         return read_bytes(zipfile.Path(archive, member.filename))
-    name = f"{archive.filename}/{member.filename}"
+    name = f"{archive.filename}/{one_line(member.filename, 80)}"
     limits.check("unpacked", max(member.file_size, member.compress_size), name)
     stream.seek(member.header_offset)
     mark, *lengths = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
@@ -75,4 +75,4 @@ def _unpacked(packed: bytes, name: str) -> bytes:
     try:
         return b"".join(within("unpacked", stream, name))
     except zstandard.ZstdError as error:
-        raise zipfile.BadZipFile(f"{brief(name, 200)}: {error}") from error
+        raise zipfile.BadZipFile(f"{name}: {error}") from error

@@ -17,7 +17,6 @@ from halluscope.harness.functions import CLUSTER, Scored
 from halluscope.harness.settings import Settings
 from halluscope.reading.rows import Row
 from halluscope.registry import Benchmark
-from halluscope.responses.files import PROMPT, TASK
 
 log = logging.getLogger(__name__)
 
@@ -84,13 +83,13 @@ class Asked:
 
     def documents(self) -> list[dict[str, Any]]:
         """The rows, each with the marks that a harness' functions want."""
-        marks = {TASK: self.name} | ({PROMPT: self.prompt} if self.prompt else {})
+        marks = functions.marks(self.name, self.prompt)
         return [{**row, **marks} for row in self.rows.values()]
 
     def told(self, document: Mapping[str, Any], cluster: object) -> dict[str, Any]:
         """What a log says of a row, by which its response is found again."""
-        marks = {name: document[name] for name in (TASK, PROMPT) if name in document}
-        return {**marks, **about(document, self.source.dataset.key), CLUSTER: str(cluster)}
+        known = about(document, self.source.dataset.key)
+        return {**functions.marks_of(document), **known, CLUSTER: str(cluster)}
 
     def added(self, row: str, text: str) -> dict[str, float]:
         """What a response adds to the scores that are means; NaN where it has no part, or a language model judges."""

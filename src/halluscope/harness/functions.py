@@ -116,6 +116,16 @@ def target(doc: Mapping[str, Any]) -> str:
     return right if isinstance(right, str) else ", ".join(map(str, right or ()))
 
 
+def marks(task: str, prompt: str = "") -> dict[str, str]:
+    """What the documents of a task hold of it: its name, and that of its prompt, if it has one."""
+    return {TASK: task} | ({PROMPT: prompt} if prompt else {})
+
+
+def marks_of(doc: Mapping[str, Any]) -> dict[str, str]:
+    """The marks that a document holds."""
+    return marks(doc[TASK], doc.get(PROMPT, ""))
+
+
 def averaged(benchmark: Benchmark) -> tuple[str, ...]:
     """The scores that lm-eval may average itself: means of what each row adds, which no judge is needed for."""
     return () if benchmark.judges else benchmark.means
@@ -125,8 +135,7 @@ def items(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Item]:
     """lmms-eval's `process_results`: the answer to a document, for each score of its task."""
     benchmark, answer = registry.benchmark(doc[TASK]), Answer(doc, results[0])
     each = {name: Item(name, answer) for name in benchmark.scores}
-    marks = {name: doc[name] for name in (TASK, PROMPT) if name in doc}
-    each[benchmark.principal].update(marks | registry.dataset(doc[TASK]).identity(doc))
+    each[benchmark.principal].update(marks_of(doc) | registry.dataset(doc[TASK]).identity(doc))
     (cluster,) = scoring.clusters(benchmark, [doc])
     for name in benchmark.means:
         each[name][CLUSTER] = cluster
@@ -193,9 +202,8 @@ def _open(task: str, prompt: str = "", given: Any = None) -> Any:
         log.error("%s: %s", task, error)  # lmms-eval shows only that it tried five times
         raise
     _opened[task] = setting, source
-    marks = {TASK: task} | ({PROMPT: prompt} if prompt else {})
     asked = source.rows
-    for name, value in marks.items():
+    for name, value in marks(task, prompt).items():
         asked = asked.add_column(name, np.full(len(asked), value))
     return asked
 
@@ -237,9 +245,8 @@ def _compute(task: str, prompt: str, given: Sequence[Answer]) -> Scored:
     called = "_".join(filter(None, (task, prompt)))
     rows, texts = [answer.doc for answer in given], [answer.text for answer in given]
     nothing: Scored = {}, [{} for _ in given]
-    file = kept.keep(
-        task, rows, texts, prompt
-    )  # before a judge starts: a process that is killed leaves it too
+    # Before a judge starts: a process that is killed leaves the file too.
+    file = kept.keep(task, rows, texts, prompt)
     where = _where(task, setting, file, len(rows) < len(source.rows))
     if not setting.judged:
         log.warning("%s is not scored: a language model judges it, and none is named. %s", called, where)

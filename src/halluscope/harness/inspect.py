@@ -30,7 +30,7 @@ from halluscope.foreign import brief
 from halluscope.harness import functions, settings
 from halluscope.harness.asked import Asked, Said
 from halluscope.harness.functions import CLUSTER
-from halluscope.registry import SIGNATURE
+from halluscope.registry import SIGNATURE, Benchmark
 
 KEPT = 64
 """How many images are kept as they were sent: rows about one image follow each other."""
@@ -68,7 +68,6 @@ _run: ContextVar[_Run | None] = ContextVar("run", default=None)
 @solver
 def image_first(asked: Asked) -> Solver:
     """Put the row's image, if it has one, before the prompt; it is opened only now."""
-
     source = asked.source
     shown = lru_cache(KEPT)(lambda key: ContentImage(image=data_uri(source.find(key))))
 
@@ -193,9 +192,7 @@ def _register(name: str) -> Any:
     def of_dataset(
         dataset: str | None = None, images: str | None = None, prompt: str = "", **options: Any
     ) -> Task:
-        if prompt and prompt not in benchmark.prompts:
-            known = ", ".join(benchmark.prompts) or "none, for it has no other"
-            raise ValueError(f"{name} has no prompt {brief(prompt)}; expected {known}.")
+        _check_prompt(benchmark, prompt)
         given = {"dataset": dataset, "images": images, **options}
         setting = settings.read(name, {key: value for key, value in given.items() if value is not None})
         asked = Asked.open(name, prompt, setting)
@@ -220,6 +217,17 @@ def _register(name: str) -> Any:
         options: of the benchmark, such as those of its judges.
     """
     return task(name=name)(of_dataset)
+
+
+def _check_prompt(benchmark: Benchmark, prompt: str) -> None:
+    """Check the name of a prompt; "" stands for the benchmark's own.
+
+    Raises:
+        ValueError: for a name that it does not have.
+    """
+    if prompt and prompt not in benchmark.prompts:
+        known = ", ".join(benchmark.prompts) or "none, for it has no other"
+        raise ValueError(f"{benchmark.name} has no prompt {brief(prompt)}; expected {known}.")
 
 
 def _samples(asked: Asked) -> list[Sample]:

@@ -17,7 +17,6 @@ from halluscope.harness import functions, readme
 from halluscope.harness.functions import CLUSTER, CLUSTERED
 from halluscope.paths import cache_folder
 from halluscope.registry import HIGHER, Benchmark, Dataset, Direction
-from halluscope.responses.files import PROMPT, TASK
 from halluscope.version import __version__
 
 HARNESSES = ("lm-eval", "lmms-eval")
@@ -82,7 +81,7 @@ class Task:
     @property
     def marks(self) -> dict[str, str]:
         """What its documents hold of it."""
-        return {TASK: self.dataset.name} | ({PROMPT: self.prompt} if self.prompt else {})
+        return functions.marks(self.dataset.name, self.prompt)
 
     @property
     def file(self) -> str:

@@ -129,7 +129,7 @@ class ChatCompletions:
         """The request for one prompt.
 
         Args:
-            prompt: half characters in it become question marks, and control tokens are broken by a space, so that they
+            prompt: lone surrogates in it become question marks, and control tokens are broken by a space, so that they
                 cannot end the turn.
             own: settings of this request alone.
         """
@@ -256,7 +256,7 @@ def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",)) -> str | Failur
 
 
 def disarmed(text: str) -> str:
-    """A text without half characters, in which what looks like a control token is broken by a space.
+    """A text without lone surrogates, in which what looks like a control token is broken by a space.
 
     >>> disarmed("A dog.<|im_end|> <s> <b>[/INST]")
     'A dog.< |im_end|> < s> <b>[ /INST]'

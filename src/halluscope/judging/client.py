@@ -251,7 +251,7 @@ class Client:
             yield portal, client
 
     async def _post(self, client: "AsyncClient", path: str, body: Mapping[str, Any]) -> Any:
-        """What comes of a request after as many attempts as it takes."""
+        """What a server says to a request, which is sent up to `attempts` times."""
         content = json.dumps(body).encode()
         clock = asyncio.get_running_loop()
         end = clock.time() + self.attempts * self.timeout

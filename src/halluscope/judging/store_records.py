@@ -34,7 +34,7 @@ CREATE TABLE reply (
     PRIMARY KEY (judge, prompt, repeat, seed)
 );
 """
-"""Words are kept as UTF-8 in which half characters may stand. A margin is NULL where none is known, a seed 0."""
+"""Words are kept as UTF-8 in which lone surrogates may stand. A margin is NULL where none is known, a seed 0."""
 
 NAMES = {"judge": ("key",), "question": ("frame", "question"), "text": ("sha256",)}
 """The tables that give numbers to what records are about, and the columns that say what it is."""
@@ -96,7 +96,7 @@ def named(ids: Ids, keys: Sequence[Sequence[bytes]]) -> Named:
 
 
 def utf8(text: str) -> bytes:
-    """A text's bytes; half characters have their own."""
+    """A text's bytes; lone surrogates have their own."""
     return text.encode("utf-8", "surrogatepass")
 
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -10,7 +10,7 @@ from tabulate import tabulate
 
 from halluscope.foreign import one_line
 
-PLAIN = "simple"
+SIMPLE = "simple"
 """The style of tables for people."""
 
 WIDEST = 80
@@ -26,7 +26,7 @@ Named = Sequence[tuple[str, Mapping[str, Any]]]
 def table(
     results: Named,
     columns: Sequence[str],
-    style: str = "simple",
+    style: str = SIMPLE,
     first: str = "responses",
     plain: Collection[str] = (),
 ) -> str:
@@ -39,19 +39,14 @@ def table(
         first: how the names are headed.
         plain: scores that are no fractions; the others are in percent.
     """
-
-    def cell(column: str, value: float | None) -> str:
-        return (
-            f"{value:.3f}"
-            if column in plain and value is not None and math.isfinite(value)
-            else percent(value)
-        )
-
-    rows = [[name, *(cell(column, result.get(column)) for column in columns)] for name, result in results]
+    rows = [
+        [name, *(printed(result.get(column), column in plain) for column in columns)]
+        for name, result in results
+    ]
     return aligned(rows, [first, *columns], style)
 
 
-def group_table(results: Named, score: str, style: str = "simple") -> str:
+def group_table(results: Named, score: str, style: str = SIMPLE) -> str:
     """One row per group of questions, one column per LVLM, in percent: of "aAcc" all scores "aAcc/..."."""
     groups = dict.fromkeys(name for _, result in results for name in result if name.startswith(f"{score}/"))
     rows = [
@@ -64,7 +59,7 @@ def group_table(results: Named, score: str, style: str = "simple") -> str:
 def aligned(rows: Sequence[Sequence[Any]], header: Sequence[str], style: str, left: int = 1) -> str:
     """A table of text whose first columns are aligned to the left, the others to the right; nothing without rows.
 
-    No cell can break it, whoever's words stand there. For people, in `PLAIN`, a table that is too wide comes in parts,
+    No cell can break it, whoever's words stand there. For people, in `SIMPLE`, a table that is too wide comes in parts,
     each with the columns that are aligned to the left.
     """
     if not rows:
@@ -72,7 +67,7 @@ def aligned(rows: Sequence[Sequence[Any]], header: Sequence[str], style: str, le
     align = ["left"] * left + ["right"] * (len(header) - left)
     piped = _is_piped(style)
     shown = [[_cell(cell, piped) for cell in row] for row in (header, *rows)]
-    parts = _parts(shown, left) if style == PLAIN else [range(len(header))]
+    parts = _parts(shown, left) if style == SIMPLE else [range(len(header))]
     return "\n\n".join(
         tabulate(
             [[row[place] for place in part] for row in shown[1:]],
@@ -117,7 +112,7 @@ def _is_piped(style: str) -> bool:
     return "|" in tabulate([["", ""]], tablefmt=style)
 
 
-def class_table(result: Mapping[str, Any], style: str = "simple") -> str:
+def class_table(result: Mapping[str, Any], style: str = SIMPLE) -> str:
     """One row per class: its counts, and its ratios in percent."""
     columns = list(next(iter(result["classes"].values())))
     rows = [
@@ -151,6 +146,23 @@ def to_json(value: Any) -> str:
 def percent(fraction: float | None) -> str:
     """A fraction as a percentage with one decimal, "-" where it is undefined."""
     return "-" if fraction is None or math.isnan(fraction) else f"{100 * fraction:.1f}"
+
+
+def printed(value: float | None, plain: bool) -> str:
+    """A score as tables have it: as `percent`, or with three digits if it is no fraction (`plain`)."""
+    return f"{value:.3f}" if plain and value is not None and math.isfinite(value) else percent(value)
+
+
+def uncertainty(result: Mapping[str, Any], over: str = "images") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What a result says of how sure its scores are: in words what that is, and the ends of each score.
+
+    Args:
+        result: a metric's.
+        over: what an interval resamples.
+    """
+    for key, text in (("interval", f"interval over {over}"), ("spread", "least and greatest of the repeats")):
+        if key in result:
+            yield text, result[key]
 
 
 def interval(ends: Sequence[float]) -> str:

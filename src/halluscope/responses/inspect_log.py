@@ -10,7 +10,7 @@ from typing import Any
 
 from halluscope.files import zstd
 from halluscope.files.opening import ending, no_text, parse
-from halluscope.foreign import brief
+from halluscope.foreign import brief, one_line
 
 ENDING = ".eval"
 
@@ -37,7 +37,8 @@ def of_zip(file: Path) -> Iterator[Located]:
         MissingExtra: without zstandard.
         ValueError: for no sample, or one that was asked in several epochs.
     """
-    found = ((f"{file}, {name}", content) for name, content in zstd.members(file, "samples/", ".json"))
+    members = zstd.members(file, "samples/", ".json")
+    found = ((f"{file}, {one_line(name, 80)}", content) for name, content in members)
     yield from _samples(((where, _parsed(content, where)) for where, content in found), str(file))
 
 

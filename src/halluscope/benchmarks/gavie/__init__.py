@@ -1,6 +1,7 @@
 """GAVIE: do responses follow instructions, and are they true of the image (Liu et al., ICLR 2024)?"""
 
 from halluscope.judging.graders import grading
+from halluscope.judging.graders.judged import NOBODY
 from halluscope.options import Option
 from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Judges
 
@@ -33,10 +34,10 @@ and accuracy, whether it is true of the image.
     "photographs belong to their Flickr owners.",
     datasets=(Dataset("gavie", id=("id",), columns=("image_id", "question", "regions"), own=("regions",)),),
     target="regions",
-    judges=Judges("verdicts", default="", rules=("none",)),
+    judges=Judges("verdicts", default="", rules=(NOBODY,)),
     options=(
         *grading.offered(
-            "you name it, there is no default; none (nobody rates: what is not rated yet)",
+            f"you name it, there is no default; {NOBODY} (nobody rates: what is not rated yet)",
             max_tokens=MAX_TOKENS,
         ),
         Option(
@@ -44,13 +45,7 @@ and accuracy, whether it is true of the image.
             "in whose words a language model is asked (default: ours)",
             choices=("ours", "authors"),
         ),
-        Option(
-            "ratings",
-            "a file for each of --responses, with id, relevancy and accuracy; nothing else rates",
-            many=True,
-            metavar="FILE",
-            each=True,
-        ),
+        grading.given("ratings", "id, relevancy and accuracy", "rates"),
     ),
     given=("ratings",),
     items="per_question",

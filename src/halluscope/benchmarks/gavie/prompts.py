@@ -17,12 +17,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 
 from halluscope.benchmarks.gavie.rows import MOST, Region
 from halluscope.foreign import encodable
 from halluscope.judging.graders.chat import Schema
-from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of, stands_in
+from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of, key_of, stands_in
 
 OURS, AUTHORS = "ours", "authors"
 
@@ -187,11 +186,7 @@ class Wording:
         return self.reading(reply, answer)
 
 
-def _key(name: str, template: str) -> str:
-    return f"{name}-1-{sha256(template.encode()).hexdigest()[:8]}"
-
-
 WORDINGS = {
-    OURS: Wording(_key("gavie-prompt", PROMPT), PROMPT, read, "height", SCHEMA),
-    AUTHORS: Wording(_key("authors", AUTHORS_PROMPT), AUTHORS_PROMPT, read_words, "width"),
+    OURS: Wording(key_of("gavie-prompt-1", PROMPT), PROMPT, read, "height", SCHEMA),
+    AUTHORS: Wording(key_of("authors-1", AUTHORS_PROMPT), AUTHORS_PROMPT, read_words, "width"),
 }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from halluscope.reporting.tables import Named, below, percent, ranked, table
+from halluscope.reporting.tables import Named, below, percent, ranked, table, uncertainty
 from halluscope.responses.lengths import MEAN_WORDS
 
 PLAIN = COLUMNS = (MEAN_WORDS, "relevancy", "accuracy")
@@ -32,10 +32,8 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
     ]
     if result["unreadable"]:
         lines.append(f"not rated in both ways: {percent(result['unreadable'])} % of the responses")
-    for key, text in (("interval", "interval over images"), ("spread", "least and greatest of the repeats")):
-        if key in result and result["rated"]:
-            shown = (
-                f"{name} {result[key][name][0]:.3f} to {result[key][name][1]:.3f}" for name in COLUMNS[1:]
-            )
+    for text, ends in uncertainty(result):
+        if result["rated"]:
+            shown = (f"{name} {ends[name][0]:.3f} to {ends[name][1]:.3f}" for name in COLUMNS[1:])
             lines.append(f"{text}: {', '.join(shown)}")
     return [*lines, f"signature: {result['signature']}"]

@@ -5,7 +5,16 @@ from typing import Any
 
 from halluscope.benchmarks.hallusionbench import metric
 from halluscope.benchmarks.hallusionbench.rows import OFFICIAL
-from halluscope.reporting.tables import Named, aligned, group_table, interval, percent, ranked, table
+from halluscope.reporting.tables import (
+    Named,
+    aligned,
+    group_table,
+    interval,
+    percent,
+    ranked,
+    table,
+    uncertainty,
+)
 from halluscope.responses.lengths import MEAN_WORDS
 
 ACCURACY = ("qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "aAcc")
@@ -85,10 +94,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
         lines.append(f"could not be read: {percent(result['unread'])} % (counted as uncertain)")
     if result["uncertain"]:
         lines.append(f"uncertain: {percent(result['uncertain'])} % (right where there is no image)")
-    for key, text in (("interval", "interval over sets"), ("spread", "least and greatest of the repeats")):
-        if key in result:
-            shown = (
-                f"{name} {interval(ends)}" for name, ends in result[key].items() if name in metric.HEADLINE
-            )
-            lines.append(f"{text}: {', '.join(shown)}")
+    for text, each in uncertainty(result, "sets"):
+        shown = (f"{name} {interval(ends)}" for name, ends in each.items() if name in metric.HEADLINE)
+        lines.append(f"{text}: {', '.join(shown)}")
     return [*lines, f"signature: {result['signature']}"]

@@ -76,14 +76,13 @@ def compute(
         `accuracy`, the share of responses that agree with a right answer, in [0, 1], of those that were judged; the
         same of each type of image (`accuracy/generated`, `accuracy/real`), of each type of question
         (`accuracy/false_premises`, `accuracy/visual_challenge`, `accuracy/insufficient_context`), and of both
-        (`accuracy/real/false_premises`). A share of nothing is NaN.
-        `unreadable`, the share of responses without a readable verdict: they count in no score, neither as right nor as
-        wrong. `questions`, `images`; `counts`, for "all" and each group, summed over the repeats, how many responses
-        were `judged` and how many of them are `correct`, None of nothing;
-        `mean_words`, how long the texts are;
-        `thoughts`, how many texts held one that was removed;
-        `signature`; `verdicts`, where a language model judged, which tells its verdicts from others; `interval` with a
-        bootstrap, `spread` with repeats (each score's least and greatest value), and `per_question` when asked for.
+        (`accuracy/real/false_premises`); higher is better. A share of nothing is NaN. `unreadable`, the share of
+        responses without a readable verdict: they count in no score, neither as right nor as wrong. `questions`,
+        `images`; `counts`, for "all" and each group, summed over the repeats, how many responses were `judged` and how
+        many of them are `correct` (None where none was judged); `mean_words`, how long the texts are; `thoughts`, how
+        many texts held one that was removed; `signature`; `verdicts`, where a language model judged, which tells its
+        verdicts from others; `interval` with a bootstrap, `spread` with repeats (each score's least and greatest
+        value), and `per_question` when asked for.
 
     Raises:
         ValueError: for any bad input, before a model is asked; and if nobody is named to judge.
@@ -125,11 +124,7 @@ def compute(
 
 def _asked(grading: Grading, prompts: str, questions: Sequence[HaloQuestion], texts: Sequence[str]) -> Judged:
     fields = [
-        {
-            "question": question.question,
-            "answers": f"{BETWEEN} ".join(question.answers),
-            "response": text,
-        }
+        {"question": question.question, "answers": f"{BETWEEN} ".join(question.answers), "response": text}
         for question, text in zip(questions, texts, strict=True)
     ]
     return judged.from_model(

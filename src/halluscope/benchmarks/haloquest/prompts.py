@@ -16,11 +16,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 
 from halluscope.foreign import encodable
 from halluscope.judging.graders.chat import Schema
-from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of, stands_in
+from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of, key_of, stands_in
 
 _OURS = """\
 You check what a vision-language model answered to a question about an image. You do not see the image; people who saw \
@@ -100,7 +99,7 @@ class Wording:
     @property
     def key(self) -> str:
         """What stands in a signature."""
-        return f"{self.name}-{sha256(self.prompt.encode()).hexdigest()[:8]}"
+        return key_of(self.name, self.prompt)
 
     @property
     def schema(self) -> Schema:

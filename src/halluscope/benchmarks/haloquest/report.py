@@ -1,11 +1,21 @@
 """HaloQuest's results as text: the columns of its leaderboard, each group, and what a reader has to know."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from halluscope.benchmarks.haloquest.rows import PARTS
 from halluscope.benchmarks.haloquest.scoring import ACCURACY
-from halluscope.reporting.tables import Named, below, group_table, interval, percent, ranked, table
+from halluscope.reporting.tables import (
+    Named,
+    below,
+    group_table,
+    interval,
+    percent,
+    ranked,
+    table,
+    uncertainty,
+)
 
 COLUMNS = (ACCURACY, *(f"{ACCURACY}/{part}" for part in PARTS))
 """The columns of the leaderboard."""
@@ -32,7 +42,7 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"no readable verdict: {percent(result['unreadable'])} % of the responses (they count in no score)"
         )
-    for key, text in (("interval", "interval over images"), ("spread", "least and greatest of the repeats")):
-        if key in result and result[ACCURACY] == result[ACCURACY]:
-            lines.append(f"{text}: {ACCURACY} {interval(result[key][ACCURACY])}")
+    for text, ends in uncertainty(result):
+        if not math.isnan(result[ACCURACY]):
+            lines.append(f"{text}: {ACCURACY} {interval(ends[ACCURACY])}")
     return [*lines, f"signature: {result['signature']}"]

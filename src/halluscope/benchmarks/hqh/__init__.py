@@ -1,7 +1,6 @@
 """HQH: hallucination in free-form answers, in the main answer and beside it (Yan et al., Measuring the Measurers)."""
 
 from halluscope.judging.graders import grading
-from halluscope.options import Option
 from halluscope.registry import LOWER, Benchmark, Dataset, Judges
 
 BENCHMARK = Benchmark(
@@ -46,13 +45,7 @@ relation, comparison, environment, OCR) and by level (object, attribute, scene).
             "reference-only (default; does the answer contain the right one? it sees no extra claims)",
             max_tokens=512,
         ),
-        Option(
-            "judgements",
-            "a file for each of --responses, with id, correct and extra_claims; nothing else judges",
-            many=True,
-            metavar="FILE",
-            each=True,
-        ),
+        grading.given("judgements", "id, correct and extra_claims", "judges"),
     ),
     given=("judgements",),
     items="per_question",

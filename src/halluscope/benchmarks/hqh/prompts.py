@@ -16,10 +16,9 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 
 from halluscope.foreign import encodable
-from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of, stands_in
+from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of, key_of, stands_in
 
 PROMPT = """\
 You check what a vision-language model answered to a question about an image. You do not see the image; what is known \
@@ -44,7 +43,7 @@ Reply with one JSON object and nothing else, in this form:
 claims, each quoted from the model's answer]}"""
 """Placeholders: question, reference, caption, details, answer."""
 
-KEY = f"hqh-prompt-2-{sha256(PROMPT.encode()).hexdigest()[:8]}"
+KEY = key_of("hqh-prompt-2", PROMPT)
 """Stands in a signature; the number goes up when the reader changes, the hash when the prompt does."""
 
 

@@ -4,7 +4,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from halluscope.reporting.tables import Named, below, group_table, percent, ranked, table
+from halluscope.reporting.tables import (
+    Named,
+    below,
+    group_table,
+    interval,
+    percent,
+    ranked,
+    table,
+    uncertainty,
+)
 from halluscope.responses.lengths import MEAN_WORDS
 
 COLUMNS = (
@@ -53,11 +62,9 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
         )
     if result["unjudged"]:
         lines.append(f"not judged: {percent(result['unjudged'])} % of the answers (they count in no score)")
-    for key, text in (("interval", "interval over images"), ("spread", "least and greatest of the repeats")):
-        if key in result:
-            low, high = result[key]["main_hal"]
-            shown = [f"main {percent(low)} to {percent(high)}"]
-            low, high = result[key]["overall_hal"]
-            shown += [f"overall {percent(low)} to {percent(high)}"] * (not math.isnan(low))
-            lines.append(f"{text}: {', '.join(shown)}")
+    for text, ends in uncertainty(result):
+        shown = [f"main {interval(ends['main_hal'])}"]
+        if not math.isnan(ends["overall_hal"][0]):
+            shown.append(f"overall {interval(ends['overall_hal'])}")
+        lines.append(f"{text}: {', '.join(shown)}")
     return [*lines, f"signature: {result['signature']}"]

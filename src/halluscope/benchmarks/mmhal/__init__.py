@@ -1,6 +1,7 @@
 """MMHal-Bench: how informative and how free of hallucination free-form answers are (Sun et al., 2023)."""
 
 from halluscope.judging.graders import grading
+from halluscope.judging.graders.judged import NOBODY
 from halluscope.options import Option
 from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Judges
 
@@ -41,10 +42,10 @@ and the share of ratings below 3, which say that there is a hallucination, over 
         ),
     ),
     max_new_tokens=1024,
-    judges=Judges("verdicts", default="", rules=("none",)),
+    judges=Judges("verdicts", default="", rules=(NOBODY,)),
     options=(
         *grading.offered(
-            "you name it, there is no default; none (nobody rates: what is not rated yet)",
+            f"you name it, there is no default; {NOBODY} (nobody rates: what is not rated yet)",
             max_tokens=MAX_TOKENS,
         ),
         Option(
@@ -57,13 +58,7 @@ and the share of ratings below 3, which say that there is a hallucination, over 
             "how a reply is read: strict (default), or as the authors' script does, where what it cannot read is 0",
             choices=("strict", "official"),
         ),
-        Option(
-            "ratings",
-            "a file for each of --responses, with id and rating; nothing else rates",
-            many=True,
-            metavar="FILE",
-            each=True,
-        ),
+        grading.given("ratings", "id and rating", "rates"),
     ),
     given=("ratings",),
     items="per_question",

@@ -19,13 +19,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 
 from halluscope.files.opening import read_text
 from halluscope.foreign import encodable
 from halluscope.judging.graders.chat import Schema
-from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of, stands_in
+from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of, key_of, stands_in
 
 PROMPT = """\
 You rate what a vision-language model answered to a question about an image. You do not see the image; what is known \
@@ -161,13 +160,9 @@ class Wording:
 def wording(prompts: str, reading: str) -> Wording:
     """The words of this name, with the reader of this name."""
     if prompts == OURS:
-        return Wording(f"mmhal-prompt-1-{_digest(PROMPT)}", PROMPT, read, SCHEMA)
+        return Wording(key_of("mmhal-prompt-1", PROMPT), PROMPT, read, SCHEMA)
     template = read_text(Path(__file__).with_name("authors.txt"))
-    key = f"authors-{reading}-1-{_digest(template)}"
+    key = key_of(f"authors-{reading}-1", template)
     if reading == OFFICIAL:
         return Wording(key, template, lambda reply, answer: read_officially(reply))
     return Wording(key, template, read_words)
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:8]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from halluscope.benchmarks.mmhal.rows import TYPES
-from halluscope.reporting.tables import Named, aligned, below, interval, percent, ranked, table
+from halluscope.reporting.tables import Named, aligned, below, interval, percent, ranked, table, uncertainty
 from halluscope.responses.lengths import MEAN_WORDS
 
 PLAIN = (MEAN_WORDS, "rating")
@@ -51,10 +51,10 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"no readable rating: {percent(result['unreadable'])} % of the responses{_counted(result)}"
         )
-    for key, text in (("interval", "interval over images"), ("spread", "least and greatest of the repeats")):
-        if key in result and result["rating"] == result["rating"]:
-            low, high = result[key]["rating"]
-            rate = interval(result[key]["hallucination_rate"])
+    for text, ends in uncertainty(result):
+        if not math.isnan(result["rating"]):
+            low, high = ends["rating"]
+            rate = interval(ends["hallucination_rate"])
             lines.append(f"{text}: rating {low:.3f} to {high:.3f}, hallucination rate {rate}")
     return [*lines, f"signature: {result['signature']}"]
 

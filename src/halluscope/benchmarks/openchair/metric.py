@@ -144,15 +144,9 @@ def compute(
         found, labels = _given(votes, nouns, len(predictions))
         voted, found_by = Voted(_counted(found, concrete, convention), labels, None, BY_GIVEN), GIVEN
     tally = {**scoring.tally(voted.nouns, voted.labels, convention), **voted.unreadable}
-    said = [of[noun] for each, of in zip(voted.nouns, voted.labels, strict=True) for noun in each]
     result: dict[str, Any] = {"unreadable": None} | scores([tally])
     result |= {
-        "nouns": len(said),
-        "found": said.count(YES),
-        "hallucinated": said.count(NO),
-        "nouns_per_caption": len(said) / len(references),
-        "without_nouns": voted.nouns.count([]),
-        "images": len(references),
+        **_facts(voted),
         MEAN_WORDS: mean_words(predictions),
         "thoughts": thought,
         "signature": signature(
@@ -173,6 +167,20 @@ def compute(
     if per_image:
         result["per_image"] = list(map(_of_image, voted.nouns, voted.labels))
     return result
+
+
+def _facts(voted: Voted) -> dict[str, int | float]:
+    """How many nouns and captions there are, and what was voted on how many."""
+    said = [of[noun] for each, of in zip(voted.nouns, voted.labels, strict=True) for noun in each]
+    images = len(voted.nouns)
+    return {
+        "nouns": len(said),
+        "found": said.count(YES),
+        "hallucinated": said.count(NO),
+        "nouns_per_caption": len(said) / images,
+        "without_nouns": voted.nouns.count([]),
+        "images": images,
+    }
 
 
 def plan(
@@ -203,14 +211,13 @@ def plan(
     Raises:
         ValueError: for any bad input, as `compute` does.
     """
+    word("convention", convention, scoring.CONVENTIONS)
     poll = _poll(judging)
     concrete = None if concreteness is None else ratings.read(concreteness)
     asked = []
     for predictions, references in (_paired(*one) for one in sets):
         found, _ = _nouns(take_out(predictions, thoughts)[0], None, reader)
-        asked.append(
-            (references, _counted(found, concrete, word("convention", convention, scoring.CONVENTIONS)))
-        )
+        asked.append((references, _counted(found, concrete, convention)))
     classes = _classes([nouns for _, each in asked for nouns in each])
     return plan_poll(asked, classes, poll, prompts.load(poll.questions), calibrate, prices, only_present=True)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halluscope.foreign import one_line
-from halluscope.reporting.tables import Named, aligned, below, class_table, interval, percent, ranked
+from halluscope.reporting.tables import SIMPLE, Named, aligned, below, class_table, interval, percent, ranked
 
 LENGTH = "median_characters"
 COLUMNS = (
@@ -36,7 +36,7 @@ def report(results: Named, shown: Named, style: str, **_: Any) -> str:
     return "\n".join(parts)
 
 
-def table(results: Named, style: str = "simple") -> str:
+def table(results: Named, style: str = SIMPLE) -> str:
     """One row per LVLM, the best class-wise F0.5 first, in percent; with the interval where there is one."""
     columns = [*COLUMNS[:4], *_asked(results, "all"), *COLUMNS[4:], *_asked(results, "cls")]
     with_interval = any("interval" in result for _, result in results)
@@ -59,7 +59,7 @@ def table(results: Named, style: str = "simple") -> str:
     return aligned(rows, header, style)
 
 
-def corrected(result: Mapping[str, Any], style: str = "simple") -> str:
+def corrected(result: Mapping[str, Any], style: str = SIMPLE) -> str:
     """Each score as the judges' labels give it, and corrected by people's, with what these rest on."""
     found = result["corrected"]
     rows = [

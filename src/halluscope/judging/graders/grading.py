@@ -77,6 +77,18 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
     )
 
 
+def given(name: str, columns: str, does: str) -> Option:
+    """What the command line offers for verdicts that somebody gave: a file of them for each file of responses.
+
+    Args:
+        name: of the option.
+        columns: what each row of the file holds, for the help.
+        does: what nobody else does then, such as "rates".
+    """
+    about = f"a file for each of --responses, with {columns}; nothing else {does}"
+    return Option(name, about, many=True, metavar="FILE", each=True)
+
+
 @dataclass(frozen=True)
 class Grading:
     """Who gives verdicts, and how it is asked.

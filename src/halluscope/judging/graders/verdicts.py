@@ -4,6 +4,7 @@ A reply is found by its content: the judge's key, the prompt, which repeat it is
 where it was, a second run asks nothing, one with another seed asks anew, and the order of prompts moves nothing.
 """
 
+import hashlib
 import json
 import re
 import warnings
@@ -178,6 +179,15 @@ def _report(
 
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def key_of(name: str, template: str) -> str:
+    """What stands in a signature for what is asked: a name, and eight hexadecimal digits over the words.
+
+    >>> key_of("prompt-1", "Is it so?"), key_of("prompt-1", "Is it so? ")
+    ('prompt-1-5bfd76fc', 'prompt-1-2ec11385')
+    """
+    return f"{name}-{hashlib.sha256(template.encode()).hexdigest()[:8]}"
 
 
 def fill(template: str, **fields: str) -> str:

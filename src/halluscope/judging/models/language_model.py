@@ -213,7 +213,7 @@ class LanguageModelJudge:
         return prompt
 
     def show(self, text: str) -> str:
-        """What the model is shown of a text: no control tokens, no half characters, and not more than it can read.
+        """What the model is shown of a text: no control tokens, no lone surrogates, and not more than it can read.
 
         A control token of the model that stands in the text is broken by a space, so that it cannot end a turn.
         """
@@ -232,7 +232,7 @@ class LanguageModelJudge:
         return text
 
     def _disarmed(self, text: str) -> str:
-        """A text without control tokens and half characters."""
+        """A text without control tokens and lone surrogates."""
         text = encodable(text)
         normalizer = self._tokenizer.backend_tokenizer.normalizer
         plain = normalizer.normalize_str(text) if normalizer else text

@@ -43,7 +43,7 @@ def ask(
     Args:
         judges: the cheapest first; each is asked all its questions before the next one is loaded.
         questions: [M][classes].
-        texts: one an image. An empty text mentions nothing: it gets "no" without being asked about.
+        texts: one per image. An empty text mentions nothing: it gets "no" without being asked about.
         present: [images, classes], the ground truth.
         k: how many votes must agree.
         which: "all" asks every question about every cell, all those about a text in a row; "needed" asks the M

@@ -18,7 +18,6 @@ from halluscope.reading.words.tokens import tokenise
 RULES_VERSION = 1
 """Raised by every change to these rules, or to their table, that can move a noun."""
 
-
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 

@@ -1,4 +1,6 @@
-"""Who reads a text's words: the dictionary that comes with the package, or nltk as in published scripts."""
+"""Who reads a text's words: the dictionary that comes with the package, or a tagger as in published
+scripts: nltk, or for nouns alone spaCy.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -16,32 +16,31 @@ Read = list[tuple[Sentence, list[Found]]]
 
 def take_back_asked(read: Read) -> None:
     """Mark what is only asked about: "Is there a dog? No."; "Is there a dog? Yes." says that there is one."""
-    first = 0
-    while first < len(read):
-        if not _is_asked(read[first][0]):
-            first += 1
-            continue
-        past = first
-        while past < len(read) and _is_asked(read[past][0]):
-            past += 1
-        for i in range(first, past):
-            # Several questions in a row are answered in their order.
-            answer = read[past + i - first][0].words if past + i - first < len(read) else []
-            asked = read[i][1]
-            if _is_indirect(words := read[i][0].words) and ":" in words:
-                # "As to whether there is a cat: yes."
-                answer = words[words.index(":") + 1 :]
-                asked = [mention for mention in asked if mention.place < words.index(":")]
-            for mention in asked:
-                if mention.rule == "quoted":
-                    answer = _spoken(read[past + i - first : past + i - first + 2])
-                if not _affirmed(mention, _unlabelled(read[i][0].words), _unlabelled(answer)):
-                    mention.rule = mention.rule or "asked"
-                elif mention.rule in {"asked", "hypothetical"} or (
-                    mention.rule == "quoted" and (_says_yes(answer) or _is_indirect(read[i][0].words))
-                ):
-                    mention.rule = ""  # "You asked whether there is a dog. There is."
-        first = past
+    for is_asked, run in groupby(range(len(read)), lambda place: _is_asked(read[place][0])):
+        questions = [*run] if is_asked else []
+        for question in questions:
+            answer = question + len(questions)  # several questions in a row are answered in their order
+            _take_back_unless(read[question], read[answer : answer + 2])
+
+
+def _take_back_unless(question: tuple[Sentence, list[Found]], then: Read) -> None:
+    """Mark what a question asks about, unless what is said then, in one or two sentences, affirms it."""
+    words, asked = question[0].words, question[1]
+    answer = then[0][0].words if then else []
+    indirect = _is_indirect(words)
+    if indirect and ":" in words:
+        # "As to whether there is a cat: yes."
+        answer = words[words.index(":") + 1 :]
+        asked = [mention for mention in asked if mention.place < words.index(":")]
+    for mention in asked:
+        if mention.rule == "quoted":
+            answer = _spoken(then)
+        if not _affirmed(mention, _unlabelled(words), _unlabelled(answer)):
+            mention.rule = mention.rule or "asked"
+        elif mention.rule in {"asked", "hypothetical"} or (
+            mention.rule == "quoted" and (_says_yes(answer) or indirect)
+        ):
+            mention.rule = ""  # "You asked whether there is a dog. There is."
 
 
 def _spoken(read: Read) -> list[str]:

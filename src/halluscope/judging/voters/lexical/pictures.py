@@ -33,9 +33,8 @@ def pictured_beside(words: list[str], start: int) -> str:
     if words[start - 1] != ",":
         pictures |= words_of("depiction", "surfaces") | words_of("depiction", "artworks")
     before = words[max(0, start - 6) : start - 1]
-    picture = (
-        before[before.index("of") - 1] if "of" in before[1:] else before[-1]
-    )  # "the logo of the shop, a dog"
+    # "the logo of the shop, a dog"
+    picture = before[before.index("of") - 1] if "of" in before[1:] else before[-1]
     return "depicted" if picture in pictures else ""
 
 
