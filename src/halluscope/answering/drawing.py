@@ -48,7 +48,7 @@ class Noise:
     Args:
         torch: the module.
         temperature: of the draws.
-        seeds: one a prompt.
+        seeds: one per prompt.
     """
 
     def __init__(self, torch: Any, temperature: float, seeds: Sequence[int]) -> None:

@@ -113,7 +113,7 @@ class Vlm:
 
         Args:
             prompts: in plain words; the model's chat template is put around them, if it has one.
-            images: one a prompt; None for prompts without an image.
+            images: one per prompt; None for prompts without an image.
             max_new_tokens: how long a reply may be.
             earlier: the turn before each prompt, what was asked and what was said; None for none.
             draws: the temperature, and a seed for each prompt; None decodes greedily.

@@ -38,7 +38,7 @@ def compute(
     """Score captions or descriptions of images.
 
     Args:
-        predictions: the LVLM's raw texts, one an image; an empty text mentions nothing.
+        predictions: the LVLM's raw texts, one per image; an empty text mentions nothing.
         references: the COCO classes in each image; CHAIR takes them from annotations and captions together
             (`halluscope.benchmarks.chair.ground_truth`).
         synonyms: the official synonym list's file; by default it is fetched once and kept in the user's cache.

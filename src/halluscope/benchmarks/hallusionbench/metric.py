@@ -67,10 +67,10 @@ def compute(
     """Score an LVLM's answers to HallusionBench's questions.
 
     Args:
-        predictions: the LVLM's raw texts, one a question.
+        predictions: the LVLM's raw texts, one per question.
         references: the dataset's rows without images, in the same order; upstream's own rows serve as well.
-        correctness: 0 incorrect, 1 correct, 2 uncertain, one a row; when given, nothing judges it.
-        same: 1 if the answer agrees with the control question's, else 0, one a row; when given, nothing judges it.
+        correctness: 0 incorrect, 1 correct, 2 uncertain, one per row; when given, nothing judges it.
+        same: 1 if the answer agrees with the control question's, else 0, one per row; when given, nothing judges it.
         protocol: "official" (all questions), "lmms-eval" or "vlmevalkit" (only those with a visual).
         bias: what counts as a yes in `pct_diff` and `fp_ratio`: "answers" is equations 6 and 7 over the answers that
             could be read; "official" infers it from the verdicts, as the authors' script does. By default "answers"

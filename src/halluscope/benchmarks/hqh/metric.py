@@ -57,10 +57,10 @@ def compute(
     """Score an LVLM's answers to HQH's questions.
 
     Args:
-        predictions: the LVLM's raw texts, one a question.
+        predictions: the LVLM's raw texts, one per question.
         references: the dataset's rows without images, in the same order; upstream's own rows serve as well. A judge
             is told their `caption` and `details` where they are there, and never sees an image (section IV.B).
-        judgements: {"correct": bool, "extra_claims": int}, one a row, or None for an answer that nobody could judge
+        judgements: {"correct": bool, "extra_claims": int}, one per row, or None for an answer that nobody could judge
             (extra_claims may be None too, where nobody looked for them); when given, nothing judges it.
         bootstrap: how many resamples of the images an interval is made of; 0 for none. Questions about an image depend
             on each other.

@@ -39,7 +39,7 @@ class FreeQuestion:
         answer: the short right answer.
         type: one of `LEVELS`.
         caption: a sentence about the image; None where it is not known.
-        details: the annotated regions of the image, one a line; None where they are not known.
+        details: the annotated regions of the image, one per line; None where they are not known.
         form: which parallel form it is of; "" for the original.
     """
 

@@ -65,8 +65,8 @@ def compute(
     ratio is the ground truth's, as that harness has it.
 
     Args:
-        predictions: the LVLM's raw replies, one a question.
-        references: "yes" or "no", one a question.
+        predictions: the LVLM's raw replies, one per question.
+        references: "yes" or "no", one per question.
         parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit" or "first-word"; see
             `halluscope.responses.parsers`.
         convention: how replies that the parser cannot read are counted, "usual" or "lmms-eval"; by default as those do

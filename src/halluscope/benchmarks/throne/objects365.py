@@ -140,7 +140,7 @@ def read_names(file: Readable) -> dict[int, Name]:
 
 
 def read_ids(file: Readable) -> list[int]:
-    """Read a list of image ids, one a line.
+    """Read a list of image ids, one per line.
 
     Raises:
         BuildError: for a line that is no whole number, an id that comes twice, or no id at all.
@@ -156,7 +156,7 @@ def read_ids(file: Readable) -> list[int]:
             )
         place[image_id] = number
     if not place:
-        raise BuildError(f"{file} holds no image id; expected one a line.")
+        raise BuildError(f"{file} holds no image id; expected one per line.")
     return list(place)
 
 

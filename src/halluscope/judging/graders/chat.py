@@ -15,8 +15,8 @@ class ChatJudge(Protocol):
     """Anyone who replies to prompts.
 
     A judge says what else it can by attributes that are true. With `structured` it holds its replies to a JSON schema:
-    `replies` then gets `schemas`, one a prompt. With `seeded` it draws its replies by a seed: `replies` then gets
-    `seeds`, one a prompt. With `greedy` its reply to a prompt is always the same, and it is not asked for it twice.
+    `replies` then gets `schemas`, one per prompt. With `seeded` it draws its replies by a seed: `replies` then gets
+    `seeds`, one per prompt. With `greedy` its reply to a prompt is always the same, and it is not asked for it twice.
     """
 
     @property

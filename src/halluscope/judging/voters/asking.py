@@ -43,7 +43,7 @@ def ask(
     Args:
         judges: the cheapest first; each is asked all its questions before the next one is loaded.
         questions: [M][classes].
-        texts: one an image. An empty text mentions nothing: it gets "no" without being asked about.
+        texts: one per image. An empty text mentions nothing: it gets "no" without being asked about.
         present: [images, classes], the ground truth.
         k: how many votes must agree.
         which: "all" asks every question about every cell, all those about a text in a row; "needed" asks the M
@@ -180,7 +180,7 @@ class _Asked:
         if self._failed > self._max_failed * self._wanted:
             raise JudgingFailed(
                 f"{self._facts()} At most {self._max_failed:.1%} may fail. Votes that came are kept where there is a "
-                "store: mend what failed, and run again to ask for the rest; or allow more failures (max_failed)."
+                "store: mend what failed, and run again to ask for the rest; or allow more failures (--max-failed, in Python max_failed)."
             )
 
     def _facts(self) -> str:
