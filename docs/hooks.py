@@ -60,6 +60,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """A page of docs/ has links that lead somewhere in the repository too."""
+    source = f"docs/{page.file.src_uri}"
+    return _moved(markdown, source) if source.endswith(".md") and (ROOT / source).exists() else markdown
+
+
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Note the links to other sites."""
     for address in _AWAY.findall(html):

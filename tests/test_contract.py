@@ -373,6 +373,11 @@ def test_commands(capsys):
         with pytest.raises(SystemExit):
             cli.main(words)
         assert f"Did you mean {meant!r}?" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["score", "pope", "--responses", "a.jsonl", "--dataset", "pope", "--bootstap=10"])
+    said = capsys.readouterr().err
+    assert "usage: halluscope score pope" in said
+    assert "unrecognized arguments: --bootstap=10. Did you mean 'bootstrap'?" in said
     assert cli.main(["info", "poep"]) == 2
     assert "Did you mean 'pope'?" in capsys.readouterr().err
     assert cli.main(["build", "thrown_coco"]) == 2

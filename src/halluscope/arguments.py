@@ -26,6 +26,15 @@ class Parser(argparse.ArgumentParser):
         )
         super().__init__(*arguments, **({"epilog": about} | options))
 
+    def parse_known_args(self, *given: Any, **also: Any) -> Any:
+        """Parse, and refuse what is left here, where the options are known, not one parser further up."""
+        found, left = super().parse_known_args(*given, **also)
+        if left:
+            word = left[0].partition("=")[0].lstrip("-")
+            known = [option.lstrip("-") for option in self._option_string_actions]
+            self.error(f"unrecognized arguments: {' '.join(left)}.{nearest(word, known)}")
+        return found, left
+
     def error(self, message: str) -> NoReturn:
         """Print the usage and the message, and end with the status 2."""
         if "invalid choice: '" in message:

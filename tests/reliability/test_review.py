@@ -506,7 +506,7 @@ def test_what_is_no_sheet(tmp_path, content, message):
         (
             "valid-00000000-9999999999",
             ["1"],
-            "lacks 9999999998 of the 9999999999 rows .*: 2, 3, 4, 5, 6, ...",
+            "lacks 9999999998 of the 9999999999 rows .*: 2, 3, 4, 5, 6 and others",
         ),
         (f"valid-00000000-{'9' * 5000}", ["1"], "sheet is 'valid-"),
         ("valid-00000000-0", ["1"], "sheet is 'valid-"),

@@ -239,7 +239,7 @@ def answer(asked, **more):
 def test_a_response_whose_image_has_no_labels(tmp_path):
     path = lines(tmp_path / "llava.jsonl", {"image_id": 8, "caption": "A dog."})
     with pytest.raises(
-        ValueError, match=r"line 1: image_id 8 is not among the 3 rows .* the split, that was asked"
+        ValueError, match=r"line 1: image_id 8 is not among the 3 rows .* the responses to this dataset"
     ):
         matched(path)
 

@@ -148,7 +148,8 @@ def _find(
     if images is None:
         if "image" not in stored.column_names:
             raise ValueError(
-                f"{name} was built without images; build it with them, or name the folder that holds them (images)."
+                f"{name} was built without images; build it with them, or name the folder that holds them (--images, "
+                "in Python images)."
             )
         return pictures.of_table(stored, key, wanted, name, keep, folder)
     named = dataset.file in stored.column_names

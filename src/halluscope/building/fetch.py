@@ -152,7 +152,9 @@ def _locate(source: Source, option: str, given: Path) -> Readable:
     """The file or folder that is meant, in the folder, zip or file that was given."""
     name = source.member or source.url.rpartition("/")[2]
     if not given.exists():
-        raise BuildError(f"{option} {given} does not exist; expected what {source.url} serves.")
+        raise BuildError(
+            f"{option} {given} does not exist; expected the file or folder that you got from {source.url}."
+        )
     if not (given.is_file() or given.is_dir()):
         raise BuildError(f"{option} {given} is a pipe or a device; expected a file or a folder.")
     zipped = given.is_file() and zipfile.is_zipfile(given)

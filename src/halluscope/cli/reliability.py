@@ -128,7 +128,8 @@ def _indicator(
     if missing := [model for model in first if model not in second]:
         raise ValueError(
             f"{OPTIONS[name]} has no result of {brief(missing[0])}; expected the same "
-            f"{len(first)} models in both: {', '.join(first):.300}."
+            f"{len(first)} models in both: {', '.join(first):.300}. Files of other names are scored under these by "
+            "--responses NAME=FILE."
         )
     again = scores(second, list(first), other, "--criterion-by" if name == "criterion" else "--by")
     opposed = turned(direction(first, by), direction(second, other))

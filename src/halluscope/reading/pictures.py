@@ -95,7 +95,8 @@ def of_table(
     if missing := wanted - place.keys():
         raise ValueError(
             f"{len(missing):,} of the {len(wanted):,} images that {name} asks about are not in it, such as {key} "
-            f"{min(map(str, missing))}. Build it with images, or name the folder that holds them (images)."
+            f"{min(map(str, missing))}. Build it with images, or name the folder that holds them (--images, in "
+            "Python images)."
         )
 
     @lru_cache(keep)

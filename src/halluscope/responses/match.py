@@ -256,8 +256,8 @@ def _by_id(
             continue
         if key not in place:
             raise ValueError(
-                f"{response.where}: {named} is not among the {len(wanted):,} rows of the dataset. Is it the dataset, "
-                "and the split, that was asked?"
+                f"{response.where}: {named} is not among the {len(wanted):,} rows of the dataset. Are these "
+                "the responses to this dataset, and to this split of it?"
             )
         _agree(response, wanted[place[key]], named, identity)
         earlier = found.setdefault(place[key], response)

@@ -59,7 +59,7 @@ def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
     if "/" in judge or "\\" in judge or is_there(judge):
         return
     known = (
-        f"The rules that need no model are {' and '.join(map(repr, rules))}."
+        f"Without a model there is {' and '.join(map(repr, rules))}."
         if rules
         else "`halluscope info NAME` says which rules the benchmark NAME knows."
     )

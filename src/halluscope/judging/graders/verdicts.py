@@ -111,10 +111,12 @@ def _replies(
         key = judge.key
         replies = store.replies(key, places) if store else {}
         missing = [place for place in places if place not in replies]
-        arriving = _ask(judge, missing, each, store.outbox if store else None) if missing else iter(())
+        outbox = store.outbox if store else None
+        arriving = _ask(judge, missing, each, outbox) if missing else iter(())
     failed = 0
     title = foreign.one_line(key)
-    with tqdm(total=len(missing), desc=title, unit="prompt", disable=not progress, delay=1) as bar:
+    hidden = not progress or outbox is not None  # what is put into an outbox has no reply, and has not failed
+    with tqdm(total=len(missing), desc=title, unit="prompt", disable=hidden, delay=1) as bar:
         for place, reply in arriving:
             bar.update()
             if reply is None:
@@ -170,11 +172,11 @@ def _report(
         return
     again = (
         "Run again to ask for the replies that are missing (kept ones are not asked again); allow longer replies "
-        "(max_tokens) where they were cut off; take"
+        "(--max-tokens, in Python max_tokens) where they were cut off; take"
     )
     raise JudgingFailed(
         f"{facts} At most {max_failed:.1%} may fail. {again if silent else 'Take'} a judge that does as it is told; or "
-        "allow more failures (max_failed)."
+        "allow more failures (--max-failed, in Python max_failed)."
     )
 
 

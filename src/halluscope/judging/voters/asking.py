@@ -180,7 +180,8 @@ class _Asked:
         if self._failed > self._max_failed * self._wanted:
             raise JudgingFailed(
                 f"{self._facts()} At most {self._max_failed:.1%} may fail. Votes that came are kept where there is a "
-                "store: mend what failed, and run again to ask for the rest; or allow more failures (max_failed)."
+                "store: mend what failed, and run again to ask for the rest; or allow more failures (--max-failed, in "
+                "Python max_failed)."
             )
 
     def _facts(self) -> str:

@@ -343,4 +343,4 @@ def _name(path: Path, lines: Sequence[tuple[str, Entry]]) -> tuple[str, str, int
 
 
 def _some(rows: Sequence[int]) -> str:
-    return ", ".join(map(str, rows[:SOME])) + (", ..." if len(rows) > SOME else "")
+    return ", ".join(map(str, rows[:SOME])) + (" and others" if len(rows) > SOME else "")
