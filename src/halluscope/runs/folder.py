@@ -205,7 +205,7 @@ def _write(run: Run, folder: Path) -> None:
 
 
 def _write_text(file: Path, lines: Iterable[str]) -> None:
-    """Write lines; half characters are spelt out, as JSON does."""
+    """Write lines; lone surrogates are spelt out, as JSON does."""
     with file.open("w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
         stream.writelines(lines)
 
