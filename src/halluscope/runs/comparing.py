@@ -103,12 +103,12 @@ def compare(runs: Mapping[str, Run], scores: Sequence[str], resampling: Bootstra
     Raises:
         RunError: for runs of different benchmarks, without a row in common, or whose rows of the same id say
             different things; or a score that they do not have.
-        ValueError: for no resamples.
+        ValueError: for fewer than two runs, or no resamples.
     """
-    if len(runs) < 2 or not resampling.resamples:
-        raise ValueError(
-            f"There are {len(runs)} runs and {resampling.resamples} resamples; expected at least 2 runs and 1 resample."
-        )
+    if len(runs) < 2:
+        raise ValueError(f"A comparison needs at least 2 runs; got {', '.join(runs) or 'none'}.")
+    if not resampling.resamples:
+        raise ValueError("A comparison needs at least 1 resample of the bootstrap; got 0.")
     benchmark = _benchmark(runs)
     cut, rows = _cut(runs)
     drawn = {name: _drawn(run, resampling) for name, run in cut.items()}
