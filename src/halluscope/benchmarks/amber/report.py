@@ -19,9 +19,9 @@ def report(results: Named, shown: Named, style: str, **_: Any) -> str:
         style: of the tables.
     """
     named = [(_name(name, result), result) for name, result in results]
-    lines = [table(ranked(named, "amber", higher=True), ("amber", *DESCRIPTIONS, *ANSWERS), style), ""]
-    lines.append(_dimensions(named, style))
-    return "\n".join([*lines, below({name: _remarks(result) for name, result in named})])
+    of_all = table(ranked(named, "amber", higher=True), ("amber", *DESCRIPTIONS, *ANSWERS), style)
+    tables = "\n\n".join(filter(None, [of_all, _dimensions(named, style)]))
+    return f"{tables}\n{below({name: _remarks(result) for name, result in named})}"
 
 
 def _name(name: str, result: Mapping[str, Any]) -> str:
