@@ -12,7 +12,7 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not long"
 
-# What `test` leaves out as well: browser sweeps, simulations and long faults.
+# What `test` leaves out as well: browser sweeps, simulations, long faults, and malformed input on the command line.
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 

@@ -183,6 +183,7 @@ def test_lists_in_other_forms_in_a_batch(benchmark, tmp_path):
 # The same through the door
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("benchmark", [one for one in ALL if one.datasets], ids=lambda one: one.name)
 def test_the_door(benchmark, tmp_path):
     name = benchmark.datasets[0].name

@@ -24,7 +24,7 @@ from halluscope.registry import Benchmark
 from tests import malformed_files, small_datasets
 from tests.malformed_files import BYTES, ODD
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 SCORED = [pytest.param(one, id=one.name) for one in registry.benchmarks() if one.is_scored]
 TEXTS = (".json", ".csv", ".txt")
 DATASETS = [one.name for one in registry.datasets() if one.name in small_datasets.BUILDS]
@@ -192,7 +192,6 @@ def _rows_of(built: Path) -> Iterator[Path]:
     yield from sorted(file for file in built.rglob("*") if file.is_file())
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("benchmark", SCORED)
 def test_datasets_that_are_none(benchmark, good, tmp_path, capsys):
     words, responses = good[benchmark.name]

@@ -53,6 +53,7 @@ def load(environment: dict[str, str], folder: Path) -> list[dict[str, object]]:
     return json.loads(process.stdout.splitlines()[-1])
 
 
+@pytest.mark.long
 def test_the_bare_name_with_and_without_a_network(hub, modules, tmp_path):
     assert main(["install-metrics"]) == 0
     expected = [

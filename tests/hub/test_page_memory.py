@@ -9,6 +9,8 @@ import pytest
 from halluscope import registry
 from halluscope.paths import share
 
+pytestmark = pytest.mark.long
+
 MOST = 1e9
 """Bytes above what the page takes for its example."""
 
@@ -67,7 +69,6 @@ def test_what_is_pasted_takes_so_much_memory_and_no_more(name):
     assert grown(name, PASTED) < MOST
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", [benchmark.name for benchmark in registry.benchmarks()])
 def test_what_a_page_just_takes(name):
     assert grown(name, LONG) < MOST

@@ -87,6 +87,7 @@ def other_spec(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: str) ->
 # What is published
 
 
+@pytest.mark.long
 def test_every_dataset_and_metric_is_published_and_loads(
     hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

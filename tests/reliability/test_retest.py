@@ -18,7 +18,7 @@ from tests.benchmarks import test_hallusionbench, test_hqh
 from tests.fake_judge import FakeJudge
 from tests.scripted_server import ScriptedServer, refuse, reply
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore:.* questions are scored")]
 
 PROBE = "Reply with one word: ready"
 MODELS = ("a", "b", "c", "d")
