@@ -268,7 +268,20 @@ def _form(path: Path, db: sqlite3.Connection) -> int:
 
 
 def _checked_form(path: Path, db: sqlite3.Connection) -> int:
-    """The form of a store that has the tables of that form."""
+    """The form of a store that has the tables of that form.
+
+    Both are read of one state, for another process may upgrade it meanwhile.
+    """
+    if db.in_transaction:
+        return _checked_tables(path, db)
+    db.execute("BEGIN")
+    try:
+        return _checked_tables(path, db)
+    finally:
+        db.execute("ROLLBACK")
+
+
+def _checked_tables(path: Path, db: sqlite3.Connection) -> int:
     form = _form(path, db)
     for table, columns in _TABLES[form].items():
         there = " ".join(name for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (table,)))
