@@ -16,6 +16,9 @@ from halluscope.reporting.page.sealed import data_uri
 from halluscope.reporting.shown import ABSENT, FOUND, HALLUCINATED, MISSED, Fact, Item, pieces
 
 OUTCOMES = (FOUND, HALLUCINATED, MISSED, ABSENT)
+LONGEST = 2000
+"""Characters of a name or a fact, of which the rest is cut; responses and questions are kept as they are."""
+
 ROWS, PICTURES = 50, 10
 """Items, and pictures, of a chunk."""
 
@@ -39,7 +42,7 @@ class Packed:
 
 def pack(page: Page) -> Packed:
     """Pack the items of all runs; those with the same id are one item."""
-    clean: Clean = cache(printable)
+    clean: Clean = cache(_brief)
     first: dict[str, Item] = {}
     for run in page.runs:
         for item in run.items:
@@ -80,6 +83,11 @@ def _index(
         "parts": parts.all,
         "chunk": {"rows": ROWS, "pictures": PICTURES},
     }
+
+
+def _brief(text: str) -> str:
+    shown = printable(text)
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]} ... ({len(text):,} characters)"
 
 
 class Names:

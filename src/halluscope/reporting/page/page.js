@@ -103,7 +103,6 @@ function show() {
   list.replaceChildren();
   more();
   const hits = found.reduce((sum, { hits }) => sum + hits.length, 0), all = index.ids.length;
-  const number = (count) => count.toLocaleString("en");
   byId("count").textContent = hits === all ? `${number(all)} items` : `${number(hits)} of ${number(all)} items`;
   byId("reset").hidden = hits === all;
   if (!hits) list.append(nothing());
@@ -146,7 +145,7 @@ function itemCard(item, runs, pictured) {
   const link = make("a", { href: `#${new URLSearchParams({ item: id })}` }, id);
   const head = make("header", {}, make("h3", {}, link), ...partsOf(item));
   const made = make("div", { className: "item" }, head);
-  if (question) made.append(make("p", { className: "question" }, question));
+  if (question) made.append(...textOf([question], "question"));
   if (pictured && index.pictures[item] >= 0) made.append(picture(index.pictures[item], id));
   const same = common(each);
   if (same.length) made.append(factsOf(same));
@@ -171,33 +170,35 @@ function response(item, run, [text, facts, votes], same) {
   const [errors, , , disputed] = index.signs[run][item];
   const head = make("header", {}, make("h4", {}, index.runs[run]), ...errors.map((error) => chip(index.errors[error], "bad")));
   if (disputed) head.append(chip("judges disagree", "open"));
-  const made = make("div", { className: "response" }, head, ...textOf(text));
+  const said = text.length ? textOf(text, "text") : [make("p", { className: "text none" }, "An empty response.")];
+  const made = make("div", { className: "response" }, head, ...said);
   const own = facts.filter((fact) => !same.some((other) => isSame(fact, other)));
   if (own.length) made.append(factsOf(own));
   if (votes.length) made.append(votesOf(votes, index.voters[run]));
   return made;
 }
 
+const number = (count) => count.toLocaleString("en");
 const chip = (text, kind) => make("span", { className: `chip ${kind}` }, text);
 
 /** A text as far as it is shown, and the button that shows more of it. */
-function textOf(pieces) {
-  if (!pieces.length) return [make("p", { className: "text none" }, "An empty response.")];
-  const text = make("p", { className: "text" });
+function textOf(pieces, className) {
+  const text = make("p", { className });
   const left = pieces.map((piece) => (typeof piece === "string" ? [piece, "", ""] : piece)).reverse();  // the next one last
   take(text, left, FIRST);
   if (!left.length) return [text];
-  const button = make("button", { type: "button" });
-  const tell = () => {
+  const button = make("button", { type: "button", className: "further" });
+  const name = () => {
     const count = left.reduce((sum, piece) => sum + piece[0].length, 0);
-    button.textContent = `Show ${count > FURTHER ? `${FURTHER.toLocaleString("en")} more of ` : "the other "}${count.toLocaleString("en")} characters`;
+    const next = count > FURTHER ? `${number(FURTHER)} of the other` : "the other";
+    button.textContent = `Show ${next} ${number(count)} characters`;
     button.hidden = !count;
   };
   button.onclick = () => {
     take(text, left, FURTHER);
-    tell();
+    name();
   };
-  tell();
+  name();
   return [text, button];
 }
 
