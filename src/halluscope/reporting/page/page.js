@@ -95,15 +95,17 @@ function find(view) {
 
 // Showing
 
-let view, found = [], shown = 0;
+let view, found = [], shown = 0, told = null;
 
 function show() {
   found = find(view);
   shown = 0;
+  tell(null);
   list.replaceChildren();
   more();
   const hits = found.reduce((sum, { hits }) => sum + hits.length, 0), all = index.ids.length;
-  byId("count").textContent = hits === all ? `${number(all)} items` : `${number(hits)} of ${number(all)} items`;
+  const items = all === 1 ? "item" : "items";
+  byId("count").textContent = hits === all ? `${number(all)} ${items}` : `${number(hits)} of ${number(all)} ${items}`;
   byId("reset").hidden = hits === all;
   if (!hits) list.append(nothing());
 }
@@ -283,6 +285,7 @@ function follow() {
 // What a mark says
 
 function tell(mark) {
+  told = mark;
   says.hidden = !mark;
   if (!mark) return;
   says.textContent = mark.lastChild.textContent.slice(2, -1);
@@ -297,7 +300,7 @@ list.addEventListener("pointerover", (event) => tell(markOf(event)));
 list.addEventListener("pointerleave", () => tell(null));
 list.addEventListener("focusin", (event) => tell(markOf(event)));
 list.addEventListener("focusout", () => tell(null));
-addEventListener("scroll", () => tell(null), { passive: true });
+addEventListener("scroll", () => told && tell(told), { passive: true });
 
 // Keys
 

@@ -1,0 +1,288 @@
+"""A report's page in a real Chromium: filters, links, keys; dark, narrow, printed; and what axe finds."""
+
+import base64
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from halluscope import foreign
+from halluscope.reporting.page.content import Page
+from halluscope.reporting.page.writing import write
+from halluscope.reporting.shown import Item, Mark, Shown
+from tests.reporting.pages import HOSTILE, page_of, small_page
+
+pytestmark = pytest.mark.long
+
+WATCH = """
+window.refused = [];
+addEventListener("securitypolicyviolation", (event) => refused.push(`${event.violatedDirective} ${event.blockedURI}`));
+"""
+LIGHT, DARK = "light", "dark"
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Opens a page in the browser, which notes what its policy refuses."""
+    browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+    browser.execute_cdp_cmd("Network.enable", {})
+
+    def open_page(page: Page, address: str = "") -> str:
+        write(page, tmp_path / "page.html")
+        browser.get((tmp_path / "page.html").as_uri() + address)
+        return browser.current_url
+
+    return open_page
+
+
+def choose(browser, **wanted: str) -> None:
+    """Set filters, as a person does; those that are not named are left alone."""
+    for name, value in wanted.items():
+        control = browser.find_element(By.CSS_SELECTOR, f"[name='{name.replace('_', '.')}']")
+        if control.get_attribute("type") == "checkbox":
+            control.click()
+        elif control.tag_name == "input":
+            control.clear()
+            control.send_keys(value)
+        else:
+            option = control.find_element(By.CSS_SELECTOR, f"option[value='{value}']")
+            control.send_keys(option.text)
+
+
+def cards(browser) -> list[list[str]]:
+    """The ids on each card, all of which are called up first."""
+    more = browser.find_element(By.ID, "more")
+    while more.is_displayed():
+        browser.execute_script("arguments[0].click()", more)
+    return browser.execute_script(
+        "const ids = (card) => [...card.querySelectorAll('h3')].map((one) => one.textContent);"
+        "return [...document.querySelectorAll('article')].map(ids)"
+    )
+
+
+def count(browser) -> str:
+    return browser.find_element(By.ID, "count").text
+
+
+def emulate(browser, width: int = 1280, **media: str) -> None:
+    """Another width, another medium."""
+    features = [{"name": "prefers-color-scheme", "value": media.get("scheme", LIGHT)}]
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    given = {"media": media.get("media", ""), "features": features}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", given)
+
+
+def is_at_rest(browser) -> None:
+    """Nothing was refused, nothing went wrong, and nothing was asked of any network."""
+    assert browser.execute_script("return refused") == []
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+    asked = browser.execute_script("return performance.getEntriesByType('resource').map((one) => one.name)")
+    assert [name for name in asked if not name.startswith("data:")] == []
+
+
+def wanted(page: Page, fits) -> set[str]:
+    """The ids that a plain loop over the items finds."""
+    return {item.id for run in page.runs for item in run.items if fits(run, item)}
+
+
+FILTERS = {
+    "an error": ({"error": "+"}, lambda run, item: item.errors),
+    "no error": ({"error": "-"}, lambda run, item: not item.errors),
+    "one error": ({"error": "missed"}, lambda run, item: "missed" in item.errors),
+    "a class": ({"class": "kite"}, lambda run, item: "kite" in item.classes),
+    "missed": ({"class": "kite", "outcome": "missed"}, lambda run, item: item.classes.get("kite") == "missed"),
+    "an outcome": ({"outcome": "hallucinated"}, lambda run, item: "hallucinated" in item.classes.values()),
+    "a part": ({"part_type": "odd"}, lambda run, item: item.parts["type"] == "odd"),
+    "disputed": ({"disputed": "1"}, lambda run, item: item.disputed),
+    "a model": ({"model": "Model two", "error": "empty"}, lambda run, item: run.name == "Model two" and not item.text),
+    "a word": ({"q": "A KITE, number 2"}, lambda run, item: "a kite, number 2" in item.text.lower()),
+    "a question": ({"q": "picture 4?"}, lambda run, item: "picture 4?" in item.question),
+    "an id": ({"q": "item 17"}, lambda run, item: "item 17" in item.id),
+    "several": (
+        {"class": "dog", "error": "hallucinated", "part_type": "even"},
+        lambda run, item: "dog" in item.classes and "hallucinated" in item.errors,
+    ),
+}  # fmt: skip
+
+
+def test_filters_find_what_a_loop_finds(browser, opened):
+    page = small_page()
+    opened(page)
+    assert count(browser) == "45 items" and len(cards(browser)) == 23
+    for name, (filters, fits) in FILTERS.items():
+        choose(browser, **filters)
+        found = wanted(page, fits)
+        assert 0 < len(found) < 45 and count(browser) == f"{len(found)} of 45 items", name
+        shown = {id_ for card in cards(browser) for id_ in card}
+        pairs = {number // 2 for number in range(45) if f"item {number}" in found}
+        assert shown == {f"item {number}" for number in range(45) if number // 2 in pairs}, name
+        browser.find_element(By.ID, "reset").click()
+        assert count(browser) == "45 items"
+    is_at_rest(browser)
+
+
+def test_sorts_links_and_nothing_found(browser, opened):
+    address = opened(small_page())
+    assert cards(browser)[:2] == [["item 44"], ["item 42", "item 43"]]  # the worst first
+    choose(browser, sort="order", q="number 1")
+    assert cards(browser)[:3] == [["item 0", "item 1"], ["item 10", "item 11"], ["item 12", "item 13"]]
+    shared, found = browser.current_url, cards(browser)
+    assert shared == f"{address}#q=number+1&sort=order"
+    choose(browser, q="no such word")
+    assert browser.find_element(By.CSS_SELECTOR, "article, .empty").text.startswith("No items match.")
+    browser.find_element(By.CSS_SELECTOR, ".empty button").click()
+    assert count(browser) == "45 items"
+    browser.get("about:blank")
+    browser.get(shared)  # by somebody else
+    assert cards(browser) == found and browser.find_element(By.NAME, "q").get_attribute("value") == "number 1"
+    browser.find_element(By.LINK_TEXT, "item 13").click()
+    assert cards(browser) == [["item 12", "item 13"]] and count(browser) == "1 of 45 items"
+    assert browser.switch_to.active_element.tag_name == "article"
+    browser.get("about:blank")
+    browser.get(f"{address}#item=item+13&model=Model+two&class=unheard")
+    assert cards(browser) == [["item 12", "item 13"]]
+    assert [one.text for one in browser.find_elements(By.TAG_NAME, "h4")] == ["Model two"] * 2
+    is_at_rest(browser)
+
+
+def test_a_walk_by_keys(browser, opened):
+    opened(small_page())
+    body = browser.find_element(By.TAG_NAME, "body")
+    body.send_keys(Keys.TAB)
+    assert browser.switch_to.active_element.text == "Skip to the items"
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    assert browser.switch_to.active_element.get_attribute("id") == "items"
+
+    def at() -> str:
+        return browser.switch_to.active_element.get_attribute("aria-label")
+
+    browser.switch_to.active_element.send_keys("j")
+    assert at() == "Item item 44"
+    browser.switch_to.active_element.send_keys("jj")
+    assert at() == "Item item 40, item 41"
+    browser.switch_to.active_element.send_keys(Keys.ARROW_UP)
+    assert at() == "Item item 42, item 43"
+    browser.switch_to.active_element.send_keys("kkk")
+    assert at() == "Item item 44"
+    for _ in range(21):
+        browser.switch_to.active_element.send_keys("j")
+    assert at() == "Item item 2, item 3"  # on the second page of cards
+    mark = browser.find_element(By.CSS_SELECTOR, "article mark")
+    browser.execute_script("arguments[0].focus()", mark)
+    says = browser.find_element(By.ID, "says")
+    assert says.is_displayed() and says.text == "dog: hallucinated"
+    assert mark.get_attribute("textContent") == "dog (dog: hallucinated)"  # what a screen reader says
+    mark.send_keys(Keys.ESCAPE)
+    assert not says.is_displayed()
+    mark.send_keys("/")
+    browser.switch_to.active_element.send_keys("jk/")
+    assert browser.find_element(By.NAME, "q").get_attribute("value") == "jk/"
+    is_at_rest(browser)
+
+
+@pytest.mark.parametrize("scheme", [LIGHT, DARK])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_axe_finds_nothing_serious(browser, opened, scheme, width):
+    emulate(browser, width, scheme=scheme)
+    opened(small_page())
+    for votes in browser.find_elements(By.CSS_SELECTOR, "details.votes")[:2]:
+        browser.execute_script("arguments[0].open = true", votes)
+    axe = Path(importlib.util.find_spec("axe_core_python").origin).with_name("axe.min.js")
+    browser.execute_script(axe.read_text(encoding="utf-8"))
+    found = browser.execute_async_script("axe.run().then(arguments[0])")
+    assert len(found["passes"]) > 20
+    serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    assert serious == [], json.dumps(
+        [(one["id"], [node["html"] for node in one["nodes"]]) for one in serious]
+    )
+
+
+def test_dark_narrow_and_printed(browser, opened):
+    opened(small_page())
+
+    def lightness() -> int:
+        colour = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        return int(colour.removeprefix("rgb(").split(",")[0])
+
+    light = lightness()
+    emulate(browser, scheme=DARK)
+    assert light > 200 and lightness() < 50
+    emulate(browser, 360)
+    assert browser.execute_script("return document.documentElement.scrollWidth") == 360
+    emulate(browser, 1280, media="print", scheme=DARK)
+    hidden = ["#filters", "nav", "#more", ".skip"]
+    assert not any(browser.find_element(By.CSS_SELECTOR, one).is_displayed() for one in hidden)
+    assert browser.find_element(By.TAG_NAME, "article").is_displayed()
+    emulate(browser)
+    printed = base64.b64decode(browser.print_page())
+    assert printed.startswith(b"%PDF") and len(printed) > 10_000
+    is_at_rest(browser)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_hostile_texts_in_a_browser(browser, opened, width):
+    """Each stands there as text, and can be searched for and linked to; the page is as wide as the window."""
+    emulate(browser, width)
+    page = page_of("harmless")
+    items = [
+        Item(
+            id=f"{place} {text[:100]}",
+            text=text,
+            question=text,
+            marks=[Mark(0, 4, "bad", text)],
+            errors=[text],
+            classes={text: "found"},
+            parts={"text": text},
+        )
+        for place, text in enumerate(HOSTILE)
+    ]
+    runs = [Shown(text[:1000], {}, items) for text in HOSTILE[:2]]
+    address = opened(Page("Hostile", HOSTILE[1], page.headlines, page.tables, page.figures, runs))
+    assert len(cards(browser)) == len(HOSTILE)
+    script = "return [...document.querySelectorAll('article')].map((one) => one.querySelector('.question').textContent)"
+    shown = browser.execute_script(script)
+    assert shown[:-1] == [foreign.printable(text) for text in HOSTILE[:-1]] and shown[-1] == "x" * 1500
+    assert browser.title == "Hostile" and not browser.find_elements(
+        By.CSS_SELECTOR, "article script, article img"
+    )
+    if width == 360:
+        assert browser.execute_script("return document.documentElement.scrollWidth") == 360
+    browser.find_element(By.NAME, "q").send_keys("link](javascript")
+    assert count(browser) == "1 of 20 items"
+    links = browser.find_elements(By.CSS_SELECTOR, "article h3 a")
+    assert [one.get_attribute("href").startswith(f"{address}#item=17+%7C+**bold") for one in links] == [True]
+    links[0].click()
+    assert count(browser) == "1 of 20 items"
+    is_at_rest(browser)
+    # Even if something got in, the page's policy lets nothing else run.
+    browser.execute_script(
+        "const s = document.createElement('script'); s.textContent = 'document.title = 1'; document.body.append(s);"
+        "document.body.insertAdjacentHTML('beforeend', '<img src=\"http://127.0.0.1:9/x\" style=\"color: red\">');"
+    )
+    assert browser.title == "Hostile"
+    refused = browser.execute_script("return refused")
+    assert {one.split()[0] for one in refused} == {"script-src-elem", "style-src-attr", "img-src"}
+
+
+def test_a_million_characters_are_shown_as_far_as_wanted(browser, opened):
+    text = "dog " * 250_000
+    marks = [Mark(place, place + 3, "bad", "dog: hallucinated") for place in range(0, len(text), 16)]
+    opened(Page("Long", "", [], [], [], [Shown("one", {}, [Item("a", text, marks=marks)])]))
+
+    def shown() -> int:
+        return len(browser.execute_script(
+            "const p = document.querySelector('.text').cloneNode(true);"
+            "for (const said of p.querySelectorAll('.hidden')) said.remove(); return p.textContent"
+        ))  # fmt: skip
+
+    assert 1500 <= shown() < 1510
+    button = browser.find_element(By.CSS_SELECTOR, ".further")
+    assert button.text == "Show 20,000 of the other 998,500 characters"
+    button.click()
+    assert 21_500 <= shown() < 21_510
+    choose(browser, q="dog dog")
+    assert count(browser) == "1 item"
