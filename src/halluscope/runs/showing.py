@@ -16,8 +16,8 @@ def shown(run: Run) -> Shown:
     rows = [plain(row) for row in items(run)]
     found = run.benchmark.module("view").items(rows, run.options, voted.facts if voted else None)
     if voted is None:
-        return Shown(run.name, run.scores, list(found))
-    return Shown(run.name, run.scores, list(found), _voters(voted), voted.votes)
+        return Shown(run.name, run.scores, list(found), run.options)
+    return Shown(run.name, run.scores, list(found), run.options, _voters(voted), voted.votes)
 
 
 def _voters(voted: Voted) -> list[str]:
