@@ -2,7 +2,10 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+from PIL.Image import Image
 
 from halluscope import registry
 from halluscope.foreign import one_line
@@ -10,9 +13,12 @@ from halluscope.registry import HIGHER, LOWER, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.figures import figures
 from halluscope.reporting.page.content import Headline, Page, Picture, Table
+from halluscope.reporting.page.notebook import Report
+from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.shown import Shown
 from halluscope.reporting.tables import Named, interval, percent, printed, ranked
 from halluscope.runs.comparing import Compared, Comparison
+from halluscope.runs.showing import of_signature
 
 MOST_DIFFERENCES = 20
 """Rows of a table of differences."""
@@ -21,7 +27,7 @@ MOST_DIFFERENCES = 20
 def page(
     benchmark: Benchmark,
     models: Sequence[Shown],
-    pictures: Mapping[str, Picture],
+    images: Mapping[str, Picture],
     compared: Comparison | None = None,
     facts: Mapping[str, str] | None = None,
 ) -> Page:
@@ -30,7 +36,7 @@ def page(
     Args:
         benchmark: by which all were scored.
         models: their runs, each of another name.
-        pictures: what an item's image is called -> the image.
+        images: what an item's image is called -> a small copy.
         compared: the models with each other; None for no comparison.
         facts: what is to be known beside.
     """
@@ -45,11 +51,34 @@ def page(
         list(_tables(benchmark, models, by, compared)),
         figures(models, benchmark),
         models,
-        pictures,
+        images,
         "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
         {"Licence": benchmark.licence, **(facts or {})},
         benchmark.citation.strip(),
     )
+
+
+def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Report:
+    """A report on one result.
+
+    Args:
+        model: what is shown of it.
+        images: a picture per row, or None for one without.
+
+    Raises:
+        ValueError: for another number of images.
+    """
+    if images is not None and len(images) != len(model.items):
+        raise ValueError(
+            f"There are {len(images):,} images and {len(model.items):,} rows; expected one per row."
+        )
+    each = zip(model.items, images or (), strict=bool(images))
+    known = {item.image or item.id: image for item, image in each if image is not None}
+    items = [
+        replace(item, image=item.image or (item.id if item.id in known else None)) for item in model.items
+    ]
+    made = pictures(known, known.__getitem__, {}, progress=False)
+    return Report(page(of_signature(model.scores), [replace(model, items=items)], made))
 
 
 def principal(benchmark: Benchmark, results: Sequence[Mapping[str, Any]]) -> str:
