@@ -1,4 +1,4 @@
-"""HQH's rows as people look at them: the right answer beside the response, and the claims that a judge quotes marked."""
+"""HQH's rows as people look at them: beside the response the right answer, and marked the claims that a judge quotes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
