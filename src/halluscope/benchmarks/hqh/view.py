@@ -1,4 +1,4 @@
-"""HQH's rows as people look at them: beside the response the right answer, and marked the claims that a judge quotes."""
+"""HQH's rows as people look at them: the right answer beside the response, and the claims that a judge quotes marked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
