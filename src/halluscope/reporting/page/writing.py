@@ -36,6 +36,7 @@ def parts(page: Page) -> Iterator[str]:
         drawings=[data_uri(one.svg.encode("utf-8", "replace"), "image/svg+xml") for one in page.figures],
         packed=packed,
         choices=_choices(packed.index["parts"]),
+        disputes=any(item.disputed for run in page.runs for item in run.items),
         credits=_credits(page),
     )
 
