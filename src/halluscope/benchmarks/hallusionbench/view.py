@@ -20,9 +20,15 @@ NO_IMAGE, ANY = "no image", "any"
 
 LEAVES = {
     (LANGUAGE, NO_IMAGE): "wrong without an image: it follows what it believes to know",
-    (LANGUAGE, SUPPLEMENT): "answers as it did without an image, and is wrong: it follows what it believes to know",
+    (
+        LANGUAGE,
+        SUPPLEMENT,
+    ): "answers as it did without an image, and is wrong: it follows what it believes to know",
     (VISION, ANY): "fails at the image: it sees it wrongly, or draws no answer from it",
-    (MIXED, DEPENDENT): "answers about the edited image as about the original: it overlooks the change, or follows "
+    (
+        MIXED,
+        DEPENDENT,
+    ): "answers about the edited image as about the original: it overlooks the change, or follows "
     "what it believes to know",
     (MIXED, SUPPLEMENT): "was wrong without an image, and fails with one in another way",
 }
@@ -31,7 +37,9 @@ LEAVES = {
 WORDS = {failure: failure.replace("_", " ") for failure in (LANGUAGE, VISION, MIXED)}
 
 
-def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None) -> Iterator[Item]:
+def items(
+    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
+) -> Iterator[Item]:
     """A run's rows as items, one each, in their order; those of a control pair are a group.
 
     Args:
@@ -41,8 +49,7 @@ def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters:
     """
     questions = [read(row["inputs"]["references"], "the row of a run") for row in rows]
     pairs, figures = (
-        _right(of, rows)
-        for of in ([one.pair for one in questions], [one.figure or "" for one in questions])
+        _right(of, rows) for of in ([one.pair for one in questions], [one.figure or "" for one in questions])
     )
     for row, question, text in zip(rows, questions, said(rows, options), strict=True):
         pair = pairs[question.pair]
@@ -52,7 +59,10 @@ def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters:
             image=question.figure,
             question=question.question,
             group=question.pair,
-            facts=[*_facts(row, question), *_shares(pair, figures[question.figure] if question.figure else ())],
+            facts=[
+                *_facts(row, question),
+                *_shares(pair, figures[question.figure] if question.figure else ()),
+            ],
             errors=_errors(row),
             parts={
                 "category": question.category,
