@@ -400,13 +400,13 @@ WRONG, RIGHT, UNSURE = 0, 1, 2
 TREE = {
     # category and figures, verdicts, whether each answer is the control's, what the last one fails of, and why
     "VD, the control": (VD, [WRONG, RIGHT], 0, ["visual illusion", None], ""),
-    "VD, edited, as the original": (VD, [RIGHT, WRONG], 1, [None, "mixed"], "as about the original"),
+    "VD, edited, as the original": (VD, [RIGHT, WRONG], 1, [None, "mixed"], "about the original"),
     "VD, edited, another answer": (VD, [RIGHT, WRONG], 0, [None, "visual illusion"], "at the image"),
     "VS, all right": (VS, [UNSURE, RIGHT, RIGHT], 0, [None, None, None], ""),
     "VS, no image": (VS, [WRONG, RIGHT, RIGHT], 0, ["language hallucination", None, None], ""),
     "VS, edited, as without one": (
         *(VS, [RIGHT, RIGHT, WRONG], 1),
-        *([None, None, "language hallucination"], "as it did without an image"),
+        *([None, None, "language hallucination"], "as it answered without an image"),
     ),
     "VS, edited, another": (VS, [RIGHT, RIGHT, WRONG], 0, [None, None, "visual illusion"], "at the image"),
     "VS, wrong before, uncertain now": (
