@@ -23,7 +23,7 @@ def read(file: Readable, read_all: Callable[[Sequence[Any], str], list[Q]], what
     Args:
         file: it.
         read_all: makes questions of its rows, and of where they stand.
-        what: is expected, such as "questions: HQH.json".
+        what: is expected, and the name of its file, such as "questions: FILE.json".
 
     Raises:
         BuildError: for a file of another form, or where `read_all` raises a ValueError.
