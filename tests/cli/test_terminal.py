@@ -52,6 +52,22 @@ def halluscope(*words, folder=None, **environment):
     return done.returncode, done.stdout, done.stderr
 
 
+ONE_AFTER_THE_OTHER = """
+import json, sys
+from pathlib import Path
+from halluscope import cli
+
+def status(words):
+    try:
+        return cli.main(words)
+    except SystemExit as end:
+        return end.code
+
+Path("statuses").write_text(json.dumps([status(words) for words in json.loads(sys.argv[1])]))
+"""
+"""Runs several command lines in one process, and writes how each ended."""
+
+
 def steering(said: bytes) -> list[str]:
     return STEERS.findall(said.decode("utf-8", "surrogateescape"))
 
@@ -95,7 +111,13 @@ def test_what_is_printable_neither_steers_nor_breaks_an_encoding(text):
     assert "\n" not in brief([text]) and not STEERS.search(brief(text))
 
 
-@pytest.mark.parametrize("words", [[], ["--format", "github"], ["--per-class"], ["--published"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(pytest.param(words, marks=pytest.mark.long) for words in ([], ["--format", "github"])),
+        ["--per-class", "--published"],
+    ],
+)
 def test_hostile_file_names_in_tables(responses, tmp_path, words):
     status, out, err = halluscope(*throne(*responses), *words, folder=tmp_path)
     assert status == 0 and steering(out + err) == [], err
@@ -113,7 +135,7 @@ def test_hostile_file_names_in_json_are_true(responses, tmp_path):
 def test_hostile_words_in_errors(tmp_path):
     (tmp_path / "labels.json").write_text(json.dumps({1: [HOSTILE]}))
     (tmp_path / "mine.jsonl").write_text(json.dumps(TEXTS[0]))
-    for words in (
+    commands = (
         [HOSTILE],
         ["score", HALVES],
         ["info", HOSTILE],
@@ -123,10 +145,16 @@ def test_hostile_words_in_errors(tmp_path):
         throne("mine.jsonl"),
         ["correlate", HALVES, HOSTILE],
         ["list", "--limits", HOSTILE],
-    ):
-        status, out, err = halluscope(*words, folder=tmp_path)
-        assert status == 2 and not out and steering(err) == [], (words, err)
-        assert not re.search(rb"^\|?halluscope: all is well", err, re.MULTILINE)
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_AFTER_THE_OTHER, json.dumps(commands)],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert json.loads((tmp_path / "statuses").read_text()) == [2] * len(commands), done.stderr
+    assert not done.stdout and steering(done.stderr) == [], done.stderr
+    assert not re.search(rb"^\|?halluscope: all is well", done.stderr, re.MULTILINE)
 
 
 @pytest.mark.parametrize("style", tabulate_formats)
@@ -224,7 +252,14 @@ def test_nothing_is_promised_and_nothing_is_empty(broken, capsys, error, said):
     assert capsys.readouterr().err == f"halluscope: {said}\n"
 
 
-@pytest.mark.parametrize("words", ["list", "--help", "score throne --help", "info pope"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "list",
+        "score throne --help",
+        *(pytest.param(words, marks=pytest.mark.long) for words in ("--help", "info pope")),
+    ],
+)
 @pytest.mark.parametrize("end", ["| head -c 1 >/dev/null", ">&-"])
 def test_nobody_reads(words, end):
     """Nothing is said of it, and the status is that of the command."""

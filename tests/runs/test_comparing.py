@@ -27,13 +27,9 @@ OTHER = ("A cat, a dog, two cups and a person.", "No.", "I see a bus.", "Yes, it
 
 def only(run, places):
     """A run with responses to some rows, as if there were no others."""
-    matched = run.ready.matched
-    rows, texts = ([values[place] for place in places] for values in (matched.rows, matched.texts))
     columns = {name: [values[place] for place in places] for name, values in run.columns.items()}
     voted = run.said.voted and replace(run.said.voted, votes=run.said.voted.votes[places])
-    ready = replace(
-        run.ready, matched=replace(matched, rows=rows, texts=texts), inputs={**run.ready.inputs, **columns}
-    )
+    ready = replace(run.ready, matched=run.ready.matched.only(places), inputs={**run.ready.inputs, **columns})
     return again(replace(run, ready=ready, said=replace(run.said, voted=voted)))
 
 
@@ -105,7 +101,7 @@ def test_classes(tmp_path):
     def says(text):
         ids = list(range(30))
         rows = [type("Row", (), {"image_id": place}) for place in ids]
-        matched = replace(run.ready.matched, rows=rows, texts=[text] * 30)
+        matched = replace(run.ready.matched, rows=rows, texts=[text] * 30, asked=())
         inputs = {"references": [["dog"]] * 30, "image_ids": ids, "forms": [""] * 30}
         return again(replace(run, ready=replace(run.ready, matched=matched, inputs=inputs)))
 

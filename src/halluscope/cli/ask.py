@@ -43,7 +43,7 @@ def _add_export(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         f"Write what `halluscope score {benchmark.name}` with the same options would ask judges behind an endpoint "
         "(openai:MODEL[@URL]) and has no answer to yet. Nothing is sent to them. Judges of this machine vote as they "
         "do in `score`. Options that only choose among conventions or shape what is printed do not matter here."
-        + (" With --fresh, all rounds belong into one folder." if _is_graded(benchmark) else "")
+        + (" With --fresh, all rounds belong into one folder." if benchmark.is_graded else "")
     )
     common.add_scoring(parser, benchmark)
     option = parser.add_argument
@@ -117,7 +117,7 @@ def _check_judge(benchmark: Benchmark, options: Mapping[str, Any]) -> None:
         ValueError: if none is.
     """
     assert benchmark.judges is not None, "only such benchmarks have the command"
-    name = "judge" if _is_graded(benchmark) else "judges"
+    name = "judge" if benchmark.is_graded else "judges"
     judges = options.get(name, benchmark.judges.default)
     named = [judges] if isinstance(judges, str) else judges
     if not any(judge.startswith(ENDPOINT) for judge in named):
@@ -126,10 +126,6 @@ def _check_judge(benchmark: Benchmark, options: Mapping[str, Any]) -> None:
             f"--{name} is {said}, and nobody of that is asked over HTTP; expected "
             f"{ENDPOINT}MODEL[@URL]. To ask judges of this machine, run `halluscope score`."
         )
-
-
-def _is_graded(benchmark: Benchmark) -> bool:
-    return benchmark.judges is not None and benchmark.judges.kind == "verdicts"
 
 
 def _store(given: argparse.Namespace, to_ask: Outbox) -> AnswerStore | AskAnew:
@@ -143,7 +139,7 @@ def _try(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], to_ask:
     try:
         scoring.compute(benchmark, ready, options)
     except JudgingFailed:
-        if to_ask.put == before or not _is_graded(benchmark):
+        if to_ask.put == before or not benchmark.is_graded:
             raise
 
 

@@ -280,8 +280,6 @@ def _places(run: Run) -> dict[tuple[Any, ...], int]:
 def _only(run: Run, places: Sequence[int]) -> Run:
     """A run on some of its rows; what goes with all of its responses, such as a certificate, is left out."""
     matched, columns = run.ready.matched, run.columns
-    texts = [matched.texts[place] for place in places]
-    rows = [matched.rows[place] for place in places]
     inputs = {
         name: [value[place] for place in places] if name in columns else value
         for name, value in run.ready.inputs.items()
@@ -290,7 +288,7 @@ def _only(run: Run, places: Sequence[int]) -> Run:
     voted = run.said.voted and replace(run.said.voted, votes=run.said.voted.votes[[*places]])
     return replace(
         run,
-        ready=Ready(replace(matched, rows=rows, texts=texts), inputs),
+        ready=Ready(matched.only(places), inputs),
         options={name: value for name, value in run.options.items() if name not in run.benchmark.each},
         said=replace(run.said, voted=voted),
     )
