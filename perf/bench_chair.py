@@ -45,7 +45,7 @@ def main() -> None:
 
 def plain(texts: list[str]) -> list[list[str]]:
     """The dictionary forms of each text, without a cache."""
-    return [[_form(word) for word in tokenise(text)] for text in texts]
+    return [[_form(word.form) for word in tokenise(text)] for text in texts]
 
 
 def _form(word: str) -> str:

@@ -16,6 +16,7 @@ from halluscope import cli
 from halluscope.benchmarks.amber import mentions, rows, words
 from halluscope.benchmarks.amber.metric import compute
 from halluscope.errors import BuildError
+from halluscope.reading.words.word import Word
 from halluscope.reliability.parallel import parallel_form
 from halluscope.signature import keys_of
 from tests import small_datasets
@@ -74,7 +75,7 @@ def test_a_description_by_hand():
     truth, hallu = ("sky", "man", "ship", "ship"), ("bird", "sun")
     nouns = ["man", "man", "ship", "bird", "light", "dog", "unicorn"]
     assert "unicorn" not in WORDS.known and "light" in WORDS.safe
-    found = mentions.read(nouns, truth, hallu, WORDS, {})
+    found = mentions.read([*map(Word, nouns)], truth, hallu, WORDS, {})
     assert found.mentions == ("man", "man", "ship", "bird", "light", "dog")
     assert found.hallucinated == ("bird", "dog")
     assert (found.covered, found.imagined) == ({1, 2}, {0})
@@ -112,11 +113,11 @@ def test_nouns_are_looked_up_in_a_dictionary():
     st.lists(st.sampled_from(sorted(WORDS.also)), min_size=1, max_size=6),
 )
 def test_a_mention_is_right_safe_or_hallucinated(nouns, truth, hallu):
-    found = mentions.read(nouns, truth, hallu, WORDS, {})
+    found = mentions.read([*map(Word, nouns)], truth, hallu, WORDS, {})
     standing = {word for name in truth for word in (name, *WORDS.also[name])}
     wrong = [noun for noun in nouns if noun not in standing and noun not in WORDS.safe]
     assert list(found.mentions) == nouns and list(found.hallucinated) == wrong
-    assert mentions.read(nouns[::-1], truth, hallu, WORDS, {}).covered == found.covered
+    assert mentions.read([*map(Word, nouns[::-1])], truth, hallu, WORDS, {}).covered == found.covered
 
 
 # Answers

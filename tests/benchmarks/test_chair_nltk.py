@@ -24,6 +24,7 @@ from halluscope.benchmarks.chair import mentions, rows, synonyms
 from halluscope.benchmarks.chair import metric as chair
 from halluscope.errors import MissingExtra
 from halluscope.reading.words import lemmas, nltk_words, readers
+from halluscope.reading.words.word import Word, forms_of
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 
@@ -143,27 +144,27 @@ def test_recorded_tags(folder: str, request: pytest.FixtureRequest) -> None:
 def test_a_text_through_nltk(made: Path) -> None:
     text = 'The men on St. Mary\'s bench: "a man is skiing." Geese!'
     expected = "the men on st. mary 's bench : `` a man be ski . '' goose !"
-    assert nltk_words.words(text) == expected.split()
+    assert forms_of(nltk_words.words(text)) == expected.split()
     assert nltk_words.words("") == []
 
 
 def test_nouns_alone_as_they_stand(made: Path) -> None:
     """Tagged as in a text, not in lower case: "Geese" is a noun that WordNet has only as "geese"."""
-    assert nltk_words.nouns("Geese near the geese is the man seated.") == [
+    assert forms_of(nltk_words.nouns("Geese near the geese is the man seated.")) == [
         "Geese",
         "near",
         "goose",
         "man",
         ".",
     ]
-    assert nltk_words.common_nouns("Geese near the GEESE") == ["goose", "near", "goose"]
+    assert forms_of(nltk_words.common_nouns("Geese near the GEESE")) == ["goose", "near", "goose"]
 
 
 def test_data_as_the_downloader_leaves_them(made: Path) -> None:
     """It unpacks what it brings, but not WordNet."""
     shutil.make_archive(str(made / "corpora/wordnet"), "zip", made / "corpora", "wordnet")
     shutil.rmtree(made / "corpora/wordnet")
-    assert nltk_words.words("The men skiing.") == ["the", "men", "ski", "."]
+    assert forms_of(nltk_words.words("The men skiing.")) == ["the", "men", "ski", "."]
     assert "wordnet-3.0" in nltk_words.version()
 
 
@@ -287,7 +288,9 @@ def test_the_published_output_given_its_tags(wordnet: Path, upstream: Path) -> N
     tokens = 0
     for row in output["sentences"]:
         given = tags_of(nltk.word_tokenize(row["caption"].lower()), row["words"])
-        caption = mentions.read(row["caption"], class_of, lambda _, given=given: nltk_words.lemmatise(given))
+        caption = mentions.read(
+            row["caption"], class_of, lambda _, given=given: [*map(Word, nltk_words.lemmatise(given))]
+        )
         assert list(caption.words) == row["words"], row["image_id"]
         assert list(caption.objects) == row["mscoco_generated_words"], row["image_id"]
         tokens += len(given)

@@ -1,6 +1,7 @@
 """The common nouns of a text: by hand, and beside what a tagger finds."""
 
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from halluscope.errors import MissingExtra
 from halluscope.reading.words import readers, spacy_nouns
 from halluscope.reading.words.nouns import common_nouns
+from halluscope.reading.words.word import forms_of
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden/spacy_nouns.json").read_text())["sentences"]
 
@@ -31,12 +33,12 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "golden/spacy_nouns.json").read
     ],
 )
 def test_by_hand(text, nouns):
-    assert common_nouns(text) == nouns.split()
+    assert forms_of(common_nouns(text)) == nouns.split()
 
 
 def test_a_tagger_finds_nearly_the_same():
     """spaCy's nouns of 40 sentences: 149, of which these rules find 146, and 8 others."""
-    found = [(Counter(common_nouns(row["text"])), Counter(row["nouns"])) for row in GOLDEN]
+    found = [(Counter(forms_of(common_nouns(row["text"]))), Counter(row["nouns"])) for row in GOLDEN]
     both = sum((ours & theirs).total() for ours, theirs in found)
     assert sum(theirs.total() for _, theirs in found) == 149
     assert (both, sum(ours.total() for ours, _ in found) - both) == (146, 8)
@@ -44,13 +46,13 @@ def test_a_tagger_finds_nearly_the_same():
 
 @given(st.text(alphabet=st.sampled_from("abes '.,-\n\ud800<|{}é漢"), max_size=40))
 def test_a_noun_is_one_plain_word(text):
-    for noun in common_nouns(text):
+    for noun in forms_of(common_nouns(text)):
         assert noun == noun.lower() and noun.isascii() and noun.replace("-", "").isalpha()
 
 
 def test_a_word_repeated_without_end():
     """Adjectives one after the other, each looking at the next: no step calls another."""
-    assert common_nouns("plane " * 20_000) == ["plane"]
+    assert forms_of(common_nouns("plane " * 20_000)) == ["plane"]
     assert len(common_nouns("dog " * 20_000)) == 20_000
 
 
@@ -70,7 +72,7 @@ def test_spacy_finds_what_it_found():
         pytest.skip(str(error))
     if not version.endswith(",en_core_web_sm-3.8.0"):
         pytest.skip(f"the golden file was made with en_core_web_sm-3.8.0, not {version}")
-    assert [find(row["text"]) for row in GOLDEN] == [row["nouns"] for row in GOLDEN]
+    assert [forms_of(find(row["text"])) for row in GOLDEN] == [row["nouns"] for row in GOLDEN]
 
 
 class Spacy:
@@ -84,7 +86,12 @@ class Spacy:
     def load(self, name):
         if self._tags is None:
             raise OSError("[E050] Can't find model")
-        model = lambda text: [SimpleNamespace(lemma_=word, pos_=self._tags[word]) for word in text.split()]  # noqa: E731
+        model = lambda text: [  # noqa: E731
+            SimpleNamespace(
+                lemma_=one.group(), pos_=self._tags[one.group()], text=one.group(), idx=one.start()
+            )
+            for one in re.finditer(r"\S+", text)
+        ]
         model.meta = {"version": "0.1"}
         return model
 
@@ -100,7 +107,10 @@ def installed(monkeypatch):
 def test_spacy_tags_in_lower_case(installed):
     installed(Spacy({"a": "DET", "dog": "NOUN", "paris": "PROPN", "runs": "VERB"}))
     find, version = readers.common_nouns("spacy")
-    assert find("A DOG runs Paris dog") == ["dog", "dog"] and version == "spacy-3.0,en_core_web_sm-0.1"
+    assert (
+        find("A DOG runs Paris dog") == [("dog", 2, 5), ("dog", 17, 20)]
+        and version == "spacy-3.0,en_core_web_sm-0.1"
+    )
 
 
 def test_without_spacy_or_its_model(installed):

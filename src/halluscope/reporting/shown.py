@@ -3,13 +3,15 @@
 A room's `view` makes items of its rows; the page, the figures and a notebook show them, and know no benchmark.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from halluscope.responses.thoughts import REMOVED, take_out
 
 Kind = Literal["good", "bad", "open", "back", "plain"]
 """What a mark, a word or an outcome is: right; an error; neither, because nobody could read or judge it; taken back by
@@ -109,6 +111,26 @@ class Shown:
     options: Mapping[str, Any] = field(default_factory=dict)
     voters: Sequence[str] = ()
     votes: NDArray[np.int8] | None = None
+
+
+def said(rows: Iterable[Mapping[str, Any]], options: Mapping[str, Any]) -> Sequence[str]:
+    """The responses of a run's rows as they were judged: without thoughts, unless its options keep them."""
+    return take_out([row["response"] for row in rows], options.get("thoughts", REMOVED))[0]
+
+
+def several(name: str, texts: Sequence[str], most: int = 12) -> Fact:
+    """A fact of many texts, of which it tells the first.
+
+    >>> several("regions", ["a dog", "a cup", "a bus"], most=2).values
+    [('a dog', 'plain'), ('a cup', 'plain'), ('and 1 more', 'plain')]
+    """
+    more = [f"and {len(texts) - most:,} more"] if len(texts) > most else []
+    return Fact(name, [(text, "plain") for text in (*texts[:most], *more)])
+
+
+def disagree(row: Mapping[str, Any]) -> bool:
+    """Whether a grader that judged a response several times gave different verdicts; unreadable ones do not count."""
+    return any(len({*verdicts} - {None}) > 1 for verdicts in row.get("repeats", {}).values())
 
 
 @dataclass(frozen=True)

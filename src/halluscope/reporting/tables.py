@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeGuard
 
 from tabulate import tabulate
 
@@ -145,7 +145,12 @@ def to_json(value: Any) -> str:
 
 def percent(fraction: float | None) -> str:
     """A fraction as a percentage with one decimal, "-" where it is undefined."""
-    return "-" if fraction is None or math.isnan(fraction) else f"{100 * fraction:.1f}"
+    return f"{100 * fraction:.1f}" if is_defined(fraction) else "-"
+
+
+def is_defined(score: float | None) -> TypeGuard[float]:
+    """Whether a score is of anything: not NaN, nor null, which stands for it in a file."""
+    return score is not None and not math.isnan(score)
 
 
 def printed(value: float | None, plain: bool) -> str:
@@ -175,7 +180,7 @@ def ranked(results: Named, by: str, higher: bool = True) -> Named:
 
     def place(named: tuple[str, Mapping[str, Any]]) -> tuple[bool, float]:
         value = named[1].get(by)
-        if value is None or math.isnan(value):
+        if not is_defined(value):
             return True, 0.0
         return False, -float(value) if higher else float(value)
 

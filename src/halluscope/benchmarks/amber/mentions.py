@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from halluscope.benchmarks.amber.words import Words
+from halluscope.reading.words.word import Word, forms_of
 
 Synonyms = Mapping[str, frozenset[str]]
 """A word -> the words that count as its synonyms, in both directions."""
@@ -18,19 +19,21 @@ class Description:
 
     Attributes:
         mentions: its nouns that are among AMBER's words, as often as they come.
+        places: where each of these stands in the text, as [start, end]; None where nobody knows.
         hallucinated: those that stand for nothing in the image, as often as they come.
         covered: the places of the words in `truth` that are mentioned.
         imagined: the places of the words in `hallu` that are mentioned: what people are apt to imagine there.
     """
 
     mentions: tuple[str, ...]
+    places: tuple[list[int] | None, ...]
     hallucinated: tuple[str, ...]
     covered: frozenset[int]
     imagined: frozenset[int]
 
 
 def read(
-    nouns: Sequence[str], truth: Sequence[str], hallu: Sequence[str], words: Words, similar: Synonyms
+    nouns: Sequence[Word], truth: Sequence[str], hallu: Sequence[str], words: Words, similar: Synonyms
 ) -> Description:
     """Compare a description's nouns with what is annotated.
 
@@ -45,7 +48,8 @@ def read(
         similar: which words count as synonyms; a word is always similar to itself.
     """
     there, imaginable = words.standing_for(truth), words.standing_for(hallu)
-    mentions = [noun for noun in nouns if noun in words.known]
+    known = [noun for noun in nouns if noun.form in words.known]
+    mentions = tuple(forms_of(known))
     hallucinated: list[str] = []
     covered: set[int] = set()
     imagined: set[int] = set()
@@ -60,7 +64,8 @@ def read(
         covered |= (right := _first(alike, there))
         if not right:
             hallucinated.append(noun)
-    return Description(tuple(mentions), tuple(hallucinated), frozenset(covered), frozenset(imagined))
+    places = tuple(noun.place for noun in known)
+    return Description(mentions, places, tuple(hallucinated), frozenset(covered), frozenset(imagined))
 
 
 def _first(nouns: Collection[str], standing: Sequence[tuple[str, int]]) -> set[int]:

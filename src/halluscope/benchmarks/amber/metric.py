@@ -26,6 +26,7 @@ from halluscope.benchmarks.amber.rows import (
 from halluscope.inputs import flags, listed, paired, word
 from halluscope.inputs import texts as words_of
 from halluscope.reading.words import readers
+from halluscope.reading.words.word import Word, forms_of, in_forms
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
@@ -38,7 +39,7 @@ GIVEN = "given"
 Codes = NDArray[np.int8]
 """[questions], as `halluscope.judging.votes` has them."""
 
-OF_DESCRIPTION = ("mentions", "hallucinated", "missed", "imagined")
+OF_DESCRIPTION = ("mentions", "places", "hallucinated", "missed", "imagined")
 """What the table of rows says of a description, word by word."""
 
 NOTHING = dict.fromkeys((*OF_DESCRIPTION, "hal", "answer", "said", "accuracy", "unreadable"))
@@ -80,7 +81,8 @@ def compute(
         bootstrap: how many resamples of the images an interval is made of; 0 for none.
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
-        per_row: also give, for each row, what was found, and its part in `hal`, `accuracy` and `unreadable`.
+        per_row: also give, for each row, what was found, with its places in the text as it was read, and its part in
+            `hal`, `accuracy` and `unreadable`.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too.
 
     Returns:
@@ -149,14 +151,16 @@ def compute(
 
 def _nouns(
     texts: Sequence[str], is_described: Bools, given: Any, reader: str
-) -> tuple[Sequence[Sequence[str]], str]:
+) -> tuple[list[list[Word]], str]:
     """The nouns of each description, and who found them, as it stands in a signature."""
     described = list(compress(texts, is_described))
     if given is None and described:
         chosen, spelt = readers.load(reader), words.load().spelt
         found = [chosen.nouns(text) for text in described]
         lower = reader == readers.LEMMINFLECT
-        return [spelt(nouns) for nouns in found] if lower else found, chosen.version
+        if lower:
+            found = [in_forms(nouns, map(spelt, forms_of(nouns))) for nouns in found]
+        return found, chosen.version
     if given is None:
         return [], ""
     lists = listed("nouns", given, "a list, one list of nouns per generative row")
@@ -164,11 +168,11 @@ def _nouns(
         raise ValueError(
             f"There are {len(lists):,} lists of nouns and {len(described):,} generative rows; expected one list each."
         )
-    return [words_of(f"nouns[{row}]", nouns) for row, nouns in enumerate(lists)], GIVEN
+    return [[*map(Word, words_of(f"nouns[{row}]", nouns))] for row, nouns in enumerate(lists)], GIVEN
 
 
 def _described(
-    rows: Sequence[AmberRow], nouns: Sequence[Sequence[str]], pairs: Sequence[tuple[str, str]]
+    rows: Sequence[AmberRow], nouns: Sequence[Sequence[Word]], pairs: Sequence[tuple[str, str]]
 ) -> list[Description]:
     """What each description mentions."""
     known, synonyms = words.load(), mentions.synonyms(pairs)
@@ -235,5 +239,5 @@ def _of_description(row: AmberRow, found: Description) -> dict[str, Any]:
     """What a description mentions, word by word."""
     missed = [name for place, name in enumerate(row.truth) if place not in found.covered]
     imagined = [row.hallu[place] for place in sorted(found.imagined)]
-    words = (list(found.mentions), list(found.hallucinated), missed, imagined)
+    words = (list(found.mentions), list(found.places), list(found.hallucinated), missed, imagined)
     return {**dict(zip(OF_DESCRIPTION, words, strict=True)), "hal": bool(found.hallucinated)}

@@ -32,9 +32,9 @@ class Words:
         others = [(word, place) for place, name in enumerate(annotated) for word in self.also[name]]
         return others + [(name, place) for place, name in enumerate(annotated)]
 
-    def spelt(self, nouns: Iterable[str]) -> list[str]:
-        """Nouns that a reader has put in lower case, as AMBER writes them: "tv" as "TV"."""
-        return [self._capitals.get(noun, noun) for noun in nouns]
+    def spelt(self, noun: str) -> str:
+        """A noun that a reader has put in lower case, as AMBER writes it: "tv" as "TV"."""
+        return self._capitals.get(noun, noun)
 
     @cached_property
     def _capitals(self) -> Mapping[str, str]:

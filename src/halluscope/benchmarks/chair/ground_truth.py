@@ -16,6 +16,7 @@ from halluscope.foreign import brief
 from halluscope.numbers import is_id
 from halluscope.reading.coco import read_annotations
 from halluscope.reading.words import lemmas
+from halluscope.reading.words.word import Word
 from halluscope.vocabularies import load
 
 
@@ -23,7 +24,7 @@ def ground_truth(
     instances: str | Path,
     captions: str | Path,
     synonyms: Synonyms,
-    words_of: Callable[[str], Sequence[str]] = lemmas.words,
+    words_of: Callable[[str], Sequence[Word]] = lemmas.words,
 ) -> dict[int, list[str]]:
     """Read which classes are in which image.
 
@@ -31,7 +32,7 @@ def ground_truth(
         instances: COCO's instances_*.json.
         captions: COCO's captions_*.json, about the same images; more than these may be in it.
         synonyms: what the words of the captions stand for.
-        words_of: gives the dictionary forms of a caption's tokens (`readers`).
+        words_of: gives a caption's tokens in their dictionary forms (`readers`).
 
     Returns:
         image id -> class names in category order, for each image of `instances`.

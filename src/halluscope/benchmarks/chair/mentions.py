@@ -15,6 +15,7 @@ from functools import cache
 from importlib import resources
 
 from halluscope.reading.words import lemmas
+from halluscope.reading.words.word import Word, forms_of
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,12 @@ class Caption:
     Attributes:
         words: the dictionary forms, double words as one, marks too.
         mentions: (word, class) for each word that stands for a class, in their order; a class may come often.
+        places: where each of these stands in the text, as [start, end].
     """
 
     words: tuple[str, ...]
     mentions: tuple[tuple[str, str], ...]
+    places: tuple[list[int] | None, ...] = ()
 
     @property
     def objects(self) -> tuple[str, ...]:
@@ -36,14 +39,14 @@ class Caption:
 
 
 def read(
-    text: str, class_of: Mapping[str, str], words_of: Callable[[str], Sequence[str]] = lemmas.words
+    text: str, class_of: Mapping[str, str], words_of: Callable[[str], Sequence[Word]] = lemmas.words
 ) -> Caption:
     """Read one caption.
 
     Args:
         text: any text; an empty one mentions nothing.
         class_of: word or double word -> class, as a synonym list has it.
-        words_of: gives the dictionary forms of a text's tokens, in lower case (`readers`).
+        words_of: gives a text's tokens in their dictionary forms, in lower case (`readers`).
 
     Raises:
         MissingExtra: without the package that the reader needs.
@@ -52,23 +55,30 @@ def read(
     (('elephant', 'elephant'),)
     """
     words = _without_seat_of_toilet(_join(words_of(text)))
-    return Caption(tuple(words), tuple((word, class_of[word]) for word in words if word in class_of))
+    known = [word for word in words if word.form in class_of]
+    return Caption(
+        tuple(forms_of(words)),
+        tuple((word.form, class_of[word.form]) for word in known),
+        tuple(word.place for word in known),
+    )
 
 
-def _join(words: Sequence[str]) -> list[str]:
+def _join(words: Sequence[Word]) -> list[Word]:
     """Put double words together, from the left."""
-    joined: list[str] = []
+    joined: list[Word] = []
     place = 0
     while place < len(words):
-        double = _double_words().get(tuple(words[place : place + 2]))
-        joined.append(double or words[place])
+        two = words[place : place + 2]
+        double = _double_words().get(tuple(forms_of(two)))
+        joined.append(Word(double, two[0].start, two[1].end) if double else two[0])
         place += 2 if double else 1
     return joined
 
 
-def _without_seat_of_toilet(words: list[str]) -> list[str]:
+def _without_seat_of_toilet(words: list[Word]) -> list[Word]:
     """A toilet's seat is no chair, and in a text with a toilet every seat is taken for it."""
-    return [word for word in words if word != "seat"] if "toilet" in words else words
+    has_toilet = any(word.form == "toilet" for word in words)
+    return [word for word in words if word.form != "seat"] if has_toilet else words
 
 
 @cache

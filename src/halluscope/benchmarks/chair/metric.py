@@ -50,8 +50,8 @@ def compute(
         level: of the interval, in (0, 1).
         image_ids: when they are given, an id that comes twice is an error.
         forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
-        per_image: also give, for each caption, its mentions, which classes were found, hallucinated and missed, and its
-            part in `chair_s`.
+        per_image: also give, for each caption, its mentions and their places in the text as it was read, which classes
+            were found, hallucinated and missed, and its part in `chair_s`.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
 
     Returns:
@@ -112,11 +112,12 @@ def _count(caption: Caption, present: frozenset[str]) -> Row:
 
 
 def _details(caption: Caption, present: frozenset[str]) -> dict[str, Any]:
-    """What a caption mentions, as [word, class]; its classes in the image, and not in it; and what it misses."""
+    """What a caption mentions, as [word, class], and where; its classes in the image, and not in it; what it misses."""
     said = dict.fromkeys(caption.objects)
     hallucinated = [name for name in said if name not in present]
     return {
         "mentions": [list(mention) for mention in caption.mentions],
+        "places": list(caption.places),
         "found": [name for name in said if name in present],
         "hallucinated": hallucinated,
         "missed": sorted(present - said.keys()),

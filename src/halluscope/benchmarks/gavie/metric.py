@@ -53,7 +53,7 @@ def compute(
             depend on each other.
         seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
         level: of the interval, in (0, 1).
-        per_question: also give, for each instruction, its scores and why (first repeat).
+        per_question: also give, for each instruction, its scores and why (first repeat; `repeats` has all).
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who rates, and how it is asked: judge (there is no default; "none" rates nothing), repeats (the scores
             are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens (1,024: a judge gives

@@ -36,7 +36,7 @@ from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies as tallying
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.tallies import Ints, Tally
+from halluscope.stats.tallies import Bools, Ints, Tally
 
 RULES = "rules"
 """The judge unless another is named: it reads yes, no and uncertain by rules."""
@@ -82,7 +82,8 @@ def compute(
             each other.
         seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
         level: of the interval, in (0, 1).
-        per_question: also give, for each question, its verdicts and what the answer failed of (first repeat).
+        per_question: also give, for each question, what the answer was found to be, what it failed of, and whether
+            nobody could read it (first repeat); with repeats also each one's verdict.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge ("rules", the default, or "vlmevalkit", that harness'
             way to read yes and no without its judge, need no model), repeats (section 4.1: three; the scores are
@@ -194,9 +195,13 @@ def chance(references: Sequence[Any], protocol: str = OFFICIAL) -> dict[str, flo
 
 @dataclass(frozen=True)
 class _Verdicts:
-    """Verdicts [repeats, rows], unread ones made uncertain or different, and shares of what was judged."""
+    """Verdicts [repeats, rows], unread ones made uncertain or different, and shares of what was judged.
+
+    `is_unread` says of which answers nobody could read whether they are right.
+    """
 
     correctness: Ints
+    is_unread: Bools
     same: Ints | None
     unread: float | None
     uncertain: float | None
@@ -325,6 +330,7 @@ def _judge(
         replied = np.concatenate([replied, asked])
     return _Verdicts(
         correctness,
+        judged == UNREAD,
         same,
         unread=None if judging is None else float((replied == UNREAD).sum() / max(1, len(replied))),
         uncertain=None if given is not None else float((judged == UNCERTAIN).mean()),
@@ -396,12 +402,15 @@ def _of_each_question(
     same = None if verdicts.same is None else verdicts.same[0] == 1
     right = scoring.right(layout, correctness)
     failure = [0] * len(questions) if same is None else scoring.diagnose(layout, correctness, same)
+    several = len(verdicts.correctness) > 1
     return [
         {
             "question": describe(question.id),
             "correctness": int(correctness[row]),
             "aAcc": bool(right[row]),
             "failure": FAILURES[failure[row]] or None,
+            "unread": bool(verdicts.is_unread[0, row]),
+            **({"repeats": {"correctness": verdicts.correctness[:, row].tolist()}} if several else {}),
         }
         for row, question in enumerate(questions)
     ]

@@ -65,8 +65,8 @@ def compute(
             on each other.
         seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
         level: of the interval, in (0, 1).
-        per_question: also give, for each question, what was judged (first repeat), what the response comes to in the
-            judge's words (`point`), and its part in each score.
+        per_question: also give, for each question, what was judged (first repeat; `repeats` has all), what the response
+            comes to in the judge's words (`point`), and its part in each score.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge (there is no default; "none" gives no verdict),
             repeats (the scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens,

@@ -66,7 +66,8 @@ def compute(
             on each other.
         seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
         level: of the interval, in (0, 1).
-        per_question: also give, for each question, what was judged, and its part in each score (first repeat).
+        per_question: also give, for each question, what was judged, and its part in each score (first repeat;
+            `repeats` has all).
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who gives verdicts, and how it is asked: judge ("reference-only", the default, asks no model: does the
             answer contain the right one? It cannot see extra claims), repeats (the scores are means), judge_seed,

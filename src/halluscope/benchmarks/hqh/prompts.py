@@ -115,14 +115,42 @@ def quoted(claims: list[str], answer: str) -> tuple[str, ...]:
     return tuple(encodable(claim) for claim in places if claim in kept.values())
 
 
+def places(claim: str, answer: str) -> list[tuple[int, int]]:
+    """Where a claim stands in an answer word for word: the ends of each of its parts; nothing if it does not.
+
+    >>> places("A red car ... fast", "A dog; a red  car drives fast."), places("two cats", "A cat.")
+    ([(7, 17), (25, 29)], [])
+    """
+    found: list[tuple[int, int]] = []
+    for part in _parts(claim):
+        words = r"[\W_]+".join(map(re.escape, re.findall(r"[^\W_]+", part)))
+        pattern = re.compile(_as_words(words), re.IGNORECASE)
+        place = pattern.search(answer, found[-1][1] if found else 0) if words else None
+        if place:
+            found.append(place.span())
+        elif words:
+            return []
+    return found
+
+
+def _parts(claim: str) -> list[str]:
+    """The parts of a claim, between which something is left out by "..."."""
+    return re.split(r"\.{3}|\u2026", claim)
+
+
+def _as_words(pattern: str) -> str:
+    """A pattern for whole words."""
+    return rf"(?<!{_LETTER}){pattern}(?!{_LETTER})"
+
+
 def _place(claim: str, text: str) -> tuple[int, int] | None:
     """Where the parts of a claim stand in a plain text, one after the other, as whole words; None if they do not."""
-    parts = [part for part in map(_plain, re.split(r"\.{3}|\u2026", claim)) if part]
+    parts = [part for part in map(_plain, _parts(claim)) if part]
     if not parts or {*" ".join(parts).split()} <= _ARTICLES:
         return None
     start, place = len(text), 0
     for part in parts:
-        found = part in text and re.search(rf"(?<!{_LETTER}){re.escape(part)}(?!{_LETTER})", text[place:])
+        found = part in text and re.search(_as_words(re.escape(part)), text[place:])
         if not found:
             return None
         start = min(start, place + found.start())

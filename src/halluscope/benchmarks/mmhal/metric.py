@@ -61,7 +61,7 @@ def compute(
         bootstrap: how many resamples of the images an interval is made of; 0 for none.
         seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
         level: of the interval, in (0, 1).
-        per_question: also give, for each question, its rating and why (first repeat).
+        per_question: also give, for each question, its rating and why (first repeat; `repeats` has all).
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: who rates, and how it is asked: judge (there is no default; "none" rates nothing), repeats (the scores
             are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens (1,024: a judge

@@ -23,6 +23,7 @@ from halluscope.judging.voters import voting
 from halluscope.judging.voters.poll import Voting
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.reading.words import readers
+from halluscope.reading.words.word import Word, forms_of
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
@@ -41,8 +42,8 @@ SHOWN = {YES: "yes", NO: "no", UNDECIDED: None}
 BY_GIVEN = {"judges": GIVEN, "questions": GIVEN, "agreement": "1of1"}
 """Who voted on what, where votes are given."""
 
-Nouns = list[list[str]]
-"""The nouns of each caption."""
+Nouns = list[list[Word]]
+"""The nouns of each caption; those that were given stand nowhere."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Voted:
         by: who voted on what, for the signature.
     """
 
-    nouns: Nouns
+    nouns: list[list[str]]
     labels: Sequence[Labels]
     unread: tuple[Ints, Ints] | None
     by: Mapping[str, object]
@@ -106,7 +107,8 @@ def compute(
         bootstrap: how many resamples of the images an interval is made of; 0 for none.
         seed: of the bootstrap.
         level: of the interval, in (0, 1).
-        per_image: also give, for each image, its nouns and what was voted.
+        per_image: also give, for each image, its nouns, with their places in the caption as it was read, and what was
+            voted.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too.
         judging: how the poll is held: judges, questions ("released", "plain" for judges that say yes or no alone,
             "claims" for checkers, or templates), agreement, device, engine, recheck, tokenizer, workers, leave_out,
@@ -139,10 +141,12 @@ def compute(
     concrete = None if concreteness is None else ratings.read(concreteness)
     if votes is None:
         found, found_by = _nouns(predictions, nouns, reader)
-        voted = _ask(poll, references, _counted(found, concrete, convention))
+        counted = _counted(found, concrete, convention)
+        voted = _ask(poll, references, [*map(forms_of, counted)])
     else:
         found, labels = _given(votes, nouns, len(predictions))
-        voted, found_by = Voted(_counted(found, concrete, convention), labels, None, BY_GIVEN), GIVEN
+        counted, found_by = _counted(found, concrete, convention), GIVEN
+        voted = Voted([*map(forms_of, counted)], labels, None, BY_GIVEN)
     tally = {**scoring.tally(voted.nouns, voted.labels, convention), **voted.unreadable}
     result: dict[str, Any] = {"unreadable": None} | scores([tally])
     result |= {
@@ -165,7 +169,7 @@ def compute(
         drawn = resampling.weights(len(references))
         result["interval"] = resampling.intervals(map(partial(resampled, [tally]), drawn))
     if per_image:
-        result["per_image"] = list(map(_of_image, voted.nouns, voted.labels))
+        result["per_image"] = list(map(_of_image, counted, voted.labels))
     return result
 
 
@@ -217,7 +221,7 @@ def plan(
     asked = []
     for predictions, references in (_paired(*one) for one in sets):
         found, _ = _nouns(take_out(predictions, thoughts)[0], None, reader)
-        asked.append((references, _counted(found, concrete, convention)))
+        asked.append((references, [*map(forms_of, _counted(found, concrete, convention))]))
     classes = _classes([nouns for _, each in asked for nouns in each])
     return plan_poll(asked, classes, poll, prompts.load(poll.questions), calibrate, prices, only_present=True)
 
@@ -251,7 +255,7 @@ def _nouns(captions: Sequence[str], given: Any, reader: str) -> tuple[Nouns, str
     found = [texts(f"nouns[{row}]", nouns) for row, nouns in enumerate(lists)]
     for row, nouns in enumerate(found):
         _check_words(f"nouns[{row}]", nouns)
-    return found, GIVEN
+    return [[*map(Word, nouns)] for nouns in found], GIVEN
 
 
 def _given(votes: Any, nouns: Any, rows: int) -> tuple[Nouns, list[dict[str, int]]]:
@@ -278,7 +282,7 @@ def _given(votes: Any, nouns: Any, rows: int) -> tuple[Nouns, list[dict[str, int
                 raise ValueError(
                     f"votes[{row}][{place}]: {brief(noun)} has another vote in the same caption."
                 )
-        found.append([noun for noun, _ in pairs])
+        found.append([Word(noun) for noun, _ in pairs])
         labels.append(label)
     return found, labels
 
@@ -300,18 +304,18 @@ def _check_words(where: str, nouns: Sequence[str]) -> None:
 
 def _counted(nouns: Nouns, concrete: frozenset[str] | None, convention: str) -> Nouns:
     """The nouns of each caption that count."""
-    kept = nouns if concrete is None else [[one for one in each if one in concrete] for each in nouns]
+    kept = nouns if concrete is None else [[one for one in each if one.form in concrete] for each in nouns]
     return [scoring.counted(each, convention) for each in kept]
 
 
-def _classes(nouns: Nouns) -> Vocabulary:
+def _classes(nouns: Sequence[Sequence[str]]) -> Vocabulary:
     """All nouns, as the classes that judges are asked about."""
     classes = tuple(sorted({noun for each in nouns for noun in each}))
     limits.check("classes", len(classes), f"A vocabulary of the captions' {len(classes):,} different nouns")
     return Vocabulary("nouns", classes)
 
 
-def _ask(poll: Voting, references: Sequence[str], nouns: Nouns) -> Voted:
+def _ask(poll: Voting, references: Sequence[str], nouns: list[list[str]]) -> Voted:
     """Have judges vote on each caption's nouns. A reply that is neither yes nor no speaks for neither label."""
     classes = _classes(nouns)
     present = classes.presence(nouns)
@@ -331,10 +335,12 @@ def _ask(poll: Voting, references: Sequence[str], nouns: Nouns) -> Voted:
     return Voted(nouns, labels, (unread, asked), by)
 
 
-def _of_image(nouns: Sequence[str], labels: Labels) -> dict[str, Any]:
-    """What was voted on a caption's nouns, those that count, as often as they come."""
+def _of_image(nouns: Sequence[Word], labels: Labels) -> dict[str, Any]:
+    """What was voted on a caption's nouns, those that count, as often as they come, and where they stand."""
+    found = forms_of(nouns)
     return {
-        "nouns": nouns,
-        "votes": [SHOWN[labels[noun]] for noun in nouns],
-        "hallucinated": [noun for noun in nouns if labels[noun] == NO],
+        "nouns": found,
+        "places": [noun.place for noun in nouns],
+        "votes": [SHOWN[labels[noun]] for noun in found],
+        "hallucinated": [noun for noun in found if labels[noun] == NO],
     }

@@ -9,6 +9,7 @@ import numpy as np
 
 from halluscope.judging.voters.voting import IGNORED
 from halluscope.judging.votes import NO, YES
+from halluscope.reading.words.word import Word
 from halluscope.stats.tallies import Tally
 
 RELEASED, FIRST = "released", "first"
@@ -24,17 +25,21 @@ Labels = Mapping[str, int]
 """What became of each noun of a caption: `YES` (it is there), `NO` (it is hallucinated) or `UNDECIDED`."""
 
 
-def counted(nouns: Sequence[str], convention: str) -> list[str]:
+def counted(nouns: Sequence[Word], convention: str) -> list[Word]:
     """The nouns of a caption that count.
 
     "released": as often as they come, but for `NO_OBJECTS`. "first": each once.
 
-    >>> counted(["dog", "photo", "dog"], "released"), counted(["dog", "photo", "dog"], "first")
-    (['dog', 'dog'], ['dog', 'photo'])
+    >>> nouns = [*map(Word, ["dog", "photo", "dog"])]
+    >>> [[noun.form for noun in counted(nouns, convention)] for convention in CONVENTIONS]
+    [['dog', 'dog'], ['dog', 'photo']]
     """
     if convention == FIRST:
-        return list(dict.fromkeys(nouns))
-    return [noun for noun in nouns if noun not in NO_OBJECTS]
+        first: dict[str, Word] = {}
+        for noun in nouns:
+            first.setdefault(noun.form, noun)
+        return [*first.values()]
+    return [noun for noun in nouns if noun.form not in NO_OBJECTS]
 
 
 def tally(nouns: Sequence[Sequence[str]], labels: Sequence[Labels], convention: str) -> Tally:

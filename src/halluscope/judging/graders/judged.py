@@ -101,9 +101,13 @@ class Judged:
         return ({name: rows[repeat] for name, rows in self.values.items()} for repeat in range(self.repeats))
 
     def of(self, row: int) -> dict[str, Any]:
-        """What is said of a response in the first repeat, for a table of rows."""
-        said = {one.name: one.plain(float(self.values[one.name][0, row])) for one in self.criteria}
-        return {**said, **(self.notes[row] if self.notes else {})}
+        """What is said of a response in the first repeat, for a table of rows; of several, also each one's verdict."""
+        each = {one.name: [*map(one.plain, self.values[one.name][:, row].tolist())] for one in self.criteria}
+        return {
+            **{name: verdicts[0] for name, verdicts in each.items()},
+            **(self.notes[row] if self.notes else {}),
+            **({"repeats": each} if self.repeats > 1 else {}),
+        }
 
     def digest(self, ids: Sequence[Hashable]) -> dict[str, str]:
         """`verdicts`, which tells a language model's verdicts from others; nothing if none judged.

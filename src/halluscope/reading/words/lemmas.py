@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from halluscope.errors import MissingExtra
 from halluscope.reading.words.tokens import tokenise
+from halluscope.reading.words.word import Word, forms_of, in_forms
 
 LONGEST = 40
 """Characters; what is longer is no word and keeps its form."""
@@ -39,16 +40,17 @@ class _Tables(NamedTuple):
     nouns_after_to_the: frozenset[str]
 
 
-def words(text: str) -> list[str]:
-    """The dictionary forms of a text's tokens, in lower case.
+def words(text: str) -> list[Word]:
+    """A text's tokens in their dictionary forms, in lower case.
 
     Raises:
         MissingExtra: without lemminflect.
     """
-    return lemmatise(tokenise(text))
+    tokens = tokenise(text)
+    return in_forms(tokens, lemmatise(forms_of(tokens)))
 
 
-def nouns(text: str) -> list[str]:
+def nouns(text: str) -> list[Word]:
     """The same: nothing here tells a noun from a word that may be one.
 
     Raises:

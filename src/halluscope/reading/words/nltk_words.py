@@ -9,11 +9,13 @@ LisaAnne/Hallucination, with WordNet in place of the pattern library), and the w
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
 from halluscope.errors import MissingExtra
+from halluscope.reading.words.word import Word, as_written, in_forms
 
 _PARTS = {"J": "a", "V": "v", "N": "n", "R": "r"}
 """The first letter of a Penn Treebank tag -> WordNet's part of speech."""
@@ -32,39 +34,45 @@ _FILES = {
 }
 """The files of data that do not name their version."""
 
+_QUOTATION_MARKS = ("``", "''")
+"""How nltk writes the mark \" at the beginning and at the end of a quotation."""
 
-def words(text: str) -> list[str]:
-    """The dictionary forms of a text's tokens, in lower case.
-
-    Raises:
-        MissingExtra: without nltk.
-        FileNotFoundError: without its data.
-    """
-    nltk = _nltk()
-    return lemmatise(nltk.pos_tag(nltk.word_tokenize(text.lower())))
+_NOT_SPACE = re.compile(r"\S")
 
 
-def nouns(text: str) -> list[str]:
-    """The dictionary forms of a text's nouns, in the case in which they stand.
+def words(text: str) -> list[Word]:
+    """A text's tokens in their dictionary forms, in lower case.
 
     Raises:
         MissingExtra: without nltk.
         FileNotFoundError: without its data.
     """
-    nltk = _nltk()
+    tokens, tagged = _tagged(text.lower())
+    return as_written(in_forms(tokens, lemmatise(tagged)), text)
+
+
+def nouns(text: str) -> list[Word]:
+    """A text's nouns in their dictionary forms, in the case in which they stand.
+
+    Raises:
+        MissingExtra: without nltk.
+        FileNotFoundError: without its data.
+    """
     return [
-        _lemma(token, "n") for token, tag in nltk.pos_tag(nltk.word_tokenize(text)) if tag.startswith("NN")
+        Word(_lemma(token.form, "n"), token.start, token.end)
+        for token, (_, tag) in zip(*_tagged(text), strict=True)
+        if tag.startswith("NN")
     ]
 
 
-def common_nouns(text: str) -> list[str]:
+def common_nouns(text: str) -> list[Word]:
     """The same in lower case: names count among the nouns, and no capital letter makes one of another word.
 
     Raises:
         MissingExtra: without nltk.
         FileNotFoundError: without its data.
     """
-    return nouns(text.lower())
+    return as_written(nouns(text.lower()), text)
 
 
 def lemmatise(tagged: Sequence[tuple[str, str]]) -> list[str]:
@@ -94,6 +102,28 @@ def version() -> str:
             f"tagger-{_digest(_TAGGER)}",
         ]
     )
+
+
+def _tagged(text: str) -> tuple[list[Word], list[tuple[str, str]]]:
+    """A text's tokens, and each with its tag."""
+    nltk = _nltk()
+    tokens: list[str] = nltk.word_tokenize(text)
+    return _placed(tokens, text), nltk.pos_tag(tokens)
+
+
+def _placed(tokens: Sequence[str], text: str) -> list[Word]:
+    """Where tokens stand: each begins where the last one ended, or after white space.
+
+    >>> _placed(["``", "dogs", "''", "can", "not"], '"dogs" cannot')[1:4]
+    [Word(form='dogs', start=1, end=5), Word(form="''", start=5, end=6), Word(form='can', start=7, end=10)]
+    """
+    found, end = [], 0
+    for token in tokens:
+        start = space.start() if (space := _NOT_SPACE.search(text, end)) else end
+        is_one_mark = token in _QUOTATION_MARKS and text.startswith('"', start)
+        end = start + (1 if is_one_mark else len(token))
+        found.append(Word(token, start, end))
+    return found
 
 
 @lru_cache(maxsize=2**16)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from halluscope.reading.words import lemmas
 from halluscope.reading.words.tokens import tokenise
+from halluscope.reading.words.word import Word, forms_of, in_forms
 
 RULES_VERSION = 1
 """Raised by every change to these rules, or to their table, that can move a noun."""
@@ -38,18 +39,20 @@ class _Tables(NamedTuple):
     nouns: Mapping[str, str]
 
 
-def common_nouns(text: str) -> list[str]:
-    """The dictionary forms of a text's common nouns, in lower case, as often as they come.
+def common_nouns(text: str) -> list[Word]:
+    """A text's common nouns in their dictionary forms, in lower case, as often as they come.
 
     Raises:
         MissingExtra: without lemminflect.
 
-    >>> common_nouns("A woman sitting in front of two old men at the bar, and a silver car by a building.")
-    ['woman', 'front', 'man', 'bar', 'car', 'building']
+    >>> forms_of(common_nouns("A woman sitting in front of two old men, and a silver car by a building."))
+    ['woman', 'front', 'man', 'car', 'building']
     """
-    tokens = tokenise(text)
+    words = tokenise(text)
+    tokens = forms_of(words)
     found = [_noun(tokens, place) for place in range(len(tokens))]
-    return [noun for place, noun in enumerate(found) if noun and not _qualifies(tokens, found, place)]
+    nouns = enumerate(in_forms(words, found))
+    return [noun for place, noun in nouns if noun.form and not _qualifies(tokens, found, place)]
 
 
 def version() -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from halluscope.inputs import word
 from halluscope.reading.words import lemmas, nltk_words, nouns, spacy_nouns
+from halluscope.reading.words.word import Word
 
 LEMMINFLECT = "lemminflect"
 NLTK = "nltk"
@@ -21,13 +22,13 @@ class Reader(NamedTuple):
     """A reader.
 
     Attributes:
-        words: gives the dictionary forms of a text's tokens, in lower case.
-        nouns: gives those of its nouns; without a tagger, of all its tokens.
+        words: gives a text's tokens in their dictionary forms, in lower case.
+        nouns: gives its nouns; without a tagger, all its tokens.
         version: the reader and what it reads with, for a signature.
     """
 
-    words: Callable[[str], list[str]]
-    nouns: Callable[[str], list[str]]
+    words: Callable[[str], list[Word]]
+    nouns: Callable[[str], list[Word]]
     version: str
 
 
@@ -64,7 +65,7 @@ def check_of_common_nouns(name: str) -> str:
     return word("reader", name, tuple(_OF_COMMON_NOUNS))
 
 
-def common_nouns(name: str) -> tuple[Callable[[str], list[str]], str]:
+def common_nouns(name: str) -> tuple[Callable[[str], list[Word]], str]:
     """What finds the common nouns of a text, and nothing else; and the reader with what it reads with, for a signature.
 
     Args:

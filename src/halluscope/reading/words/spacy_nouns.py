@@ -8,20 +8,22 @@ from importlib import import_module
 from typing import Any
 
 from halluscope.errors import MissingExtra
+from halluscope.reading.words.word import Word, as_written
 
 MODEL = "en_core_web_sm"
 NOUN = "NOUN"
 """The universal part of speech of a common noun; names have another."""
 
 
-def common_nouns(text: str) -> list[str]:
-    """The dictionary forms of a text's common nouns, as often as they come; the text is read in lower case.
+def common_nouns(text: str) -> list[Word]:
+    """A text's common nouns in their dictionary forms, as often as they come; the text is read in lower case.
 
     Raises:
         MissingExtra: without spaCy.
         FileNotFoundError: without its model.
     """
-    return [token.lemma_ for token in _model()(text.lower()) if token.pos_ == NOUN]
+    nouns = [token for token in _model()(text.lower()) if token.pos_ == NOUN]
+    return as_written([Word(one.lemma_, one.idx, one.idx + len(one.text)) for one in nouns], text)
 
 
 def version() -> str:

@@ -7,6 +7,8 @@ divides no word, a full stop divides one only where a sentence ends, and a cliti
 import re
 from collections.abc import Iterator
 
+from halluscope.reading.words.word import Word, as_written
+
 _MARKS = r";@#$%&?!*()\[\]{}<>\"«»“”„‘’‒–—―"
 _TOKEN = re.compile(
     rf"""
@@ -35,28 +37,29 @@ _REST_IS_EMPTY = re.compile(r"\s*\Z")
 _NEXT_WORD = re.compile(r"\s+[^\W\d_]")
 
 
-def tokenise(text: str) -> list[str]:
-    """The tokens of a text, in lower case.
+def tokenise(text: str) -> list[Word]:
+    """The tokens of a text, in lower case, with their places in the text.
 
-    >>> tokenise('Two dogs, 1.5 m apart, can\\'t see the "cat". It isn\\'t there...')[:13]
-    ['two', 'dogs', ',', '1.5', 'm', 'apart', ',', 'ca', "n't", 'see', 'the', '"', 'cat']
+    >>> [token.form for token in tokenise('Two dogs, 1.5 m apart, can\\'t see the "cat".')]
+    ['two', 'dogs', ',', '1.5', 'm', 'apart', ',', 'ca', "n't", 'see', 'the', '"', 'cat', '"', '.']
     """
-    return list(_tokens(text.lower()))
+    return as_written([*_tokens(text.lower())], text)
 
 
-def _tokens(text: str) -> Iterator[str]:
+def _tokens(text: str) -> Iterator[Word]:
     for found in _TOKEN.finditer(text):
-        token = found.group()
-        if (
-            len(token) > 1
-            and token[-1] == "."
-            and token[-2] != "."
-            and _ends_sentence(token[:-1], text, found.end())
-        ):
-            yield from _words(token[:-1])
-            yield "."
-        else:
-            yield from _words(token)
+        place = found.start()
+        for token in _parts(found.group(), text, found.end()):
+            yield Word(token, place, place := place + len(token))
+
+
+def _parts(token: str, text: str, end: int) -> Iterator[str]:
+    """What stands together in the text up to `end`, in parts that follow each other without a gap."""
+    if len(token) > 1 and token[-1] == "." and token[-2] != "." and _ends_sentence(token[:-1], text, end):
+        yield from _words(token[:-1])
+        yield "."
+    else:
+        yield from _words(token)
 
 
 def _ends_sentence(before: str, text: str, end: int) -> bool:

@@ -1,0 +1,76 @@
+"""GAVIE's rows as people look at them: the response beside what Visual Genome describes, and its two ratings."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from halluscope.benchmarks.gavie.rows import MOST
+from halluscope.foreign import heard
+from halluscope.reporting.shown import Fact, Item, Kind, disagree, said, several
+from halluscope.reporting.tables import is_defined
+
+ERRORS = {"accuracy": "not wholly accurate", "relevancy": "not wholly relevant"}
+"""What is wrong with a response that has fewer points than there are; the authors draw no line between."""
+
+UNREADABLE = "unreadable"
+
+
+def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None) -> Iterator[Item]:
+    """A run's rows as items, one each, in their order.
+
+    Args:
+        rows: as they stand in a run's items.jsonl.
+        options: of the metric.
+        voters: nobody votes here.
+    """
+    for row, text in zip(rows, said(rows, options), strict=True):
+        asked = row["inputs"]["references"]
+        yield Item(
+            id=str(row["id"]),
+            text=text,
+            image=str(asked["image_id"]),
+            question=asked["question"],
+            facts=[*_verdict(row), *_known(asked)],
+            errors=_errors(row),
+            disputed=disagree(row),
+            badness=_lost(row["accuracy"]) + _lost(row["relevancy"]) / (10 * MOST),
+        )
+
+
+def meaning(scores: Mapping[str, Any]) -> str:
+    """What the accuracy says, in a sentence."""
+    if not is_defined(scores["accuracy"]):
+        return "The accuracy is undefined: no response has a readable rating."
+    relevancy = f"{scores['relevancy']:.2f}" if is_defined(scores["relevancy"]) else "undefined"
+    return (
+        f"How true responses are of the image is rated {scores['accuracy']:.2f} of {MOST} on average; how well they do "
+        f"what the instruction asks, {relevancy}."
+    )
+
+
+def _lost(points: float | None) -> float:
+    """The points that a response does not have; half of them where nobody could rate it."""
+    return MOST / 2 if points is None else MOST - points
+
+
+def _errors(row: Mapping[str, Any]) -> list[str]:
+    lost = [error for name, error in ERRORS.items() if row[name] is not None and row[name] < MOST]
+    return [*lost, *([UNREADABLE] if row["unreadable"] else [])]
+
+
+def _verdict(row: Mapping[str, Any]) -> Iterator[Fact]:
+    for name in ERRORS:
+        yield Fact(name, [_rated(row[name])])
+    if row.get("reason"):
+        yield Fact("the judge's reasons", [(heard(row["reason"], 1000), "plain")])
+
+
+def _rated(points: float | None) -> tuple[str, Kind]:
+    if points is None:
+        return UNREADABLE, "open"
+    return f"{points:g} of {MOST}", "good" if points == MOST else "bad"
+
+
+def _known(asked: Mapping[str, Any]) -> Iterator[Fact]:
+    """What is known of the image."""
+    if asked["regions"]:
+        yield several("regions", [one["phrase"] for one in asked["regions"]])

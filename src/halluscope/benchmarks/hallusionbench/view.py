@@ -1,0 +1,123 @@
+"""HallusionBench's rows as people look at them: control pairs side by side, and what each wrong answer fails of."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from halluscope.benchmarks.hallusionbench.rows import DEPENDENT, ROLES, SUPPLEMENT, VisualQuestion, read
+from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, INCORRECT, UNCERTAIN
+from halluscope.reporting.shown import Fact, Item, Kind, disagree, said
+from halluscope.reporting.tables import is_defined, percent
+
+LANGUAGE, VISION, MIXED = FAILURES[1:]
+VERDICTS = {INCORRECT: "incorrect", CORRECT: "correct", UNCERTAIN: "uncertain"}
+UNREADABLE = "unreadable"
+
+ABOUT = dict(zip(ROLES, ("no image", "the original image", "an edited image"), strict=True))
+"""What a question is asked about."""
+
+NO_IMAGE, ANY = "no image", "any"
+
+LEAVES = {
+    (LANGUAGE, NO_IMAGE): "wrong without an image: it follows what it believes to know",
+    (LANGUAGE, SUPPLEMENT): "answers as it did without an image, and is wrong: it follows what it believes to know",
+    (VISION, ANY): "fails at the image: it sees it wrongly, or draws no answer from it",
+    (MIXED, DEPENDENT): "answers about the edited image as about the original: it overlooks the change, or follows "
+    "what it believes to know",
+    (MIXED, SUPPLEMENT): "was wrong without an image, and fails with one in another way",
+}
+"""The leaves of the decision tree (Figure 3): what an answer fails of, and where -> why."""
+
+WORDS = {failure: failure.replace("_", " ") for failure in (LANGUAGE, VISION, MIXED)}
+
+
+def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None) -> Iterator[Item]:
+    """A run's rows as items, one each, in their order; those of a control pair are a group.
+
+    Args:
+        rows: as they stand in a run's items.jsonl.
+        options: of the metric.
+        voters: nobody votes here.
+    """
+    questions = [read(row["inputs"]["references"], "the row of a run") for row in rows]
+    pairs, figures = (
+        _right(of, rows)
+        for of in ([one.pair for one in questions], [one.figure or "" for one in questions])
+    )
+    for row, question, text in zip(rows, questions, said(rows, options), strict=True):
+        pair = pairs[question.pair]
+        yield Item(
+            id=row["question"],
+            text=text,
+            image=question.figure,
+            question=question.question,
+            group=question.pair,
+            facts=[*_facts(row, question), *_shares(pair, figures[question.figure] if question.figure else ())],
+            errors=_errors(row),
+            parts={
+                "category": question.category,
+                "subcategory": question.group,
+                "asked about": ABOUT[question.role],
+            },
+            disputed=disagree(row),
+            badness=pair.count(False) / len(pair) + (not row["aAcc"]),
+        )
+
+
+def meaning(scores: Mapping[str, Any]) -> str:
+    """What aAcc says, and what the other answers fail of, in a sentence."""
+    if not is_defined(scores["aAcc"]):
+        return "The accuracy is undefined: there is no answer."
+    right = f"{percent(scores['aAcc'])} of 100 answers are right"
+    if scores["aAcc"] == 1:
+        return f"{right}."
+    if not is_defined(scores[LANGUAGE]):
+        return f"{right}; what the others fail of is undefined without the questions that have no image."
+    language, vision, mixed = (percent(scores[failure]) for failure in WORDS)
+    return (
+        f"{right}, as is an uncertain one where no image is shown; of 100 others, {language} fail of language "
+        f"hallucination, {vision} of visual illusion, and {mixed} of a mix of both."
+    )
+
+
+def _right(groups: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, list[bool]]:
+    """Group -> which of its answers are right."""
+    found: dict[str, list[bool]] = defaultdict(list)
+    for group, row in zip(groups, rows, strict=True):
+        found[group].append(row["aAcc"])
+    return found
+
+
+def _errors(row: Mapping[str, Any]) -> list[str]:
+    """What an answer fails of, or its verdict where that is not diagnosed; and that nobody could read it."""
+    failed = [] if row["aAcc"] else [WORDS.get(row["failure"]) or VERDICTS[row["correctness"]]]
+    return [*failed, *([UNREADABLE] if row["unread"] else [])]
+
+
+def _facts(row: Mapping[str, Any], question: VisualQuestion) -> Iterator[Fact]:
+    yield Fact("asked about", [(ABOUT[question.role], "plain")])
+    right = "yes" if question.yes else "no"
+    yield Fact("right answer", [(f"{right}: {question.details}" if question.details else right, "plain")])
+    yield Fact("verdict", [_verdict(row)])
+    if row["failure"]:
+        place = ANY if row["failure"] == VISION else NO_IMAGE if not question.figure else question.category
+        leaf = LEAVES[row["failure"], place]
+        yield Fact("failure", [(f"{WORDS[row['failure']]}: {leaf}", "bad")])
+
+
+def _verdict(row: Mapping[str, Any]) -> tuple[str, Kind]:
+    if row["unread"]:
+        return "unreadable, which counts as uncertain", "open"
+    verdict = VERDICTS[row["correctness"]]
+    if row["aAcc"]:
+        is_plain = row["correctness"] == CORRECT
+        return verdict if is_plain else "uncertain, which is right without an image", "good"
+    return verdict, "bad"
+
+
+def _shares(pair: Sequence[bool], figure: Sequence[bool]) -> Iterator[Fact]:
+    """How many answers of the same pair, and of the same figure, are right."""
+    for name, answers in (("control pair", pair), ("figure", figure)):
+        if answers:
+            kind: Kind = "good" if all(answers) else "bad"
+            yield Fact(name, [(f"{sum(answers)} of {len(answers)} right", kind)])

@@ -1,0 +1,54 @@
+"""HaloQuest's rows as people look at them: the response beside the answers that people wrote, and the verdict."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from halluscope.foreign import heard
+from halluscope.reporting.shown import Fact, Item, Kind, disagree, said, several
+from halluscope.reporting.tables import is_defined, percent
+
+WRONG, UNREADABLE = "wrong", "unreadable"
+
+VERDICTS: Mapping[bool | None, tuple[str, Kind, float]] = {
+    True: ("right", "good", 0.0),
+    False: (WRONG, "bad", 1.0),
+    None: (UNREADABLE, "open", 0.5),
+}
+"""Whether a response is right -> the verdict, what it is, and how bad."""
+
+
+def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None) -> Iterator[Item]:
+    """A run's rows as items, one each, in their order.
+
+    Args:
+        rows: as they stand in a run's items.jsonl.
+        options: of the metric.
+        voters: nobody votes here.
+    """
+    for row, text in zip(rows, said(rows, options), strict=True):
+        asked = row["inputs"]["references"]
+        verdict, kind, badness = VERDICTS[row["correct"]]
+        yield Item(
+            id=str(row["id"]),
+            text=text,
+            image=asked["file_name"],
+            question=asked["question"],
+            facts=[Fact("verdict", [(verdict, kind)]), *_facts(row, asked)],
+            errors=[] if row["correct"] else [verdict],
+            parts={"image": asked["image_type"], "type": asked["type"]},
+            disputed=disagree(row),
+            badness=badness,
+        )
+
+
+def meaning(scores: Mapping[str, Any]) -> str:
+    """What the accuracy says, in a sentence."""
+    if not is_defined(scores["accuracy"]):
+        return "The accuracy is undefined: no response has a readable verdict."
+    return f"{percent(scores['accuracy'])} of 100 responses that were judged agree with an answer that people wrote."
+
+
+def _facts(row: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[Fact]:
+    if row.get("point"):
+        yield Fact("what it comes to, by the judge", [(heard(row["point"], 1000), "plain")])
+    yield several("right answers", asked["answers"])

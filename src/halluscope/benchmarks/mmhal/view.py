@@ -1,0 +1,73 @@
+"""MMHal-Bench's rows as people look at them: the response beside a person's answer, and its rating."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from halluscope.benchmarks.mmhal.rows import RATING
+from halluscope.benchmarks.mmhal.scoring import LEAST_WITHOUT
+from halluscope.foreign import heard
+from halluscope.reporting.shown import Fact, Item, Kind, disagree, said, several
+from halluscope.reporting.tables import is_defined, percent
+
+HALLUCINATION, UNREADABLE = "hallucination", "unreadable"
+
+
+def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None) -> Iterator[Item]:
+    """A run's rows as items, one each, in their order.
+
+    Args:
+        rows: as they stand in a run's items.jsonl.
+        options: of the metric.
+        voters: nobody votes here.
+    """
+    for row, text in zip(rows, said(rows, options), strict=True):
+        asked, rating = row["inputs"]["references"], row["rating"]
+        yield Item(
+            id=str(row["id"]),
+            text=text,
+            image=asked["image_id"],
+            question=asked["question"],
+            facts=[*_verdict(row), *_known(asked)],
+            errors=_errors(row),
+            parts={"type": asked["type"]},
+            disputed=disagree(row),
+            badness=RATING.most / 2 if rating is None else RATING.most - rating,
+        )
+
+
+def meaning(scores: Mapping[str, Any]) -> str:
+    """What the rating says, in a sentence."""
+    if not is_defined(scores["rating"]):
+        return "The rating is undefined: no response has a readable one."
+    return (
+        f"The mean rating is {scores['rating']:.2f} of {RATING.most}; {percent(scores['hallucination_rate'])} of 100 "
+        f"responses are rated below {LEAST_WITHOUT}, which says that they hallucinate."
+    )
+
+
+def _is_bad(rating: int | None) -> bool:
+    return rating is not None and rating < LEAST_WITHOUT
+
+
+def _errors(row: Mapping[str, Any]) -> list[str]:
+    about = {HALLUCINATION: _is_bad(row["rating"]), UNREADABLE: row["unreadable"]}
+    return [error for error, is_so in about.items() if is_so]
+
+
+def _verdict(row: Mapping[str, Any]) -> Iterator[Fact]:
+    rating = row["rating"]
+    if row["unreadable"]:
+        counts = "" if rating is None else f", which counts as {rating}"
+        yield Fact("rating", [(f"{UNREADABLE}{counts}", "open")])
+    else:
+        kind: Kind = "bad" if _is_bad(rating) else "good"
+        yield Fact("rating", [(f"{rating} of {RATING.most}", kind)])
+    if row.get("analysis"):
+        yield Fact("the judge's reasons", [(heard(row["analysis"], 1000), "plain")])
+
+
+def _known(asked: Mapping[str, Any]) -> Iterator[Fact]:
+    """What is known of the image."""
+    yield Fact("a person's answer", [(asked["answer"], "plain")])
+    if asked["contents"]:
+        yield several("objects in the image", asked["contents"])

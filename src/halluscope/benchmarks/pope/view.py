@@ -1,0 +1,82 @@
+"""POPE's rows as people look at them: the question, the reply, what it was read as, and what is right."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from halluscope.benchmarks.pope.metric import LMMS_EVAL
+from halluscope.reporting.shown import ABSENT, FOUND, HALLUCINATED, MISSED, Fact, Item, Kind, said
+from halluscope.reporting.tables import is_defined, percent
+from halluscope.signature import keys_of
+
+WRONG_YES, WRONG_NO, UNREADABLE = "wrong yes", "wrong no", "unreadable"
+"""A hallucination, a miss, and a reply that the parser reads as neither."""
+
+OUTCOMES = {
+    ("yes", "yes"): ("", FOUND),
+    ("yes", "no"): (WRONG_NO, MISSED),
+    ("yes", None): (UNREADABLE, MISSED),
+    ("no", "yes"): (WRONG_YES, HALLUCINATED),
+    ("no", "no"): ("", ABSENT),
+    ("no", None): (UNREADABLE, ABSENT),
+}
+"""The right answer and the reply -> what is wrong, and what comes of the object."""
+
+BADNESS = {"": 0.0, UNREADABLE: 1.0, WRONG_NO: 2.0, WRONG_YES: 3.0}
+
+
+def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None) -> Iterator[Item]:
+    """A run's rows as items, one each, in their order.
+
+    Args:
+        rows: as they stand in a run's items.jsonl.
+        options: of the metric.
+        voters: nobody votes here.
+    """
+    misses_unread = not _is_of_lmms_eval(options)
+    for row, text in zip(rows, said(rows, options), strict=True):
+        asked = row["inputs"]
+        error, outcome = OUTCOMES[row["answer"], row["said"]]
+        is_counted = row["said"] or (outcome == MISSED and misses_unread)
+        yield Item(
+            id=f"{row['sampling']} {row['question_id']}".strip(),
+            text=text,
+            image=str(asked["image_ids"]),
+            question=asked["questions"],
+            facts=_facts(row),
+            errors=[error] if error else [],
+            classes={str(asked["objects"]): outcome} if is_counted else {},
+            parts={"sampling": row["sampling"]} if row["sampling"] else {},
+            badness=BADNESS[error],
+        )
+
+
+def meaning(scores: Mapping[str, Any]) -> str:
+    """What the accuracy says, in a sentence."""
+    if not is_defined(scores["accuracy"]):
+        return "The accuracy is undefined: there is no question."
+    right = f"{percent(scores['accuracy'])} of 100 questions are answered rightly"
+    if _is_of_lmms_eval(keys_of(scores["signature"])):  # whose yes ratio is that of the right answers
+        return f"{right}."
+    return f"{right}; the answer is yes to {percent(scores['yes_ratio'])} of 100."
+
+
+def _is_of_lmms_eval(choices: Mapping[str, Any]) -> bool:
+    """Whether unreadable replies are counted as that harness does; options say so, and the keys of a signature."""
+    return (choices.get("convention") or choices.get("parser")) == LMMS_EVAL
+
+
+def _facts(row: Mapping[str, Any]) -> list[Fact]:
+    reply, corrected = row["said"], row["inputs"].get("corrected", "")
+    facts = [
+        Fact("read as", [(reply or UNREADABLE, _kind(reply, row["answer"]))]),
+        Fact("right answer", [(row["answer"], "plain")]),
+    ]
+    if corrected is None:
+        facts.append(Fact("corrected answer", [("none: the question is ambiguous", "open")]))
+    elif corrected:
+        facts.append(Fact("corrected answer", [(corrected, _kind(reply, corrected))]))
+    return facts
+
+
+def _kind(reply: str | None, right: str) -> Kind:
+    return "open" if reply is None else "good" if reply == right else "bad"
