@@ -134,7 +134,7 @@ def of_folder(folder: Path, wanted: set[str], keep: int | None = None) -> Find:
 def called(folder: Path, wanted: Collection[Any]) -> dict[Any, str]:
     """The image files of a folder that are called after a wanted number or text.
 
-    "17.jpg" and "COCO_val2014_000000000017.jpg" are the image 17; "a.jpg" is the image "a.jpg".
+    The image 17 is "17.jpg", or if there is none, "COCO_val2014_000000000017.jpg"; the image "a.jpg" is "a.jpg".
 
     Returns:
         What is wanted, as far as there is a file -> the file's name.
@@ -143,13 +143,24 @@ def called(folder: Path, wanted: Collection[Any]) -> dict[Any, str]:
         ValueError: for two files of the same number.
     """
     known = {str(value): value for value in wanted}
-    found: dict[Any, str] = {}
+    found: dict[Any, dict[int, list[str]]] = {}
     names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
     for name in (name for name in names if name.lower().endswith(ENDINGS)):
-        number = _NUMBER.fullmatch(name.rpartition(".")[0])
-        value = known.get(name, known.get(str(int(number[1])) if number else name))
-        if value is not None and found.setdefault(value, name) != name:
-            raise ValueError(
-                f"{folder} holds {found[value]} and {name}; leave there the one that is the image {value}."
-            )
-    return found
+        for rank, meant in enumerate(_meant(name)):
+            if meant in known:
+                found.setdefault(known[meant], {}).setdefault(rank, []).append(name)
+                break
+    best = {value: ranks[min(ranks)] for value, ranks in found.items()}
+    if twice := next(((value, alike) for value, alike in best.items() if len(alike) > 1), None):
+        value, alike = twice
+        raise ValueError(
+            f"{folder} holds {' and '.join(alike[:2])}; leave there the one that is the image {value}."
+        )
+    return {value: alike[0] for value, alike in best.items()}
+
+
+def _meant(name: str) -> tuple[str, str, str]:
+    """What images a file's name may mean, the surest first: its name, its number, the number at its end."""
+    stem = name.rpartition(".")[0]
+    number = _NUMBER.fullmatch(stem)
+    return name, str(int(stem)) if stem.isdecimal() else "", str(int(number[1])) if number else ""
