@@ -277,7 +277,12 @@ def tags_of(tokens: list[str], words: list[str]) -> list[tuple[str, str]]:
 def joining(first: dict[str, str], second: dict[str, str], word: str) -> tuple[str, str] | None:
     """Two tags under which two tokens become one double word."""
     pairs = ((one, two) for one in first for two in second)
-    return next((pair for pair in pairs if mentions._join([first[pair[0]], second[pair[1]]]) == [word]), None)
+    return next((pair for pair in pairs if joined(first[pair[0]], second[pair[1]]) == [word]), None)
+
+
+def joined(*words: str) -> list[str]:
+    """Words of which two may become one."""
+    return forms_of(mentions._join([*map(Word, words)]))
 
 
 @pytest.mark.long

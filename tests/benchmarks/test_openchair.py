@@ -22,6 +22,7 @@ from halluscope.errors import BuildError
 from halluscope.judging.store import AnswerStore
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.limits import given as limited
+from halluscope.reading.words.word import Word
 from halluscope.signature import keys_of
 from halluscope.vocabularies import Vocabulary
 from tests import small_datasets
@@ -81,6 +82,7 @@ def test_what_each_image_has():
     got = compute(["-"] * 3, TRUE, votes=VOTES, per_image=True)
     assert got["per_image"][0] == {
         "nouns": ["dog", "cat", "dog"],
+        "places": [None, None, None],
         "votes": ["yes", "no", "yes"],
         "hallucinated": ["cat"],
     }
@@ -293,8 +295,9 @@ def test_nouns_that_another_program_found():
 
 
 def test_what_counts():
-    assert scoring.counted(["dog", "photo", "dog"], "released") == ["dog", "dog"]
-    assert scoring.counted(["dog", "photo", "dog"], "first") == ["dog", "photo"]
+    dog, photo, again = nouns = [Word("dog", 2, 5), Word("photo", 12, 17), Word("dog", 20, 23)]
+    assert scoring.counted(nouns, "released") == [dog, again]
+    assert scoring.counted(nouns, "first") == [dog, photo]
 
 
 # What is refused
@@ -460,6 +463,7 @@ def test_the_authors_file_of_captions(built, tmp_path, capsys):
         "responses": "",
         "image_id": 1,
         "nouns": ["dog"],
+        "places": [[2, 5]],
         "votes": ["no"],
         "hallucinated": ["dog"],
     }

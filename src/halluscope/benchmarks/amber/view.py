@@ -1,0 +1,95 @@
+"""AMBER's rows as people look at them: the words of a description marked; of a question the reply and what is right."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from halluscope.benchmarks.amber import words
+from halluscope.benchmarks.amber.rows import GENERATIVE
+from halluscope.reporting.marking import badness, placed, told
+from halluscope.reporting.shown import FOUND, HALLUCINATED, MISSED, Fact, Item, Kind, said
+from halluscope.reporting.tables import is_defined, percent
+
+IMAGINED = "imagined"
+
+WRONG_YES, WRONG_NO, UNREADABLE = "wrong yes", "wrong no", "unreadable"
+
+ERRORS = {"yes": (WRONG_YES, 1.0), "no": (WRONG_NO, 0.5), None: (UNREADABLE, 0.25)}
+"""A reply that is not right -> what is wrong with it, and how bad that is, where a hallucinated word is 1."""
+
+
+def items(
+    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
+) -> Iterator[Item]:
+    """A run's rows as items, one each, in their order.
+
+    Args:
+        rows: as they stand in a run's items.jsonl.
+        options: of the metric.
+        voters: nobody votes here.
+    """
+    for row, text in zip(rows, said(rows, options), strict=True):
+        asked = row["inputs"]["references"]
+        found = _described(row) if asked["task"] == GENERATIVE else _answered(row, asked["prompt"])
+        yield Item(
+            id=str(row["id"]),
+            text=text,
+            image=asked["file_name"],
+            parts={"dimension": row["dimension"]},
+            **found,
+        )
+
+
+def meaning(scores: Mapping[str, Any]) -> str:
+    """What AMBER's one number says, in a sentence."""
+    parts = {
+        "chair": f"of 100 mentions in descriptions {percent(scores['chair'])} are hallucinated",
+        "f1": f"F1 of the answers, with no as the positive class, is {percent(scores['f1'])} of 100",
+    }
+    known = [part for score, part in parts.items() if is_defined(scores[score])]
+    if is_defined(scores["amber"]):
+        return f"The AMBER score is {percent(scores['amber'])} of 100: {', and '.join(known)}."
+    undefined = "The AMBER score is undefined, for it needs descriptions and answers of all three dimensions"
+    return f"{'; '.join([undefined, *known])}."
+
+
+def _described(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What is shown of a description."""
+    outcomes = {word: _outcome(word, row) for word in row["mentions"]}
+    marks, unplaced = placed(row["mentions"], row["places"], [outcomes[word] for word in row["mentions"]])
+    known = {"good": FOUND, "bad": HALLUCINATED}
+    return {
+        "marks": marks,
+        "facts": [*unplaced, *told(row[IMAGINED], IMAGINED), *told(row[MISSED], MISSED)],
+        "errors": [error for error in (HALLUCINATED, IMAGINED, MISSED) if row[error]],
+        "classes": {
+            **dict.fromkeys(row[MISSED], MISSED),
+            **{word: known[kind] for word, (kind, _) in outcomes.items() if kind in known},
+        },
+        "badness": badness(row[HALLUCINATED], row[MISSED]),
+    }
+
+
+def _outcome(word: str, row: Mapping[str, Any]) -> tuple[Kind, str]:
+    """What came of a word that is mentioned."""
+    known = words.load()
+    if word in row[HALLUCINATED]:
+        is_imagined = any(word == other for other, _ in known.standing_for(row[IMAGINED]))
+        return "bad", f"{HALLUCINATED}, and easily imagined here" if is_imagined else HALLUCINATED
+    return (
+        ("plain", "a word that AMBER holds neither for right nor for wrong")
+        if word in known.safe
+        else ("good", FOUND)
+    )
+
+
+def _answered(row: Mapping[str, Any], question: str) -> dict[str, Any]:
+    """What is shown of an answer."""
+    reply, right = row["said"], row["answer"]
+    error, bad = ("", 0.0) if reply == right else ERRORS[reply]
+    kind: Kind = "open" if reply is None else "bad" if error else "good"
+    return {
+        "question": question,
+        "facts": [Fact("read as", [(reply or UNREADABLE, kind)]), Fact("right answer", [(right, "plain")])],
+        "errors": [error] if error else [],
+        "badness": bad,
+    }

@@ -1,0 +1,43 @@
+"""CHAIR's rows as people look at them: each word that stands for a class marked, as found or as hallucinated."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from halluscope.reporting.marking import KIND_OF, badness, outcomes, placed, told
+from halluscope.reporting.shown import HALLUCINATED, MISSED, Item, said
+from halluscope.reporting.tables import is_defined, percent
+
+
+def items(
+    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
+) -> Iterator[Item]:
+    """A run's rows as items, one each, in their order.
+
+    Args:
+        rows: as they stand in a run's items.jsonl.
+        options: of the metric.
+        voters: nobody votes here.
+    """
+    for row, text in zip(rows, said(rows, options), strict=True):
+        classes, names = outcomes(row), [name for _, name in row["mentions"]]
+        marks, words = placed(
+            names, row["places"], [(KIND_OF[classes[name]], classes[name]) for name in names]
+        )
+        yield Item(
+            id=str(row["image_id"]),
+            text=text,
+            image=str(row["image_id"]),
+            marks=marks,
+            facts=[*words, *told(row[MISSED], MISSED)],
+            errors=[error for error in (HALLUCINATED, MISSED) if row[error]],
+            classes=classes,
+            badness=badness([mark for mark in marks if mark.kind == "bad"], row[MISSED]),
+        )
+
+
+def meaning(scores: Mapping[str, Any]) -> str:
+    """What CHAIR_i says, in a sentence."""
+    if not is_defined(scores["chair_i"]):
+        return "CHAIR_i is undefined: no caption mentions an object."
+    share = percent(scores["chair_i"])
+    return f"Of 100 times that a caption mentions an object, {share} times the object is not in the image."
