@@ -13,10 +13,8 @@ from halluscope.arguments import number, whole
 from halluscope.cli import common
 from halluscope.foreign import one_line
 from halluscope.reporting.tables import aligned, to_json
-from halluscope.runs import folder as folders
 from halluscope.runs.comparing import Compared, Comparison, compare
-from halluscope.runs.run import Run
-from halluscope.runs.verifying import check
+from halluscope.runs.verifying import checked
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, tell
 
@@ -57,8 +55,7 @@ def run(given: argparse.Namespace) -> None:
         RunError: for runs that were changed, or cannot be compared.
     """
     resampling = Bootstrap(given.bootstrap, given.seed, given.level)
-    runs = _named({folder: check(folder) for folder in folders.folders(given.folders)})
-    found = compare(runs, given.scores, resampling)
+    found = compare(checked(given.folders), given.scores, resampling)
     _remark(found, resampling)
     if given.format == common.JSON:
         say(to_json(asdict(found)))
@@ -76,12 +73,6 @@ def run(given: argparse.Namespace) -> None:
 def _letters() -> Iterator[str]:
     """A, B, ... Z, AA, AB, ..."""
     return ("".join(word) for length in count(1) for word in product(ascii_uppercase, repeat=length))
-
-
-def _named(runs: Mapping[Path, Run]) -> dict[str, Run]:
-    """Runs by the names of their responses; by their folders, where two are alike."""
-    names = [run.name for run in runs.values()]
-    return {run.name if names.count(run.name) == 1 else str(folder): run for folder, run in runs.items()}
 
 
 def _remark(found: Comparison, resampling: Bootstrap) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from halluscope import registry
 from halluscope.errors import RunError
 from halluscope.foreign import brief
-from halluscope.runs.run import Run, again
+from halluscope.runs.run import Run, again, benchmark_of
 from halluscope.scoring import Ready
 from halluscope.signature import keys_of
 from halluscope.stats import bootstrap, tallies
@@ -109,7 +109,7 @@ def compare(runs: Mapping[str, Run], scores: Sequence[str], resampling: Bootstra
         raise ValueError(f"A comparison needs at least 2 runs; got {', '.join(runs) or 'none'}.")
     if not resampling.resamples:
         raise ValueError("A comparison needs at least 1 resample of the bootstrap; got 0.")
-    benchmark = _benchmark(runs)
+    benchmark = benchmark_of(runs.values())
     cut, rows = _cut(runs)
     drawn = {name: _drawn(run, resampling) for name, run in cut.items()}
     _check_data(drawn)
@@ -254,13 +254,6 @@ def _answered(run: Run, objects: Sequence[str]) -> Tally:
 
 
 # What is compared
-
-
-def _benchmark(runs: Mapping[str, Run]) -> registry.Benchmark:
-    names = dict.fromkeys(run.benchmark.name for run in runs.values())
-    if len(names) > 1:
-        raise RunError(f"The runs are of {', '.join(names)}; expected runs of one benchmark.")
-    return next(iter(runs.values())).benchmark
 
 
 def _cut(runs: Mapping[str, Run]) -> tuple[dict[str, Run], int]:

@@ -1,13 +1,14 @@
 """A run: responses that were scored, what the judges said of them, and what came of it."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from halluscope import scoring
+from halluscope.errors import RunError
 from halluscope.judging.transcript import Absent, Transcript
 from halluscope.registry import Benchmark
 from halluscope.scoring import Ready
@@ -70,6 +71,19 @@ def score(
     return _scored(
         benchmark, Ready(ready.matched, inputs), options, Transcript(options.get("store")), about or {}
     )
+
+
+def benchmark_of(scored: Iterable[Run]) -> Benchmark:
+    """The one benchmark of runs, at least one.
+
+    Raises:
+        RunError: for runs of several.
+    """
+    of = {run.benchmark.name: run.benchmark for run in scored}
+    if len(of) > 1:
+        raise RunError(f"The runs are of {', '.join(of)}; expected runs of one benchmark.")
+    (found,) = of.values()
+    return found
 
 
 def again(run: Run, **options: Any) -> Run:

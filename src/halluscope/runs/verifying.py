@@ -6,7 +6,7 @@ found in each row must come out as they stand there.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,21 @@ def check(folder: Path) -> Run:
     if found := next(folders.changed(folder), None):
         raise RunError(f"{folder}: {found}. `halluscope verify {folder}` tells what differs.")
     return folders.read(folder)
+
+
+def checked(given: Sequence[Path]) -> dict[str, Run]:
+    """Read the runs that are meant, each as `check` does: by the names of their responses, or by their folders, where
+    two are alike.
+
+    Args:
+        given: folders of runs, or folders that hold some.
+
+    Raises:
+        RunError: for a folder without runs, or a run whose files are not as they were written.
+    """
+    runs = {folder: check(folder) for folder in folders.folders(given)}
+    names = [run.name for run in runs.values()]
+    return {run.name if names.count(run.name) == 1 else str(folder): run for folder, run in runs.items()}
 
 
 def _of_facts(run: Run, made: Run) -> Iterator[str]:

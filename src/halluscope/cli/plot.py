@@ -1,0 +1,88 @@
+"""`halluscope plot RUN...`: the figures of runs, as files."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from halluscope.errors import RunError
+from halluscope.files.writing import check_no_folder, new_folder
+from halluscope.foreign import one_line
+from halluscope.reporting.figures.files import FORMATS
+from halluscope.reporting.figures.plots import FIGURES, Plot, able
+from halluscope.reporting.shown import Shown
+from halluscope.runs import verifying
+from halluscope.runs.run import Run, benchmark_of
+from halluscope.runs.showing import shown
+from halluscope.terminal import say, tell
+
+CAPTIONS = "captions.txt"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    option = parser.add_argument
+    option(
+        "folders",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="runs of `halluscope score NAME ... --out FOLDER`, or folders of runs, all of one benchmark",
+    )
+    option("--out", required=True, type=Path, metavar="FOLDER", help="a new folder for the figures")
+    option(
+        "--figures",
+        nargs="+",
+        default=[*FIGURES],
+        metavar="FIGURE",
+        help=f"which (default: all that can be drawn of {', '.join(FIGURES)})",
+    )
+    option(
+        "--format",
+        nargs="+",
+        choices=FORMATS,
+        default=["svg", "pdf"],
+        metavar="FORMAT",
+        help=f"{', '.join(FORMATS)} (default: svg pdf)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Write the figures that can be drawn, and say why the others cannot.
+
+    Raises:
+        RunError: for runs that were changed, or of several benchmarks, or that allow none of the figures.
+        ValueError: for a figure that there is not.
+        MissingExtra: without matplotlib.
+        OutputError: if something lies where they are written.
+    """
+    check_no_folder(given.out)
+    runs = verifying.checked(given.folders)
+    plots, lacking = able(given.figures, _shown(runs), benchmark_of(runs.values()))
+    for name, why in lacking.items():
+        tell(f"No figure {name}: {why}.")
+    if not plots:
+        raise RunError(f"There is nothing to draw, so {given.out} was not written.")
+    with new_folder(given.out) as new:
+        for plot in plots:
+            _write(plot, given.format, new)
+        (new / CAPTIONS).write_text("\n".join(map(_caption, plots)), "utf-8", "backslashreplace", "\n")
+    for plot in plots:
+        names = ", ".join(f"{plot.name}.{style}" for style in dict.fromkeys(given.format))
+        say(f"{one_line(given.out)}: {names}: {plot.title}")
+    say(f"{one_line(given.out / CAPTIONS)} says what they show, and how it was counted")
+
+
+def _shown(runs: Mapping[str, Run]) -> Sequence[Shown]:
+    """What is shown of runs, by names that tell them apart."""
+    return [replace(shown(run), name=name) for name, run in runs.items()]
+
+
+def _write(plot: Plot, styles: Sequence[str], folder: Path) -> None:
+    for style in dict.fromkeys(styles):
+        (folder / f"{plot.name}.{style}").write_bytes(plot.saved(style))
+
+
+def _caption(plot: Plot) -> str:
+    return f"{plot.name}: {plot.title}\n{plot.caption}\n"
