@@ -39,7 +39,12 @@ def printable(text: object) -> str:
     >>> printable("a\x1b[31mb\r\u202ec\n")
     'a\\x1b[31mb\\x0d\\u202ec\n'
     """
-    return _STEERS.sub(_spelt, keyless(str(text)))
+    return spelt(keyless(str(text)))
+
+
+def spelt(text: str) -> str:
+    """A text in which every character that could steer a terminal is spelt out, of which `keyless` was asked before."""
+    return _STEERS.sub(_code, text)
 
 
 def one_line(text: object, longest: int | None = None) -> str:
@@ -117,7 +122,7 @@ def _spellings(secret: str) -> Iterator[str]:
     yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1])
 
 
-def _spelt(found: re.Match[str]) -> str:
+def _code(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 

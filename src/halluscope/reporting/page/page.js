@@ -1,0 +1,331 @@
+"use strict";
+// Foreign text is only ever put in as text: by `make`, by `textContent`, by properties of elements. Nothing reads it as HTML.
+const AT_ONCE = 20;  // cards, until more are wanted
+const TOGETHER = 30;  // items of a group on one card
+const FIRST = 1500, FURTHER = 20000;  // characters of a response, at first and with each click
+const SIGNS = { "-": "not asked", 0: "no", 1: "yes", "?": "unreadable" };
+
+const byId = (id) => document.getElementById(id);
+const read = (id) => JSON.parse(byId(id).textContent);
+const index = read("index");
+const form = byId("filters"), list = byId("list"), says = byId("says");
+
+function make(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+// What is read when it is needed
+
+const kept = new Map();
+function rowOf(item) {
+  const chunk = Math.floor(item / index.chunk.rows);
+  if (!kept.has(chunk)) kept.set(chunk, read(`rows-${chunk}`));
+  return kept.get(chunk)[item % index.chunk.rows];
+}
+
+const pictureOf = (place) => read(`pictures-${Math.floor(place / index.chunk.pictures)}`)[place % index.chunk.pictures];
+
+const wordsOf = [];  // of each item: its id and question, and each run's response, in lower case
+function words(item) {
+  return wordsOf[item] ??= lower(item);
+}
+function lower(item) {
+  const [question, each] = rowOf(item);
+  const texts = each.map((said) => said && said[0].map((piece) => (typeof piece === "string" ? piece : piece[0])).join(""));
+  return [`${index.ids[item]}\n${question}`, ...texts].map((text) => text?.toLowerCase() ?? "");
+}
+
+// While nobody waits, everything is made ready to be searched.
+const later = window.requestIdleCallback ?? ((run) => setTimeout(() => run({ timeRemaining: () => 5 }), 50));
+let ready = 0;
+function prepare(time) {
+  while (ready < index.ids.length && time.timeRemaining() > 3) words(ready++);
+  if (ready < index.ids.length) later(prepare);
+}
+
+// Finding
+
+const units = [];  // items that are shown together
+{
+  const open = new Map();
+  index.groups.forEach((group, item) => {
+    let unit = group === "" ? undefined : open.get(group);
+    if (!unit || unit.length === TOGETHER) {
+      units.push(unit = []);
+      open.set(group, unit);
+    }
+    unit.push(item);
+  });
+}
+
+const runsOf = (view) => (view.model ? [index.runs.indexOf(view.model)] : index.runs.map((_, run) => run));
+
+/** What a row must be to be found, as functions of its item, its run, and its signs: errors, classes, parts, disputed, badness. */
+function tests(view) {
+  const error = index.errors.indexOf(view.error), of = index.outcomes.length;
+  const cls = index.classes.indexOf(view.class), outcome = index.outcomes.indexOf(view.outcome);
+  const wanted = (code) => (cls < 0 || Math.floor(code / of) === cls) && (outcome < 0 || code % of === outcome);
+  const query = view.q.trim().toLowerCase();
+  const all = [];
+  if (view.item) all.push((item) => index.ids[item] === view.item);
+  if (view.error === "+") all.push((item, run, signs) => signs[0].length > 0);
+  else if (view.error === "-") all.push((item, run, signs) => signs[0].length === 0);
+  else if (error >= 0) all.push((item, run, signs) => signs[0].includes(error));
+  if (cls >= 0 || outcome >= 0) all.push((item, run, signs) => signs[1].some(wanted));
+  index.parts.forEach(([name, value], part) => {
+    if (view[`part.${name}`] === value) all.push((item, run, signs) => signs[2].includes(part));
+  });
+  if (view.disputed) all.push((item, run, signs) => signs[3] === 1);
+  if (query) all.push((item, run) => words(item)[0].includes(query) || words(item)[run + 1].includes(query));
+  return all;
+}
+
+function find(view) {
+  const runs = runsOf(view), all = tests(view), found = [];
+  const fits = (item, run) => index.signs[run][item] && all.every((test) => test(item, run, index.signs[run][item]));
+  for (const unit of units) {
+    const hits = unit.filter((item) => runs.some((run) => fits(item, run)));
+    const worst = Math.max(...hits.flatMap((item) => runs.map((run) => index.signs[run][item]?.[4] ?? 0)));
+    if (hits.length) found.push({ unit, hits, worst });
+  }
+  return view.sort ? found : found.sort((one, other) => other.worst - one.worst);
+}
+
+// Showing
+
+let view, found = [], shown = 0;
+
+function show() {
+  found = find(view);
+  shown = 0;
+  list.replaceChildren();
+  more();
+  const hits = found.reduce((sum, { hits }) => sum + hits.length, 0), all = index.ids.length;
+  const number = (count) => count.toLocaleString("en");
+  byId("count").textContent = hits === all ? `${number(all)} items` : `${number(hits)} of ${number(all)} items`;
+  byId("reset").hidden = hits === all;
+  if (!hits) list.append(nothing());
+}
+
+function nothing() {
+  const button = make("button", { type: "button", textContent: "Show all items", onclick: reset });
+  return make("div", { className: "card empty" }, make("p", {}, "No items match."), button);
+}
+
+function more() {
+  const next = found.slice(shown, shown + AT_ONCE);
+  list.append(...next.map(({ unit }) => card(unit, runsOf(view))));
+  shown += next.length;
+  byId("more").hidden = shown >= found.length;
+}
+
+function card(unit, runs) {
+  const places = [...new Set(unit.map((item) => index.pictures[item]))];
+  const shared = places.length === 1 && places[0] >= 0;
+  const items = unit.map((item) => itemCard(item, runs, !shared));
+  const article = make("article", { className: shared ? "card pictured" : "card", tabIndex: -1 });
+  article.setAttribute("aria-label", `Item ${unit.map((item) => index.ids[item]).join(", ")}`.slice(0, 200));
+  if (unit.length > 1) article.append(make("p", { className: "group" }, `${unit.length} items of ${index.groups[unit[0]]}`));
+  if (shared) article.append(picture(places[0], index.ids[unit[0]]));
+  article.append(make("div", { className: "together" }, ...items));
+  return article;
+}
+
+function picture(place, id) {
+  const [width, height, credit] = index.sizes[place];
+  const image = make("img", { src: pictureOf(place), width, height, alt: `Image of item ${id}`, decoding: "async" });
+  const figure = make("figure", { className: "picture" }, image);
+  if (index.credits[credit]) figure.append(make("figcaption", {}, index.credits[credit]));
+  return figure;
+}
+
+function itemCard(item, runs, pictured) {
+  const [question, each] = rowOf(item), id = index.ids[item];
+  const link = make("a", { href: `#${new URLSearchParams({ item: id })}` }, id);
+  const head = make("header", {}, make("h3", {}, link), ...partsOf(item));
+  const made = make("div", { className: "item" }, head);
+  if (question) made.append(make("p", { className: "question" }, question));
+  if (pictured && index.pictures[item] >= 0) made.append(picture(index.pictures[item], id));
+  const same = common(each);
+  if (same.length) made.append(factsOf(same));
+  const there = runs.filter((run) => each[run]);
+  made.append(make("div", { className: "responses" }, ...there.map((run) => response(item, run, each[run], same))));
+  return made;
+}
+
+/** The facts that are the same for all of several models, which are shown once. */
+function common(each) {
+  const [first, ...others] = each.filter(Boolean).map((said) => said[1]);
+  return others.length ? first.filter((fact) => others.every((facts) => facts.some((other) => isSame(fact, other)))) : [];
+}
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+function partsOf(item) {
+  const signs = index.signs.find((of) => of[item])[item];
+  return signs[2].map((part) => make("span", { className: "tag" }, index.parts[part].join(": ")));
+}
+
+function response(item, run, [text, facts, votes], same) {
+  const [errors, , , disputed] = index.signs[run][item];
+  const head = make("header", {}, make("h4", {}, index.runs[run]), ...errors.map((error) => chip(index.errors[error], "bad")));
+  if (disputed) head.append(chip("judges disagree", "open"));
+  const made = make("div", { className: "response" }, head, ...textOf(text));
+  const own = facts.filter((fact) => !same.some((other) => isSame(fact, other)));
+  if (own.length) made.append(factsOf(own));
+  if (votes.length) made.append(votesOf(votes, index.voters[run]));
+  return made;
+}
+
+const chip = (text, kind) => make("span", { className: `chip ${kind}` }, text);
+
+/** A text as far as it is shown, and the button that shows more of it. */
+function textOf(pieces) {
+  if (!pieces.length) return [make("p", { className: "text none" }, "An empty response.")];
+  const text = make("p", { className: "text" });
+  const left = pieces.map((piece) => (typeof piece === "string" ? [piece, "", ""] : piece)).reverse();  // the next one last
+  take(text, left, FIRST);
+  if (!left.length) return [text];
+  const button = make("button", { type: "button" });
+  const tell = () => {
+    const count = left.reduce((sum, piece) => sum + piece[0].length, 0);
+    button.textContent = `Show ${count > FURTHER ? `${FURTHER.toLocaleString("en")} more of ` : "the other "}${count.toLocaleString("en")} characters`;
+    button.hidden = !count;
+  };
+  button.onclick = () => {
+    take(text, left, FURTHER);
+    tell();
+  };
+  tell();
+  return [text, button];
+}
+
+/** Move pieces into a text, about as many characters as are wanted; one that is longer is cut. */
+function take(text, left, wanted) {
+  while (left.length && wanted > 0) {
+    const [words, kind, told] = left.pop();
+    let end = words.length <= wanted * 1.2 ? words.length : wanted;
+    if (end < words.length && /[\ud800-\udbff]/.test(words[end - 1])) end += 1;
+    if (end < words.length) left.push([words.slice(end), kind, told]);
+    text.append(told ? marked(words.slice(0, end), kind, told) : words.slice(0, end));
+    wanted -= end;
+  }
+}
+
+function marked(words, kind, told) {
+  return make("mark", { className: kind, tabIndex: 0 }, words, make("span", { className: "hidden" }, ` (${told})`));
+}
+
+function factsOf(facts) {
+  const rows = facts.flatMap(([name, values]) => [
+    make("dt", {}, name),
+    make("dd", {}, ...values.map(([value, kind]) => chip(value, kind))),
+  ]);
+  return make("dl", { className: "facts" }, ...rows);
+}
+
+function votesOf(votes, voters) {
+  const cell = (name, text) => make(name, name === "th" ? { scope: "row" } : {}, text);
+  const column = (voter) => make("th", { scope: "col" }, voter);
+  const head = make("tr", {}, make("th", { scope: "col" }, "class"), ...voters.map(column));
+  const rows = votes.map(([name, signs]) =>
+    make("tr", {}, cell("th", name), ...[...signs].map((sign) => cell("td", SIGNS[sign] ?? sign))),
+  );
+  const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
+  const what = `${votes.length} ${votes.length === 1 ? "class" : "classes"}`;
+  const summary = make("summary", {}, voters.length === 1 ? `A judge's votes on ${what}` : `${voters.length} judges' votes on ${what}`);
+  return make("details", { className: "votes" }, summary, make("div", { tabIndex: 0 }, table));
+}
+
+// What is looked at stands in the address, so that it can be shared.
+
+function fromForm() {
+  return { item: "", model: "", error: "", class: "", outcome: "", q: "", sort: "", ...Object.fromEntries(new FormData(form)) };
+}
+
+function fromAddress() {
+  const wanted = new URLSearchParams(location.hash.slice(1));
+  for (const control of form.elements) {
+    if (control.type === "checkbox") control.checked = wanted.has(control.name);
+    else control.value = wanted.get(control.name) ?? "";
+    if (control.selectedIndex < 0) control.value = "";
+  }
+  view = { ...fromForm(), item: wanted.get("item") ?? "" };
+}
+
+function toAddress() {
+  const set = Object.entries(view).filter(([, value]) => value !== "");
+  history.replaceState(null, "", set.length ? `#${new URLSearchParams(set)}` : "#items");
+}
+
+function change() {
+  view = fromForm();
+  toAddress();
+  show();
+}
+
+function reset() {
+  form.reset();
+  change();
+  form.elements.q.focus();
+}
+
+function follow() {
+  if (!location.hash.includes("=")) return;  // a place on the page
+  fromAddress();
+  show();
+  byId("items").scrollIntoView();
+  if (view.item) list.querySelector("article")?.focus({ preventScroll: true });
+}
+
+// What a mark says
+
+function tell(mark) {
+  says.hidden = !mark;
+  if (!mark) return;
+  says.textContent = mark.lastChild.textContent.slice(2, -1);
+  const at = mark.getClientRects()[0], own = says.getBoundingClientRect();
+  const above = at.top - own.height - 6;
+  says.style.left = `${Math.max(8, Math.min(at.left, innerWidth - own.width - 8))}px`;
+  says.style.top = `${above > 0 ? above : at.bottom + 6}px`;
+}
+
+const markOf = (event) => (event.target instanceof Element ? event.target.closest(".text mark") : null);
+list.addEventListener("pointerover", (event) => tell(markOf(event)));
+list.addEventListener("pointerleave", () => tell(null));
+list.addEventListener("focusin", (event) => tell(markOf(event)));
+list.addEventListener("focusout", () => tell(null));
+addEventListener("scroll", () => tell(null), { passive: true });
+
+// Keys
+
+function walk(step) {
+  const at = [...list.children].indexOf(document.activeElement?.closest("#list > article"));
+  if (at + step >= list.children.length) more();
+  const next = list.children[Math.max(at + step, 0)];
+  next?.focus({ preventScroll: true });
+  next?.scrollIntoView({ block: "start" });
+}
+
+const STEPS = { j: 1, k: -1 }, ARROWS = { ArrowDown: 1, ArrowUp: -1 };
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") tell(null);
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select")) return;
+  const step = STEPS[event.key] ?? (event.target.matches("#list > article") ? ARROWS[event.key] : undefined);
+  if (step) walk(step);
+  else if (event.key === "/") form.elements.q.focus();
+  else return;
+  event.preventDefault();
+});
+
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("input", change);
+byId("reset").addEventListener("click", reset);
+byId("more").addEventListener("click", more);
+new IntersectionObserver(([seen]) => seen.isIntersecting && shown < found.length && more(), { rootMargin: "800px" }).observe(byId("more"));
+addEventListener("hashchange", follow);
+fromAddress();
+show();
+follow();
+later(prepare);

@@ -1,0 +1,60 @@
+"""What a page of one file needs to be safe: a policy that lets nothing run but its own script, and data as text."""
+
+import base64
+import hashlib
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from halluscope.files.writing import json_text
+from halluscope.foreign import printable
+
+LOOK = "look.css"
+"""What all our pages look like."""
+
+
+def template(package: str) -> Environment:
+    """What makes a page of a package's templates: each text that is put in is made `printable`, and escaped."""
+    made = Environment(
+        autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
+    )
+    made.globals |= {"script": text_of(package, "page.js"), "data": data, "policy": policy}
+    return made
+
+
+def text_of(package: str, name: str) -> str:
+    """A file that lies in a package."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def style(package: str) -> str:
+    """The look of all our pages, and what the page of a package adds to it."""
+    return text_of(__package__, LOOK) + text_of(package, "page.css")
+
+
+def policy(style: str, script: str) -> str:
+    """A Content-Security-Policy: this style and this script, images in the page itself, and nothing else."""
+    return (
+        f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def data(value: Any) -> Markup:
+    """A value as JSON that can stand in a script element of HTML, which it neither ends nor leaves."""
+    return Markup(json_text(value).replace("<", "\\u003c"))
+
+
+def data_uri(content: bytes, kind: str) -> str:
+    """A file as an address that holds it; `kind` is its media type."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _shown(value: Any) -> Any:
+    return value if isinstance(value, Markup) else printable(value)

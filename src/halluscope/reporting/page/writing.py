@@ -1,0 +1,57 @@
+"""Writes a page as one file of HTML that needs no network, and in which no foreign text can do anything."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from halluscope.files.writing import new_file
+from halluscope.reporting.page.content import Page
+from halluscope.reporting.page.packing import pack
+from halluscope.reporting.page.sealed import data_uri, style, template, text_of
+
+CREDITS = 40
+"""How many credits of images the page lists at its end; each also stands below its image."""
+
+
+def write(page: Page, path: Path) -> None:
+    """Write a page; it appears at `path` when it is complete, and replaces what lies there.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    with new_file(path, newline="") as file:
+        file.writelines(parts(page))
+
+
+def parts(page: Page) -> Iterator[str]:
+    """The page as texts that follow each other; it is never in memory as a whole."""
+    packed = pack(page)
+    return template(__package__).from_string(text_of(__package__, "page.html")).generate(
+        page=page,
+        shared=_shared([one.warnings for one in page.headlines]),
+        drawings=[data_uri(one.svg.encode("utf-8", "replace"), "image/svg+xml") for one in page.figures],
+        packed=packed,
+        choices=_choices(packed.index["parts"]),
+        credits=_credits(page),
+        style=style(__package__),
+    )
+
+
+def _shared(warnings: Sequence[Sequence[str]]) -> list[str]:
+    """Warnings that stand at every run, which are shown once."""
+    return [one for one in dict.fromkeys(warnings[0]) if all(one in each for each in warnings)] if warnings else []
+
+
+def _choices(parts: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """The values of each part by which the items can be divided."""
+    found: dict[str, list[str]] = {}
+    for name, value in parts:
+        found.setdefault(name, []).append(value)
+    return {name: sorted(values) for name, values in found.items() if len(values) > 1}
+
+
+def _credits(page: Page) -> Mapping[str, int]:
+    """How many images each credit is for; none if they are too many to be listed."""
+    found = Counter(picture.credit for picture in page.pictures.values() if picture.credit)
+    return found if len(found) <= CREDITS else {}
