@@ -8,11 +8,12 @@ from typing import Any
 from PIL.Image import Image
 
 from halluscope import registry
+from halluscope.errors import MissingExtra
 from halluscope.foreign import one_line
 from halluscope.registry import HIGHER, LOWER, Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.figures import figures
-from halluscope.reporting.page.content import Headline, Page, Picture, Table
+from halluscope.reporting.figures.plots import figures
+from halluscope.reporting.page.content import Figure, Headline, Page, Picture, Table
 from halluscope.reporting.page.notebook import Report
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.shown import Shown
@@ -44,16 +45,17 @@ def page(
     best = ranked([(one.name, one.scores) for one in models], by, _is_higher(benchmark, by))
     order = [name for name, _ in best]
     models = sorted(models, key=lambda one: order.index(one.name))
+    drawn, lacking = _figures(models, benchmark)
     return Page(
         benchmark.title,
         " ".join(benchmark.description.split()),
         [_headline(benchmark, one, by) for one in models],
         list(_tables(benchmark, models, by, compared)),
-        figures(models, benchmark),
+        drawn,
         models,
         images,
         "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
-        {"Licence": benchmark.licence, **(facts or {})},
+        {"Licence": benchmark.licence, **lacking, **(facts or {})},
         benchmark.citation.strip(),
     )
 
@@ -93,6 +95,14 @@ def _is_higher(benchmark: Benchmark, score: str) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _figures(models: Sequence[Shown], benchmark: Benchmark) -> tuple[list[Figure], dict[str, str]]:
+    """The figures, or what they need."""
+    try:
+        return figures(models, benchmark), {}
+    except MissingExtra as error:
+        return [], {"Figures": str(error)}
 
 
 # What is asked first

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from halluscope.files.writing import check_new
 from halluscope.reporting.page.content import Page
-from halluscope.reporting.page.writing import text, write
+from halluscope.reporting.page.writing import parts, write
 
 HEIGHT = 800
 """Pixels of its frame."""
@@ -41,5 +41,5 @@ class Report:
         """The page in a frame of its own, in which it can reach neither the notebook nor a network."""
         return (
             f'<iframe sandbox="allow-scripts" title="{escape(self.page.title)}" width="100%" height="{HEIGHT}" '
-            f'srcdoc="{escape("".join(text(self.page)))}"></iframe>'
+            f'srcdoc="{escape("".join(parts(self.page)))}"></iframe>'
         )
