@@ -76,7 +76,7 @@ def of_result(
     ]
     scores = {key: value for key, value in result.items() if key != benchmark.items}
     view = benchmark.module("view")
-    return Shown(name, scores, list(view.items(map(plain, rows), options, None)), options)
+    return Shown(name, scores, list(view.items([plain(row) for row in rows], options, None)), options)
 
 
 def of_signature(result: Any) -> Benchmark:
