@@ -24,7 +24,9 @@ def say_coloured(parts: Sequence[tuple[str, str]]) -> None:
     plain = "".join(text for text, _ in parts)
     if not _shows_colours(sys.stdout) or printable(plain) != plain:
         return say(plain)
-    return _write("".join(f"\x1b[{colour}m{text}\x1b[m" if colour else text for text, colour in parts), sys.stdout)
+    return _write(
+        "".join(f"\x1b[{colour}m{text}\x1b[m" if colour else text for text, colour in parts), sys.stdout
+    )
 
 
 def tell(text: object) -> None:

@@ -2,12 +2,14 @@
 
 import argparse
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 from halluscope import registry
 from halluscope.files.writing import check_new, new_file
 from halluscope.registry import Benchmark
 from halluscope.reporting.marked_text import LEGEND, marked
+from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.writing import parts
 from halluscope.reporting.shown import Shown
 from halluscope.reporting.tables import SIMPLE
@@ -47,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     demo = benchmark.module("demo")
     shown, pictures = demo.shown(), demo.pictures()
     _say(benchmark, shown)
-    _write("".join(parts(page(benchmark, [shown], pictures))), options.out)
+    _write(_warned(page(benchmark, [shown], pictures), demo.WARNING), options.out)
     say(f"\n{options.out} shows all this with the pictures; open it in a browser.")
     say(f"\nNext, a model and images of your own:\n\n{demo.NEXT}\n\n{demo.ABOUT_NEXT}")
 
@@ -71,7 +73,15 @@ def _is_ours(path: Path) -> bool:
     return start >= 0 and content[start:] == _made(content[:start])
 
 
-def _write(content: str, path: Path) -> None:
+def _warned(made: Page, warning: str) -> Page:
+    """A page that says first what its scores are not."""
+    return replace(
+        made, headlines=[replace(one, warnings=[warning, *one.warnings]) for one in made.headlines]
+    )
+
+
+def _write(made: Page, path: Path) -> None:
+    content = "".join(parts(made))
     with new_file(path, newline="") as file:
         file.write(content + _made(content))
 

@@ -1,6 +1,6 @@
 """An item as text for a terminal: its response with the marks in place, readable without colours too.
 
-    A [dog] chases a [cat: hallucinated], and there is no ~car~.
+A [dog] chases a [cat: hallucinated], and there is no ~car~.
 """
 
 import re
@@ -36,7 +36,7 @@ def marked(item: Item, width: int = WIDEST, indent: str = "  ") -> list[Part]:
         indent: before each line.
     """
     marks = item.marks if keyless(item.text) == item.text else ()
-    text = "".join(map(_bracketed, pieces(item.text, marks))) or "(empty)"
+    text = "".join(map(_bracketed, pieces(item.text, marks))) if item.text.strip() else "(empty)"
     lines = [line for part in (text, *_facts(item)) for line in part.splitlines() if line.strip()]
     filled = "\n".join(
         fill(line, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)

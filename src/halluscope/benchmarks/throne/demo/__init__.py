@@ -15,6 +15,8 @@ FOLDER = resources.files(__name__)
 
 CREDIT = "Drawn for halluscope, Apache-2.0"
 
+WARNING = "These are eight descriptions that people wrote of drawn pictures: the scores are no model's."
+
 NEXT = r"""halluscope build throne_coco
 halluscope answer --model MODEL --dataset throne_coco --limit 100 \
     --out mine.jsonl
@@ -33,7 +35,9 @@ pip install 'halluscope[judge]', or write mine.jsonl yourself, a line per image:
 
 def shown() -> Shown:
     """Score the descriptions; each with what was found in it."""
-    rows = [json.loads(line) for line in FOLDER.joinpath("descriptions.jsonl").read_text("utf-8").splitlines()]
+    rows = [
+        json.loads(line) for line in FOLDER.joinpath("descriptions.jsonl").read_text("utf-8").splitlines()
+    ]
     texts, objects = ([row[name] for row in rows] for name in ("response", "objects"))
     result = compute(texts, objects, judges="lexical", bootstrap=1000, per_image=True)
     ids = [row["image_id"] for row in rows]
