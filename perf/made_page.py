@@ -44,7 +44,9 @@ def _umbrella(pen: Pen, x: int, y: int, draw: random.Random) -> None:
 
 def _kite(pen: Pen, x: int, y: int, draw: random.Random) -> None:
     x, y = x, y - 130
-    pen.polygon([(x, y), (x + 16, y - 24), (x + 32, y), (x + 16, y + 30)], draw.choice(["#d9483b", "#7b4fa3"]))
+    pen.polygon(
+        [(x, y), (x + 16, y - 24), (x + 32, y), (x + 16, y + 30)], draw.choice(["#d9483b", "#7b4fa3"])
+    )
     pen.line([(x + 16, y + 30), (x + 24, y + 60), (x + 8, y + 84)], "#555555", 1)
 
 
@@ -71,7 +73,9 @@ def _boat(pen: Pen, x: int, y: int, draw: random.Random) -> None:
 
 def _ball(pen: Pen, x: int, y: int, draw: random.Random) -> None:
     pen.ellipse((x, y - 20, x + 22, y + 2), "#e8e8e4", "#333333", 2)
-    pen.polygon([(x + 8, y - 12), (x + 14, y - 12), (x + 16, y - 7), (x + 11, y - 3), (x + 6, y - 7)], "#333333")
+    pen.polygon(
+        [(x + 8, y - 12), (x + 14, y - 12), (x + 16, y - 7), (x + 11, y - 3), (x + 6, y - 7)], "#333333"
+    )
 
 
 def _person(pen: Pen, x: int, y: int, draw: random.Random) -> None:
@@ -111,7 +115,10 @@ def made_page(items: int = 60, models: int = 5, size: tuple[int, int] = SIZE, se
         "drawn; three judges vote on every object.",
         headlines=[_headline(run) for run in runs],
         tables=[_table(runs)],
-        figures=[_figure("classes", "Which classes are invented?", runs), _figure("missed", "Which are missed?", runs)],
+        figures=[
+            _figure("classes", "Which classes are invented?", runs),
+            _figure("missed", "Which are missed?", runs),
+        ],
         runs=runs,
         pictures={name: Picture(_scene(there[name], size, draw), *size, credit) for name in names},
         asked="Describe this image in detail.",
@@ -166,7 +173,8 @@ def _item(name: str, there: Sequence[str], rate: float, draw: random.Random) -> 
         marks=marks,
         facts=[Fact("drawn", [(one, "plain") for one in there]), *facts],
         errors=[word for word, found in (("hallucinated", invented), ("missed", missed)) if found],
-        classes={one: HALLUCINATED if one in invented else FOUND for one in said} | dict.fromkeys(missed, MISSED),
+        classes={one: HALLUCINATED if one in invented else FOUND for one in said}
+        | dict.fromkeys(missed, MISSED),
         parts={"objects": str(len(there))},
         votes=votes,
         disputed=any(len({*signs}) > 1 for signs in votes.values()),
@@ -212,7 +220,9 @@ def _table(runs: Sequence[Shown]) -> Table:
         for run in runs
     ]
     note = "Invented: the share of named objects that were not drawn, in percent. Best values are bold."
-    return Table("All models", ["model", "pictures", "invented", "missed"], rows, frozenset({(0, 2), (0, 3)}), note)
+    return Table(
+        "All models", ["model", "pictures", "invented", "missed"], rows, frozenset({(0, 2), (0, 3)}), note
+    )
 
 
 def _figure(name: str, title: str, runs: Sequence[Shown]) -> Figure:

@@ -155,12 +155,18 @@ def pieces(text: str, marks: Sequence[Mark]) -> list[Piece]:
     [('a red ', 'plain'), ('dog', 'bad')]
     """
     ends = sorted({0, len(text), *(end for mark in marks for end in (mark.start, mark.end))})
-    return [_piece(text, start, end, marks) for start, end in pairwise(ends)]
+    waiting = sorted(marks, key=lambda mark: mark.start)[::-1]  # the next one last
+    here, found = list[Mark](), list[Piece]()
+    for start, end in pairwise(ends):
+        while waiting and waiting[-1].start <= start:
+            here.append(waiting.pop())
+        here = [mark for mark in here if end <= mark.end]
+        found.append(_piece(text[start:end], here))
+    return found
 
 
-def _piece(text: str, start: int, end: int, marks: Sequence[Mark]) -> Piece:
-    here = [mark for mark in marks if mark.start <= start and end <= mark.end]
+def _piece(text: str, here: Sequence[Mark]) -> Piece:
     if not here:
-        return Piece(text[start:end])
+        return Piece(text)
     kind = min((mark.kind for mark in here), key=KINDS.index)
-    return Piece(text[start:end], kind, "; ".join(dict.fromkeys(mark.says for mark in here)))
+    return Piece(text, kind, "; ".join(dict.fromkeys(mark.says for mark in here)))

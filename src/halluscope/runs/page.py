@@ -208,7 +208,7 @@ def _arrow(benchmark: Benchmark, score: str) -> str:
 def _best(values: Sequence[Any], direction: registry.Direction) -> list[int]:
     """The places of the best values; none where no value is better than another."""
     known = [value for value in values if _is_number(value)]
-    if direction is None or not known:
+    if direction is None or len({*known}) < 2:
         return []
     best = max(known) if direction == HIGHER else min(known)
     return [place for place, value in enumerate(values) if _is_number(value) and value == best]

@@ -1,19 +1,14 @@
 """Makes review sheets: a sample of rows, drawn by a seed, as a page for the browser and as CSV."""
 
-import base64
-import hashlib
 import os
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, StrictUndefined
 
 from halluscope import registry
 from halluscope.files.writing import new_folder
@@ -32,6 +27,7 @@ from halluscope.reliability.review.sheet import (
     name_of,
     to_csv,
 )
+from halluscope.reporting.page.sealed import data_uri, template
 from halluscope.responses import files
 from halluscope.responses.files import TEXTS, text_of
 
@@ -187,14 +183,8 @@ def _page(
     title: str,
     classes: Sequence[str],
 ) -> str:
-    folder = resources.files(__package__)
-    script = folder.joinpath("page.js").read_text(encoding="utf-8")
-    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(
-        folder.joinpath("page.html").read_text(encoding="utf-8")
-    )
     pictures = {image: place for place, image in enumerate(dict.fromkeys(filter(None, images)))}
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return template.render(
+    return template(__package__).render(
         title=title,
         asks=ASKS.get(marks, f"Do you agree with the {'response' if 'response' in columns else 'answer'}?"),
         marks=MARKS[marks],
@@ -211,8 +201,6 @@ def _page(
             "classes": list(classes),
         },
         sheet=entries[0]["sheet"],
-        script=script,
-        digest=digest,
     )
 
 
@@ -294,7 +282,7 @@ def image_of(rows: Any, place: int, row: Row, images: Path | None, folder: Path 
     picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
     encoded = BytesIO()
     picture.save(encoded, "JPEG", quality=88)
-    return "data:image/jpeg;base64," + base64.b64encode(encoded.getvalue()).decode()
+    return data_uri(encoded.getvalue(), "image/jpeg")
 
 
 def whole(entry: Mapping[str, str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from halluscope.reporting.shown import Shown
 MOST_CLASSES, MOST_PAIRS = 20, 15
 """Rows of a figure."""
 
+MIDDLES = [(tenth + 0.5) / texts.TENTHS for tenth in range(texts.TENTHS)]
 PLACES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 
 MOST_MODELS = 12
@@ -147,49 +148,48 @@ def _column(
 def _places(runs: Runs, _: Benchmark) -> Answer:
     drawn = _first(runs)
     of = {run.name: texts.by_tenth(run.items) for run in drawn}
-    mentions = sum(share.total for shares in of.values() for share in shares)
-    if sum(any(shares[tenth].total for shares in of.values()) for tenth in range(texts.TENTHS)) < 2:
-        raise NothingToDraw("its responses have no judged mentions in different parts of their texts")
-    middles = [(tenth + 0.5) / texts.TENTHS for tenth in range(texts.TENTHS)]
-    panels = {"of the mentions, wrong": {model: charts.Line(middles, shares) for model, shares in of.items()}}
+    tenths = [tenth for shares in of.values() for tenth in shares]
+    wrong, mentions = sum(tenth.count for tenth in tenths), sum(tenth.total for tenth in tenths)
+    if not mentions:
+        raise NothingToDraw("no mentions of classes are marked in its responses")
+    if wrong == mentions:
+        raise NothingToDraw("only errors are marked in its responses")
+    panels = {"of the mentions, wrong": {model: charts.Line(MIDDLES, shares) for model, shares in of.items()}}
     caption = (
-        f"Each text is cut into tenths of equal length, counted in characters; of the mentions that begin in a tenth, "
-        f"the share that is wrong ({mentions:,} mentions in all). {WILSON}"
+        "Each text is cut into tenths of equal length in characters; of the mentions that begin in a tenth, the share "
+        f"that is wrong ({wrong:,} of {mentions:,} mentions in all). {WILSON}"
     )
     title = "Where in the text do hallucinations stand?"
     return title, _said(caption, drawn, runs), lambda: charts.lines(panels, "place in the text", PLACES)
 
 
 def _lengths(runs: Runs, _: Benchmark) -> Answer:
-    drawn = _first(runs)
-    of = {run.name: texts.by_length(run.items) for run in drawn}
-    of = {model: bins for model, bins in of.items() if len(bins) > 1}
+    binned = {run.name: texts.by_length(run.items) for run in _first(runs)}
+    of = {model: bins for model, bins in binned.items() if len(bins) > 1}
+    drawn = [run for run in runs if run.name in of]
     if not of:
         raise NothingToDraw("its responses are too few, or all of one length")
-    if not any(one.rows.count for bins in of.values() for one in bins):
-        raise NothingToDraw("nothing in its rows is hallucinated")
-    rows = {
-        model: charts.Line([one.words for one in bins], [one.rows for one in bins])
-        for model, bins in of.items()
-    }
-    said = {
-        model: charts.Line([one.words for one in bins], [one.said for one in bins])
-        for model, bins in of.items()
-    }
-    panels = {"of the responses, with a hallucination": rows}
-    more = ""
+    rows, said = (_by_words(of, share) for share in (lambda one: one.rows, lambda one: one.said))
+    about = f"Responses in up to {texts.BINS} bins of about as many each, at the median of their numbers of words."
     if any(one.said.total for bins in of.values() for one in bins):
-        panels["of the classes said, not there"] = said
-        more = " Who says more has more to be wrong about; to the right, the share of what was said."
-    caption = (
-        f"Responses in up to {texts.BINS} bins of about as many each, at the median of their numbers of words.{more} "
-        f"{WILSON}"
-    )
-    return (
-        "Do longer responses hallucinate more?",
-        _said(caption, drawn, runs),
-        lambda: charts.lines(panels, "words"),
-    )
+        title = "Do longer responses hallucinate more?"
+        panels = {"of the responses, with a hallucination": rows, "of the classes said, not there": said}
+        more = (
+            "Whoever says more can be wrong about more: hence also, to the right, the share of what was said."
+        )
+    else:
+        title, more = "Are longer responses wrong more often?", "Those that nobody could judge are left out."
+        panels = {"of the responses, with an error": rows}
+    caption = f"{about} {more} {WILSON}"
+    return title, _said(caption, drawn, runs), lambda: charts.lines(panels, "words")
+
+
+def _by_words(
+    of: Mapping[str, Sequence[texts.Length]], share: Callable[[texts.Length], Share]
+) -> dict[str, charts.Line]:
+    return {
+        model: charts.Line([one.words for one in bins], list(map(share, bins))) for model, bins in of.items()
+    }
 
 
 def _judges(runs: Runs, _: Benchmark) -> Answer:

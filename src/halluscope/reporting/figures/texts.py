@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halluscope.reporting.figures.shares import Share
 from halluscope.reporting.shown import FOUND, HALLUCINATED, Item
@@ -19,18 +20,21 @@ ROWS_OF_A_BIN = 10
 JUDGED = ("bad", "good")
 """The kinds of marks that say whether a mention is right."""
 
+UNJUDGED = frozenset({"unreadable", "unjudged"})
+"""What stands among the errors of a row that nobody could judge."""
+
 
 def by_tenth(items: Iterable[Item]) -> list[Share]:
     """Of the mentions that begin in each tenth of their text, those that are errors.
 
-    A mention is a marked place of one class that is right or an error; one that nobody could judge, or that a rule
-    took back, is none.
+    A mention is a marked place of a class that is right or an error; one that nobody could judge, or that a rule took
+    back, is none.
     """
     mentions = np.zeros((2, TENTHS), np.int64)
     for item in items:
         judged = {(mark.start, mark.end, mark.of, mark.kind) for mark in item.marks if mark.kind in JUDGED}
-        for start, _, _, kind in judged:
-            mentions[JUDGED.index(kind), min(TENTHS - 1, TENTHS * start // len(item.text))] += 1
+        for start, _, of, kind in judged:
+            mentions[JUDGED.index(kind), min(TENTHS - 1, TENTHS * start // len(item.text))] += bool(of)
     return [Share(int(bad), int(bad + good)) for bad, good in mentions.T]
 
 
@@ -40,7 +44,7 @@ class Length:
 
     Attributes:
         words: the median of their numbers of words.
-        rows: of them, those in which something is hallucinated.
+        rows: of them, those in which something is wrong (`is_wrong`).
         said: of the classes that were said in them, those that are not there.
     """
 
@@ -49,27 +53,35 @@ class Length:
     said: Share
 
 
-def by_length(items: Sequence[Item]) -> list[Length]:
-    """Rows in bins of similar size by the number of words, the shortest first; equal lengths share a bin."""
-    words = np.array([len(item.text.split()) for item in items])
-    bins = min(BINS, len(items) // ROWS_OF_A_BIN)
+def by_length(items: Iterable[Item]) -> list[Length]:
+    """Rows in bins of similar size by the number of words, the shortest first; equal lengths share a bin.
+
+    Rows of whose classes something is known; where no row has classes, those that somebody could judge.
+    """
+    known = [item for item in items if _is_judged(item)]
+    known = [item for item in known if item.classes] or known
+    words = np.array([len(item.text.split()) for item in known])
+    bins = min(BINS, len(known) // ROWS_OF_A_BIN)
     if bins < 2:
         return []
     edges = np.unique(np.quantile(words, np.arange(1, bins) / bins, method="lower"))
     of = np.searchsorted(edges, words, side="right")
     return [
-        _length([items[int(row)] for row in np.flatnonzero(of == one)], words[of == one])
-        for one in np.unique(of)
+        _length([known[row] for row in np.flatnonzero(of == one)], words[of == one]) for one in np.unique(of)
     ]
 
 
-def hallucinates(item: Item) -> bool:
-    """Whether something in a row is hallucinated: a class of it, or the row as a whole."""
-    return HALLUCINATED in item.classes.values() or HALLUCINATED in item.errors
+def is_wrong(item: Item) -> bool:
+    """Whether a class is hallucinated in a row; of a row without classes, whether anything is wrong with it."""
+    return HALLUCINATED in item.classes.values() if item.classes else bool(item.errors)
 
 
-def _length(items: Sequence[Item], words: Sequence[int]) -> Length:
+def _is_judged(item: Item) -> bool:
+    return bool(item.classes) or UNJUDGED.isdisjoint(item.errors)
+
+
+def _length(items: Sequence[Item], words: NDArray[np.int64]) -> Length:
     came = [one for item in items for one in item.classes.values()]
     wrong, right = came.count(HALLUCINATED), came.count(FOUND)
-    rows = Share(sum(map(hallucinates, items)), len(items))
+    rows = Share(sum(map(is_wrong, items)), len(items))
     return Length(float(np.median(words)), rows, Share(wrong, wrong + right))

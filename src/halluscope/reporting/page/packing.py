@@ -64,9 +64,7 @@ def _index(
 ) -> dict[str, Any]:
     place = {name: number for number, name in enumerate(pictures)}
     errors, classes, parts, credits = Names(), Names(), Names(), Names()
-    signs = [
-        [_signs(of.get(item.id), errors, classes, parts, clean) for item in items] for of in of_run
-    ]
+    signs = [[_signs(of.get(item.id), errors, classes, parts, clean) for item in items] for of in of_run]
     return {
         "runs": [clean(run.name) for run in page.runs],
         "voters": [[clean(voter) for voter in run.voters] for run in page.runs],
@@ -100,9 +98,7 @@ class Names:
         return self._codes.setdefault(name, len(self._codes))
 
 
-def _signs(
-    item: Item | None, errors: Names, classes: Names, parts: Names, clean: Clean
-) -> list[Any] | None:
+def _signs(item: Item | None, errors: Names, classes: Names, parts: Names, clean: Clean) -> list[Any] | None:
     """What a row is found by; None where a run does not have it."""
     if item is None:
         return None

@@ -2,36 +2,38 @@
 
 import base64
 import hashlib
+from functools import cache
 from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from halluscope.files.writing import json_text
-from halluscope.foreign import printable
 
 LOOK = "look.css"
 """What all our pages look like."""
 
 
-def template(package: str) -> Environment:
-    """What makes a page of a package's templates: each text that is put in is made `printable`, and escaped."""
+@cache
+def template(package: str, **settings: Any) -> Template:
+    """The page.html of a package, with its page.css and page.js; each text that is put in is escaped.
+
+    Args:
+        package: where they lie.
+        settings: others of jinja's.
+    """
     made = Environment(
-        autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **settings
     )
-    made.globals |= {"script": text_of(package, "page.js"), "data": data, "policy": policy}
-    return made
+    style, script = text_of(__package__, LOOK) + text_of(package, "page.css"), text_of(package, "page.js")
+    made.globals |= {"style": style, "script": script, "policy": policy(style, script), "as_json": as_json}
+    return made.from_string(text_of(package, "page.html"))
 
 
 def text_of(package: str, name: str) -> str:
     """A file that lies in a package."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
-
-
-def style(package: str) -> str:
-    """The look of all our pages, and what the page of a package adds to it."""
-    return text_of(__package__, LOOK) + text_of(package, "page.css")
 
 
 def policy(style: str, script: str) -> str:
@@ -42,7 +44,7 @@ def policy(style: str, script: str) -> str:
     )
 
 
-def data(value: Any) -> Markup:
+def as_json(value: Any) -> Markup:
     """A value as JSON that can stand in a script element of HTML, which it neither ends nor leaves."""
     return Markup(json_text(value).replace("<", "\\u003c"))
 
@@ -54,7 +56,3 @@ def data_uri(content: bytes, kind: str) -> str:
 
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _shown(value: Any) -> Any:
-    return value if isinstance(value, Markup) else printable(value)

@@ -5,10 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from halluscope.files.writing import new_file
+from halluscope.foreign import printable
 from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.packing import pack
-from halluscope.reporting.page.sealed import data_uri, style, template, text_of
+from halluscope.reporting.page.sealed import data_uri, template
 
 CREDITS = 40
 """How many credits of images the page lists at its end; each also stands below its image."""
@@ -27,20 +30,25 @@ def write(page: Page, path: Path) -> None:
 def parts(page: Page) -> Iterator[str]:
     """The page as texts that follow each other; it is never in memory as a whole."""
     packed = pack(page)
-    return template(__package__).from_string(text_of(__package__, "page.html")).generate(
+    return template(__package__, finalize=_shown).generate(
         page=page,
         shared=_shared([one.warnings for one in page.headlines]),
         drawings=[data_uri(one.svg.encode("utf-8", "replace"), "image/svg+xml") for one in page.figures],
         packed=packed,
         choices=_choices(packed.index["parts"]),
         credits=_credits(page),
-        style=style(__package__),
     )
+
+
+def _shown(value: Any) -> Any:
+    """What the template puts in: all but our own HTML is made fit to be shown."""
+    return value if isinstance(value, Markup) else printable(value)
 
 
 def _shared(warnings: Sequence[Sequence[str]]) -> list[str]:
     """Warnings that stand at every run, which are shown once."""
-    return [one for one in dict.fromkeys(warnings[0]) if all(one in each for each in warnings)] if warnings else []
+    first = warnings[0] if warnings else ()
+    return [one for one in dict.fromkeys(first) if all(one in each for each in warnings)]
 
 
 def _choices(parts: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
