@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
@@ -13,6 +13,20 @@ from halluscope.foreign import printable
 def say(text: object = "") -> None:
     """Print on standard output: what was asked for."""
     _print(text, sys.stdout)
+
+
+def say_coloured(parts: Sequence[tuple[str, str]]) -> None:
+    """Print the parts of a text on standard output, each in its colour: such as "31", or "" for none.
+
+    There are colours only on a terminal that shows them, unless NO_COLOR is set (https://no-color.org), and none in a
+    text of which something has to be spelt out or blacked out.
+    """
+    plain = "".join(text for text, _ in parts)
+    if not _shows_colours(sys.stdout) or printable(plain) != plain:
+        return say(plain)
+    return _write(
+        "".join(f"\x1b[{colour}m{text}\x1b[m" if colour else text for text, colour in parts), sys.stdout
+    )
 
 
 def tell(text: object) -> None:
@@ -47,13 +61,22 @@ def _message(text: object) -> str:
     return f"halluscope: {text}".replace("\n", "\n  ")
 
 
+def _shows_colours(to: TextIO | None) -> bool:
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return to is not None and to.isatty() and not is_plain
+
+
 def _print(text: object, to: TextIO | None) -> None:
-    """Print; what nobody reads any more, as beyond `| head`, is let go."""
+    _write(printable(text), to)
+
+
+def _write(text: str, to: TextIO | None) -> None:
+    """Print what is printable; what nobody reads any more, as beyond `| head`, is let go."""
     if to is None:  # whoever started this closed it
         return
     known = getattr(to, "encoding", None) or "utf-8"
     try:
-        print(printable(text).encode(known, "backslashreplace").decode(known), file=to, flush=True)
+        print(text.encode(known, "backslashreplace").decode(known), file=to, flush=True)
     except OSError as error:
         _let_go(to)
         if not isinstance(error, BrokenPipeError):

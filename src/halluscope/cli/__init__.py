@@ -41,7 +41,7 @@ COMMANDS = {
     "publish": "put datasets and metrics on the Hub",
     "install-metrics": "let evaluate.load find the metrics by their bare names",
     "tasks": "where lm-eval and lmms-eval find our tasks",
-    "demo": "score eight embedded descriptions with the lexical judge",
+    "demo": "eight embedded descriptions, scored: their errors, a report of them, and what to type next",
 }
 
 GO_ON = ("answer", "score", "explain", "plan", "ask", "certify")
