@@ -4,10 +4,12 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TextIO
 
 from halluscope.foreign import printable
+
+_quiet = False
 
 
 def say(text: object = "") -> None:
@@ -16,13 +18,39 @@ def say(text: object = "") -> None:
 
 
 def tell(text: object) -> None:
-    """Print on standard error: what should be known beside it."""
+    """Print on standard error: what should be known beside it; nothing where nobody wants to (`quiet`)."""
+    if not _quiet:
+        alarm(text)
+
+
+def alarm(text: object) -> None:
+    """Print on standard error, whoever wants quiet: what ends in an error."""
     _print(text, sys.stderr)
 
 
 def tell_error(text: object) -> None:
     """Print a message of ours on standard error; lines after its first are indented, so that none passes for ours."""
-    tell(_message(text))
+    alarm(_message(text))
+
+
+@contextmanager
+def quiet(wanted: bool = True) -> Iterator[None]:
+    """Let neither notices nor warnings be told for a while, if that is wanted; errors are."""
+    global _quiet
+    before = _quiet
+    _quiet = before or wanted
+    try:
+        with warnings.catch_warnings() if wanted else nullcontext():
+            if wanted:
+                warnings.simplefilter("ignore")
+            yield
+    finally:
+        _quiet = before
+
+
+def is_quiet() -> bool:
+    """Whether nobody wants notices, warnings, and progress bars."""
+    return _quiet
 
 
 @contextmanager

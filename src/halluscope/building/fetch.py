@@ -106,7 +106,7 @@ def download(source: Source, option: str, cache: Path | None = None) -> Path:
 def _download(url: str, name: str, of: Any, most: int) -> None:
     """Download a file, as `pooch.retrieve` asks for it; no more of it than was published."""
     with Path(name).open("wb") as file:
-        pooch.HTTPDownloader(progressbar=sys.stderr.isatty())(url, _Bounded(file, most), of)
+        pooch.HTTPDownloader(progressbar=sys.stderr.isatty() and not is_quiet())(url, _Bounded(file, most), of)
 
 
 class _Bounded:

@@ -71,7 +71,7 @@ def run(given: argparse.Namespace) -> None:
     if given.format == common.JSON:
         say(to_json(export.listed(found, scores, given.examples, given.number)))
     else:
-        say(report.text(found, scores, given.examples, given.format, given.number))
+        common.show(report.told(found, scores, given.examples, given.number), given)
 
 
 def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:

@@ -5,6 +5,7 @@ from importlib import resources
 
 from halluscope.benchmarks.throne import report
 from halluscope.benchmarks.throne.metric import compute
+from halluscope.reporting.formats import TABLE, written
 
 
 def show() -> str:
@@ -25,7 +26,7 @@ def show() -> str:
     return "\n".join(
         [
             "THRONE on eight descriptions, in percent\n",
-            report.table([("demo", result)]),
+            written([report.table([("demo", result)])], TABLE)[0],
             "",
             *(
                 f"image {row['image_id']}: {said or 'nothing wrong'}"
