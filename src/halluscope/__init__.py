@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from halluscope.judging.graders.chat import ChatJudge
     from halluscope.judging.voter import Judge
     from halluscope.registry import Benchmark
+    from halluscope.reporting.page.notebook import Report
 
-__all__ = ["__version__", "get_benchmark", "list_benchmarks", "load_judge", "score"]
+__all__ = ["__version__", "get_benchmark", "list_benchmarks", "load_judge", "report", "score"]
 
 
 def list_benchmarks() -> list[str]:
@@ -82,6 +83,36 @@ def score(
 
         return folder.score(out, name, responses, dataset, options)
     return scoring.score(name, responses, dataset, **options)
+
+
+def report(
+    result: Mapping[str, Any],
+    predictions: Sequence[str],
+    references: Sequence[Any],
+    *,
+    images: Sequence[Any] | None = None,
+    name: str = "responses",
+    **options: Any,
+) -> Report:
+    """Show what went wrong in responses that a metric scored: in a notebook, or as a page for a browser.
+
+    Args:
+        result: what the metric's `compute` gave, with its table of rows (`per_image=True`, `per_question=True`).
+        predictions: the responses, as `compute` got them.
+        references: what they were compared with, as `compute` got it.
+        images: a picture (`PIL.Image`) per response, or None for one without.
+        name: of the LVLM.
+        options: that `compute` got, and that are to be seen: `image_ids`, `questions`, `vocabulary`.
+
+    Returns:
+        A report, which a notebook shows where a cell ends with it; `.save("report.html")` writes it.
+
+    Raises:
+        ValueError: for what is no such result, or is not about these responses.
+    """
+    from halluscope.runs import page, showing
+
+    return page.of_result(showing.of_result(result, predictions, references, name, **options), images)
 
 
 def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | ChatJudge:

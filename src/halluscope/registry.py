@@ -170,6 +170,7 @@ class Benchmark:
             mapping per row that is scored. A benchmark that is scored on a dataset has one.
         means: the scores that are means over the rows. In the table of `items` each row has its value under the score's
             name, and None where it has no part in the score. Any other score is of the whole set alone.
+        points: the scores that are no shares of 1, but points of a scale, or a number of something.
         extras: the extras of this package that it cannot do without.
     """
 
@@ -196,6 +197,7 @@ class Benchmark:
     compared: str = ""
     items: str = ""
     means: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
 
     def module(self, name: str) -> ModuleType:
@@ -264,6 +266,10 @@ class Benchmark:
 
         fitting = (one for one in self.datasets if {*one.id, *one.columns} <= {*columns})
         return max(fitting, key=fit, default=None)
+
+    def is_points(self, score: str) -> bool:
+        """Whether a score is no share of 1; one of a group is what the whole is."""
+        return score in EVERYWHERE or not {score, score.partition("/")[0]}.isdisjoint(self.points)
 
     def direction(self, score: str) -> Direction:
         """Which way a score is better; one of a group or a part is better as the whole is.
@@ -475,6 +481,8 @@ def _problems_of_scores(record: Benchmark) -> Iterator[str]:
             yield f"its prompt {name!r} puts the question of a row where its own does not, or the reverse"
     if unknown := [score for score in record.means if score not in record.scores]:
         yield f"its means name {', '.join(unknown)}, which `scores` does not have"
+    if unknown := [score for score in record.points if score not in record.scores]:
+        yield f"its points name {', '.join(unknown)}, which `scores` does not have"
     if record.means and not record.items:
         yield "it has means, and no table of `items` where each row's values stand"
     if not _is_there("metrics", record.name, "README.md"):

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,6 @@ from halluscope.registry import Benchmark, Dataset
 
 DATASETS = "HALLUSCOPE_DATASETS"
 """The variable that says where datasets lie: a folder that holds them by name, or an organisation of the Hub."""
-
-
-ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
-"""What the name of an image file ends in, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +150,9 @@ def _find(
         return pictures.of_table(stored, key, wanted, name, keep, folder)
     named = dataset.file in stored.column_names
     file = (
-        dict(zip(stored[key], stored[dataset.file], strict=True)) if named else _by_stem(Path(images), wanted)
+        dict(zip(stored[key], stored[dataset.file], strict=True))
+        if named
+        else pictures.called(Path(images), wanted)
     )
     names = {value: file.get(value, str(value)) for value in wanted}
     if odd := [value for value in wanted if not isinstance(names[value], str)]:
@@ -176,20 +174,3 @@ def _telling(find: Find, rows: Any, key: str, name: str) -> Find:
             ) from error
 
     return told
-
-
-def _by_stem(folder: Path, wanted: set[Any]) -> Mapping[Any, str]:
-    """Image files that are called after a wanted number: "17.jpg" is the image 17.
-
-    Raises:
-        ValueError: for two of the same number.
-    """
-    found: dict[Any, str] = {}
-    names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
-    for stem, name in ((name.partition(".")[0], name) for name in names if name.lower().endswith(ENDINGS)):
-        number = int(stem) if stem.isdecimal() else None
-        if number in wanted and found.setdefault(number, name) != name:
-            raise ValueError(
-                f"{folder} holds {found[number]} and {name}; leave there the one that is the image {number}."
-            )
-    return found

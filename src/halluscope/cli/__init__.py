@@ -26,6 +26,7 @@ COMMANDS = {
     "score": "score an LVLM's responses: halluscope score NAME --help",
     "verify": "is a run of `score --out` as it was written, and do its scores come out of its rows?",
     "compare": "is one model better than another? runs of `score --out`, on the rows that all have",
+    "report": "a page that shows what went wrong: scores, figures, and each response with its errors marked",
     "explain": "which number is that? the same responses under each protocol, and why these differ",
     "ablate": "what the number of votes that must agree does to the scores",
     "ask": "ask judges by batch files: halluscope ask export NAME, and ask import FILE...",

@@ -1,6 +1,7 @@
 """The images of a dataset or a folder: each opened once, when it is asked for, and seen to be whole."""
 
-from collections.abc import Callable, Hashable, Mapping
+import re
+from collections.abc import Callable, Collection, Hashable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,12 @@ from halluscope.files.inside import inside, is_there
 from halluscope.files.opening import read_bytes
 from halluscope.files.pictures import open_picture
 from halluscope.foreign import brief, one_line
+
+ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+"""What the name of an image file ends in, in lower case."""
+
+_NUMBER = re.compile(r"(?:.*[^0-9])?([0-9]{1,18})")
+"""A name that ends in a number."""
 
 Find = Callable[[Any], Image]
 """Gives the image that a key stands for; the same object each time: change a copy of it."""
@@ -122,3 +129,38 @@ def of_folder(folder: Path, wanted: set[str], keep: int | None = None) -> Find:
             f"{len(missing):,} of the {len(wanted):,} images are not in {folder}, such as {shown}."
         )
     return lru_cache(keep)(lambda name: open_picture(read_bytes(places[name], "image"), str(places[name])))
+
+
+def called(folder: Path, wanted: Collection[Any]) -> dict[Any, str]:
+    """The image files of a folder that are called after a wanted number or text.
+
+    The image 17 is "17.jpg", or if there is none, "COCO_val2014_000000000017.jpg"; the image "a.jpg" is "a.jpg".
+
+    Returns:
+        What is wanted, as far as there is a file -> the file's name.
+
+    Raises:
+        ValueError: for two files of the same number.
+    """
+    known = {str(value): value for value in wanted}
+    found: dict[Any, dict[int, list[str]]] = {}
+    names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
+    for name in (name for name in names if name.lower().endswith(ENDINGS)):
+        for rank, meant in enumerate(_meant(name)):
+            if meant in known:
+                found.setdefault(known[meant], {}).setdefault(rank, []).append(name)
+                break
+    best = {value: ranks[min(ranks)] for value, ranks in found.items()}
+    if twice := next(((value, alike) for value, alike in best.items() if len(alike) > 1), None):
+        value, alike = twice
+        raise ValueError(
+            f"{folder} holds {' and '.join(alike[:2])}; leave there the one that is the image {value}."
+        )
+    return {value: alike[0] for value, alike in best.items()}
+
+
+def _meant(name: str) -> tuple[str, str, str]:
+    """What images a file's name may mean, the surest first: its name, its number, the number at its end."""
+    stem = name.rpartition(".")[0]
+    number = _NUMBER.fullmatch(stem)
+    return name, str(int(stem)) if stem.isdecimal() else "", str(int(number[1])) if number else ""

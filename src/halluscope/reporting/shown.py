@@ -98,6 +98,7 @@ class Shown:
         name: of the responses.
         scores: the metric's result, without its table of rows.
         items: its rows.
+        options: of the metric, with which it was scored.
         voters: who voted, in the order of the votes; () if nobody did.
         votes: codes [items, classes, voters] (`halluscope.judging.votes`); None if nobody voted.
     """
@@ -105,6 +106,7 @@ class Shown:
     name: str
     scores: Mapping[str, Any]
     items: Sequence[Item]
+    options: Mapping[str, Any] = field(default_factory=dict)
     voters: Sequence[str] = ()
     votes: NDArray[np.int8] | None = None
 

@@ -50,4 +50,5 @@ and accuracy, whether it is true of the image.
     given=("ratings",),
     items="per_question",
     means=("accuracy", "relevancy", "unreadable"),
+    points=("relevancy", "accuracy"),
 )

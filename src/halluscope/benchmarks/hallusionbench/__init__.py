@@ -79,4 +79,5 @@ illusion)?
     given=("correctness", "same"),
     items="per_question",
     means=("aAcc",),
+    points=("pct_diff", "fp_ratio"),
 )

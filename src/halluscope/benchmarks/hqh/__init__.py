@@ -50,4 +50,5 @@ relation, comparison, environment, OCR) and by level (object, attribute, scene).
     given=("judgements",),
     items="per_question",
     means=("main_hal", "extra_hal", "overall_hal", "unjudged"),
+    points=("extra_hal",),
 )

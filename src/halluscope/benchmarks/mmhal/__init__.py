@@ -63,4 +63,5 @@ and the share of ratings below 3, which say that there is a hallucination, over 
     given=("ratings",),
     items="per_question",
     means=("rating", "hallucination_rate", "unreadable"),
+    points=("rating",),
 )

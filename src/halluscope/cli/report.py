@@ -1,0 +1,136 @@
+"""`halluscope report FOLDER...`: a page that shows what went wrong: scores, figures, each response with its errors."""
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from halluscope.answering.sources import open_source
+from halluscope.arguments import whole
+from halluscope.cli import common
+from halluscope.errors import RunError
+from halluscope.foreign import one_line
+from halluscope.reading import pictures as images
+from halluscope.reading.credits import credits
+from halluscope.reading.pictures import Find
+from halluscope.registry import Benchmark
+from halluscope.reporting.page.content import Picture
+from halluscope.reporting.page.pictures import pictures
+from halluscope.reporting.page.writing import write
+from halluscope.runs import folder as folders
+from halluscope.runs.comparing import Comparison, compare
+from halluscope.runs.page import page
+from halluscope.runs.run import Run
+from halluscope.runs.showing import shown
+from halluscope.runs.verifying import check
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.terminal import say, tell
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    option = parser.add_argument
+    option(
+        "folders",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="runs of `halluscope score NAME ... --out FOLDER`, or folders of runs; of one benchmark",
+    )
+    option("--out", required=True, type=Path, metavar="FILE", help="the page, a new file such as report.html")
+    option("--dataset", metavar="DATASET", help="show the images of this built dataset: a folder or a Hub id")
+    option(
+        "--images",
+        metavar="FOLDER",
+        help="where image files are: of a dataset that was built without them, or called after the images' numbers",
+    )
+    option(
+        "--credits",
+        type=Path,
+        metavar="FILE",
+        help="COCO's annotation file, which says whose each image is, and under which licence",
+    )
+    option(
+        "--bootstrap",
+        type=whole,
+        default=1000,
+        metavar="N",
+        help="resamples by which several runs are compared (default: 1,000); 0 compares nothing",
+    )
+    option("--seed", type=whole, default=0, help="of the bootstrap")
+    option("--quiet", action="store_true", help="no progress bars")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Write the page.
+
+    Raises:
+        RunError: for runs that were changed, or of several benchmarks.
+        ValueError: for images that are not there, or cannot be opened.
+        OutputError: if something lies where the page goes.
+    """
+    common.check_output(given, "out")
+    runs = folders.named({folder: check(folder) for folder in folders.folders(given.folders)})
+    benchmark = _benchmark(runs)
+    models = [replace(shown(one), name=name) for name, one in runs.items()]
+    wanted = {item.image for model in models for item in model.items if item.image is not None}
+    made = _pictures(given, wanted)
+    compared, why = _compared(runs, Bootstrap(given.bootstrap, given.seed))
+    facts = {"Not compared": why} if why else {}
+    write(page(benchmark, models, made, compared, facts), given.out)
+    say(f"{given.out}: {sum(len(model.items) for model in models):,} responses, {len(made):,} images")
+
+
+def _benchmark(runs: Mapping[str, Run]) -> Benchmark:
+    names = dict.fromkeys(run.benchmark.name for run in runs.values())
+    if len(names) > 1:
+        raise RunError(
+            f"The runs are of {', '.join(names)}; expected runs of one benchmark, a page for each."
+        )
+    return next(iter(runs.values())).benchmark
+
+
+def _compared(runs: Mapping[str, Run], resampling: Bootstrap) -> tuple[Comparison | None, str]:
+    """The runs with each other, or why not; "" where there is nothing to compare."""
+    if len(runs) < 2 or not resampling.resamples:
+        return None, ""
+    try:
+        return compare(runs, [], resampling), ""
+    except RunError as error:
+        tell(f"Not compared: {error}")
+        return None, str(error)
+
+
+def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]:
+    """The images that were asked for, as far as they are there."""
+    if not (given.dataset or given.images):
+        return {}
+    known, find = (
+        _stored(given.dataset, given.images) if given.dataset else _files(Path(given.images), wanted)
+    )
+    there = sorted(wanted & known.keys())
+    if missing := sorted(wanted - known.keys()):
+        where = given.dataset or given.images
+        if not there:
+            raise ValueError(
+                f"{one_line(where)} has none of the {len(wanted):,} images, such as {one_line(missing[0], 80)}; "
+                "expected the images of the dataset that was scored."
+            )
+        tell(f"{len(missing):,} of {len(wanted):,} images are not in {one_line(where)}.")
+    owners = credits(given.credits) if given.credits else {}
+    return pictures(there, lambda name: find(known[name]), owners, not given.quiet)
+
+
+def _stored(dataset: str, folder: str | None) -> tuple[Mapping[str, object], Find]:
+    """What a dataset's images are called, as text -> as it stands there; and who finds them."""
+    source = open_source(dataset, folder, keep=0)
+    return {str(key): key for key in source.rows.unique(source.key) if key is not None}, source.find
+
+
+def _files(folder: Path, wanted: set[str]) -> tuple[Mapping[str, object], Find]:
+    """The same of a folder of image files."""
+    if not folder.is_dir():
+        raise ValueError(f"There is no folder {folder}; expected the one that holds the images.")
+    names = images.called(folder, wanted)
+    return names, images.of_folder(folder, {*names.values()}, keep=0)
