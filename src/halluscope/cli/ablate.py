@@ -12,7 +12,8 @@ from typing import Any
 from halluscope import registry, scoring
 from halluscope.cli import common
 from halluscope.registry import Benchmark
-from halluscope.reporting.tables import ROWS, Notes, Table, counted, finite, plain, score, to_json
+from halluscope.reporting.formats import JSON
+from halluscope.reporting.tables import ROWS, Notes, Table, counted, finite, plain, share, to_json
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import FEWEST_MODELS, correlations, undefined
 from halluscope.terminal import say
@@ -56,11 +57,13 @@ def run(given: argparse.Namespace) -> None:
     ]
     scores = [name for name in benchmark.scores if all(name in row for row in rows)]
     alike = list(_alike(rows, given.agreement, scores))
-    if given.format == common.JSON:
+    if given.format == JSON:
         say(to_json({"results": rows, "correlations": alike}))
     else:
         told = [_table(rows, scores), _alike_table(alike) if alike else _too_few(len(ready))]
-        signed = [Notes([f"signature: {row['signature']}"], f"{row['responses']}, {row[AGREEMENT]}") for row in rows]
+        signed = [
+            Notes([f"signature: {row['signature']}"], f"{row['responses']}, {row[AGREEMENT]}") for row in rows
+        ]
         common.show([*told, *signed], given, benchmark)
 
 
@@ -88,7 +91,7 @@ def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> Iter
 def _table(rows: Rows, scores: Sequence[str]) -> Table:
     columns = [*scores, IGNORED]
     cells = [
-        [name, str(row[AGREEMENT]), row[ROWS], *(score(row, column) for column in columns)]
+        [name, str(row[AGREEMENT]), row[ROWS], *(share(row[column]) for column in columns)]
         for name, row in counted([(row["responses"], row) for row in rows])
     ]
     return Table("scores", ["responses", "k", ROWS, *columns], cells, left=2, ranked=True)

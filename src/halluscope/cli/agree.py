@@ -16,6 +16,7 @@ from halluscope.foreign import one_line
 from halluscope.reliability import agreement
 from halluscope.reliability.agreement import AND, Both, Key
 from halluscope.reliability.review.sheet import READING
+from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import Notes, Table, share, to_json
 from halluscope.responses import files
 from halluscope.responses.files import Reading, Responses
@@ -97,7 +98,7 @@ def run(given: argparse.Namespace) -> None:
     sheet = _sheet(given, both) if given.out else ""
     if given.per_image:
         _write(given.per_image, both)
-    if given.format == common.JSON:
+    if given.format == JSON:
         say(to_json({**found, "sheet": sheet or None}))
         return
     common.show(_report(found), given)

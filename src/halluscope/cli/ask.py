@@ -16,7 +16,8 @@ from halluscope.judging.batch.outbox import Outbox
 from halluscope.judging.server import ENDPOINT, sending_nothing
 from halluscope.judging.store import AnswerStore, AskAnew
 from halluscope.registry import Benchmark
-from halluscope.reporting.tables import Notes, Number, Report, Table, to_json
+from halluscope.reporting.formats import JSON
+from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, to_json
 from halluscope.scoring import Ready
 from halluscope.terminal import say
 
@@ -101,7 +102,7 @@ def export(given: argparse.Namespace) -> None:
         for one in ready:
             for chosen in scoring.variants(benchmark, options):
                 _try(benchmark, one, chosen | {"bootstrap": 0}, to_ask)
-    if given.format == common.JSON:
+    if given.format == JSON:
         say(to_json(_summary(to_ask)))
     else:
         common.show(_told(to_ask, given), given)
@@ -169,10 +170,12 @@ def _told(to_ask: Outbox, given: argparse.Namespace) -> Report:
         less = ", but without --fresh, which would ask again" if to_ask.fresh else ""
         return [
             Notes(
-                [f"Nothing is left to be asked: run `halluscope score {given.name}` with the same options{less}."]
+                [
+                    f"Nothing is left to be asked: run `halluscope score {given.name}` with the same options{less}."
+                ]
             )
         ]
-    rows = [
+    rows: list[list[Cell]] = [
         [file.name, file.requests, Number(file.bytes / 1e6, times=1), file.judge] for file in to_ask.files
     ]
     now, later = to_ask.now, to_ask.later

@@ -17,6 +17,7 @@ from halluscope.reliability.certifying import given as labels
 from halluscope.reliability.certifying import issuing
 from halluscope.reliability.certifying.certificate import Certificate
 from halluscope.reliability.certifying.labels import PEOPLE, Population
+from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import Cell, Notes, Number, Table, interval, percent, share, to_json
 from halluscope.responses.thoughts import KEPT, take_out
 from halluscope.signature import data_of
@@ -64,7 +65,7 @@ def run(given: argparse.Namespace) -> None:
     found = _certify(given)
     if given.out:
         found.write(given.out)
-    if given.format == common.JSON:
+    if given.format == JSON:
         say(to_json({name: value for name, value in found.content.items() if name != "labels"}))
     else:
         common.show(_report(found), given)
@@ -127,7 +128,11 @@ def _of_votes(judge: str, rates: Mapping[str, Any]) -> list[Table | Notes]:
 
 def _table(first: str, rates: Mapping[str, Mapping[str, Any]]) -> Table:
     cells: list[list[Cell]] = [
-        [name, *(one[count] for count in ("texts", "labels", "implied")), *(_rate(one[rate]) for rate in RATES)]
+        [
+            name,
+            *(one[count] for count in ("texts", "labels", "implied")),
+            *(_rate(one[rate]) for rate in RATES),
+        ]
         for name, one in rates.items()
     ]
     header = [first, "texts", "votes" if first == VOTES else "labels", "people: yes", *RATES]

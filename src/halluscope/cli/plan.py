@@ -12,6 +12,7 @@ from halluscope.judging.cost.planning import Load, Plan
 from halluscope.judging.voters.poll import Voting
 from halluscope.options import taken
 from halluscope.registry import Benchmark
+from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, to_json
 from halluscope.terminal import say
 
@@ -63,7 +64,7 @@ def run(given: argparse.Namespace) -> None:
     plan = function(
         sets, **taken(function, options), **judging, calibrate=given.calibrate, prices=given.prices
     )
-    if given.format == common.JSON:
+    if given.format == JSON:
         say(_json(plan))
     else:
         common.show(_report(plan), given)

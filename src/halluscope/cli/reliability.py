@@ -20,6 +20,7 @@ from halluscope.reliability import indicators
 from halluscope.reliability.direction import AGREE, DISAGREE, direction, makers, turn, turned
 from halluscope.reliability.review.sheet import read_sheet
 from halluscope.reporting import published
+from halluscope.reporting.formats import JSON
 from halluscope.reporting.results import Result, read_results, score, scores
 from halluscope.reporting.tables import Cell, Notes, Number, Table, plain, to_json
 from halluscope.terminal import say
@@ -86,7 +87,7 @@ def run(options: argparse.Namespace) -> None:
     if options.content:
         sheet = read_sheet(options.content)
         found["content"] = indicators.content(sheet.valid(), sheet.strata())
-    if options.format == common.JSON:
+    if options.format == JSON:
         say(to_json({"benchmark": benchmark, "by": by, **found}))
         return
     parallel = others.get("parallel_forms", ({}, by))[0]
@@ -270,7 +271,7 @@ def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str)
             else []
         ),
     ]
-    rows = [
+    rows: list[list[Cell]] = [
         [model, *(plain(score(file[model], name)) for file in (first, parallel) for name in names)]
         for model in (first if parallel else ())
     ]

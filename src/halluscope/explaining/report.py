@@ -11,7 +11,7 @@ from halluscope.explaining.explained import Explained, by_reason
 from halluscope.explaining.protocols import CHOSEN, Protocol
 from halluscope.explaining.steps import COUNTING, OTHER_ORDER, PROMPT, Setting
 from halluscope.foreign import brief, one_line, quoted
-from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, below, number, printed
+from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, below, printed, scored
 
 SAME = "="
 """Stands where two protocols do the same."""
@@ -59,7 +59,7 @@ def _scores(found: Explained) -> Iterator[Table]:
 def _rows(found: Explained, file: str) -> list[list[Cell]]:
     def shown(one: Protocol, score: str) -> Number:
         value = found.score(found.setting(one, file), score) if one.reports(score) else float("nan")
-        return number(value, score in found.stated.plain)
+        return scored(value, score in found.stated.plain)
 
     return [[score, *(shown(one, score) for one in found.protocols)] for score in found.stated.shown]
 
@@ -228,4 +228,8 @@ def _signed(first: float, second: float, plain: bool, mark: str = "", said: str 
     if math.isnan(first) or math.isnan(second):
         return Number(None, mark=mark, said=said)
     less = float(printed(second, plain)) - float(printed(first, plain))
-    return Number(less, "+.3f", 1, mark=mark, said=said) if plain else Number(less / 100, "+.1f", mark=mark, said=said)
+    return (
+        Number(less, "+.3f", 1, mark=mark, said=said)
+        if plain
+        else Number(less / 100, "+.1f", mark=mark, said=said)
+    )

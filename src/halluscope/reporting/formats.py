@@ -170,7 +170,9 @@ def _best(table: Table, better: Better) -> set[tuple[int, int]]:
 
 def _winners(table: Table, place: int, rows: Sequence[int], higher: bool) -> Iterator[int]:
     """The rows that have the best number of a column, as it is printed."""
-    known = {row: cell for row in rows if isinstance(cell := table.rows[row][place], Number) and cell.is_defined}
+    known = {
+        row: cell for row in rows if isinstance(cell := table.rows[row][place], Number) and cell.is_defined
+    }
     if len(known) > 1:
         order = sorted(known.values(), key=lambda number: number.value or 0.0)
         first = str(order[-1 if higher else 0])
@@ -364,13 +366,13 @@ _MARKDOWN = _Pen(_markdown_text, _markdown_number)
 
 _LATEX_SIGNS = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{sign: f"{{{sign}}}" for sign in "[]*-`'"},
+    **{sign: f"{{{sign}}}" for sign in "[]*`"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
     **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}"},
 }
 """What means something to LaTeX, or makes a ligature, and the same as a text."""
 
-_LATEX_MEANS = re.compile("|".join(map(re.escape, _LATEX_SIGNS)))
+_LATEX_MEANS = re.compile("|".join(map(re.escape, _LATEX_SIGNS)) + "|-(?=-)|'(?=')")
 
 
 def _latex(report: Report, taste: _Taste) -> str:
@@ -405,7 +407,7 @@ def _comment(line: str) -> str:
 
 
 def _latex_text(text: str) -> str:
-    return _LATEX_MEANS.sub(lambda found: _LATEX_SIGNS[found[0]], one_line(text))
+    return _LATEX_MEANS.sub(lambda found: _LATEX_SIGNS.get(found[0], f"{{{found[0]}}}"), one_line(text))
 
 
 def _latex_number(number: Number, is_best: bool, with_ends: bool) -> str:

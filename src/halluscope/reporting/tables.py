@@ -144,7 +144,7 @@ def plain(value: float | None, form: str = ".3f", ends: Sequence[float] = ()) ->
     return Number(value, form, 1, ends)
 
 
-def number(value: float | None, is_plain: bool, ends: Sequence[float] = ()) -> Number:
+def scored(value: float | None, is_plain: bool, ends: Sequence[float] = ()) -> Number:
     """A score: a number with three digits if it is no fraction, else in percent."""
     return plain(value, ends=ends) if is_plain else share(value, ends)
 
@@ -207,7 +207,7 @@ def _counted(of: str, first: str) -> Number:
 
 def score(result: Mapping[str, Any], name: str, is_plain: bool = False) -> Number:
     """A score of a result, with its interval where there is one."""
-    return number(result.get(name), is_plain, result.get("interval", {}).get(name, ()))
+    return scored(result.get(name), is_plain, result.get("interval", {}).get(name, ()))
 
 
 def group_table(results: Named, by: str) -> Table:
@@ -276,7 +276,7 @@ def percent(fraction: float | None) -> str:
 
 def printed(value: float | None, is_plain: bool) -> str:
     """A score as tables have it: as `percent`, or with three digits if it is no fraction."""
-    return str(number(value, is_plain))
+    return str(scored(value, is_plain))
 
 
 def uncertainty(result: Mapping[str, Any], over: str = "images") -> Iterator[tuple[str, Mapping[str, Any]]]:

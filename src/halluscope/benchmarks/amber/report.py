@@ -5,7 +5,18 @@ from typing import Any
 
 from halluscope.benchmarks.amber.scoring import GROUPS
 from halluscope.reporting import tables
-from halluscope.reporting.tables import Named, Report, Shown, Table, interval, percent, ranked, score, table
+from halluscope.reporting.tables import (
+    Cell,
+    Named,
+    Report,
+    Shown,
+    Table,
+    interval,
+    percent,
+    ranked,
+    score,
+    table,
+)
 
 DESCRIPTIONS = ("chair", "cover", "hal", "cog")
 ANSWERS = ("accuracy", "precision", "recall", "f1")
@@ -20,9 +31,7 @@ def report(results: Named, shown: Shown, **_: Any) -> Report:
     """
     named = [(_name(name, result), result) for name, result in results]
     of_all = table(ranked(named, "amber"), ("amber", *DESCRIPTIONS, *ANSWERS))
-    return tables.report(
-        [of_all, _dimensions(named)], {name: _remarks(result) for name, result in named}
-    )
+    return tables.report([of_all, _dimensions(named)], {name: _remarks(result) for name, result in named})
 
 
 def _name(name: str, result: Mapping[str, Any]) -> str:
@@ -32,7 +41,7 @@ def _name(name: str, result: Mapping[str, Any]) -> str:
 
 def _dimensions(results: Named) -> Table:
     """A row for each dimension of the questions that were answered."""
-    rows = [
+    rows: list[list[Cell]] = [
         [responses, group.removeprefix("/"), *(score(result, f"{name}{group}") for name in ANSWERS)]
         for responses, result in results
         for group in GROUPS

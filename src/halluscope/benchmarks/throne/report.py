@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halluscope.reporting.tables import (
+    Cell,
     Named,
     Notes,
     Report,
@@ -44,7 +45,11 @@ def report(results: Named, shown: Shown, **_: Any) -> Report:
         shown: the same, and published ones if they were asked for.
     """
     sampled = [_sampled(results)] if any("sampled" in result for _, result in results) else []
-    parts = [table(shown), *sampled, *below({name: remarks(result) for name, result in results})]
+    parts: list[Table | Notes] = [
+        table(shown),
+        *sampled,
+        *below({name: remarks(result) for name, result in results}),
+    ]
     for name, result in results:
         parts += corrected(result, name) if "corrected" in result else []
     return parts + [class_table(result, name) for name, result in results if "classes" in result]
@@ -64,7 +69,7 @@ def table(results: Shown) -> Table:
 def _sampled(results: Named) -> Table:
     """Scores on the sampled cells, and how far they are from those on all."""
     columns = _columns(results)
-    rows = [
+    rows: list[list[Cell]] = [
         [name, what, *(share(result[what].get(column)) for column in columns)]
         for name, result in ranked(results, RANKED_BY)
         for what in SAMPLED
