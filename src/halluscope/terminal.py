@@ -4,10 +4,13 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from halluscope.foreign import printable
+
+BARS = ("HF_DATASETS_DISABLE_PROGRESS_BARS", "HF_HUB_DISABLE_PROGRESS_BARS")
+"""Variables of the environment by which libraries show no progress bars, if they are set before these are imported."""
 
 _quiet = False
 
@@ -18,8 +21,8 @@ def say(text: object = "") -> None:
 
 
 def tell(text: object) -> None:
-    """Print on standard error: what should be known beside it; nothing where nobody wants to (`quiet`)."""
-    if not _quiet:
+    """Print on standard error: what should be known beside it, if there is anything, and nobody wants `quiet`."""
+    if text and not _quiet:
         alarm(text)
 
 
@@ -37,15 +40,20 @@ def tell_error(text: object) -> None:
 def quiet(wanted: bool = True) -> Iterator[None]:
     """Let neither notices nor warnings be told for a while, if that is wanted; errors are."""
     global _quiet
-    before = _quiet
-    _quiet = before or wanted
+    if not wanted:
+        yield
+        return
+    before, held = _quiet, {name: os.environ.get(name) for name in BARS}
+    _quiet = True
+    os.environ.update(dict.fromkeys(BARS, "1"))
     try:
-        with warnings.catch_warnings() if wanted else nullcontext():
-            if wanted:
-                warnings.simplefilter("ignore")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             yield
     finally:
         _quiet = before
+        for name, value in held.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def is_quiet() -> bool:

@@ -117,12 +117,14 @@ def test_both_in_one_command(built, tmp_path, capsys):
 
 def test_the_ranks_by_both(capsys):
     from halluscope.benchmarks.pope.report import report
+    from halluscope.reporting.formats import TABLE, written
 
     results = []
     for name, texts in {"first": POPE[:5], "second": ["no", *POPE[1:5]]}.items():
         got = compute(texts, POPE[:5], sampling=["random"] * 5, corrected=ANSWERS)
         results.append((name, {**got, "parser": "pope"}))
-    lines = [line.split() for line in report(results, results, "plain").splitlines()]
+    text, _ = written(report(results, results), TABLE)
+    lines = [line.split() for line in text.splitlines()]
     moved = {line[0]: line[3:] for line in lines if line[2:3] == ["pooled"] and len(line) == 9}
     assert moved == {
         "first": ["5", "100.0", "80.0", "-20.0", "1", "2"],

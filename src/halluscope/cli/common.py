@@ -230,8 +230,7 @@ def show(
 
     text, beside = written(report, given.format, better, intervals)
     say(text)
-    if beside:
-        tell(beside)
+    tell(beside)
 
 
 def check_output(given: argparse.Namespace, output: str) -> None:

@@ -78,10 +78,15 @@ def run(given: argparse.Namespace) -> None:
         folders.write(scored, given.out)
         if len(scored) > 1:
             tell(f"`halluscope compare {one_line(given.out)}` compares groups and classes too.")
+    paper = published.of(benchmark, options) if given.published else None
+    if given.published and paper is None:
+        tell(f"No paper's results are known for {benchmark.title} in this form.")
     if given.format == JSON:
-        _print_json(benchmark, results, options, given)
+        tell("\n".join(_of_other_rows(results)))
+        say(to_json(listed([*results, *(paper.results if paper else ())])))
     else:
-        _print(benchmark, results, scored, options, given)
+        resampling = Bootstrap(given.bootstrap, given.seed)
+        common.show(told(results, scored, paper, options, resampling), given, benchmark, given.intervals)
 
 
 def _shown(ready: Ready) -> str:
@@ -148,55 +153,45 @@ def _write(file: Path, scored: Sequence[Run], benchmark: Benchmark, varied: Sequ
                 lines.write(json_line({**how, **known, **found}))
 
 
-def _published(
-    benchmark: Benchmark, options: Mapping[str, Any], given: argparse.Namespace
-) -> published.Published | None:
-    paper = published.of(benchmark, options) if given.published else None
-    if given.published and paper is None:
-        tell(f"No paper's results are known for {benchmark.title} in this form.")
-    return paper
-
-
-def _print_json(
-    benchmark: Benchmark, results: Results, options: dict[str, Any], given: argparse.Namespace
-) -> None:
-    paper = _published(benchmark, options, given)
-    if said := _of_other_rows(results):
-        tell(said[0])
-    say(to_json(listed([*results, *(paper.results if paper else ())])))
-
-
-def _print(
-    benchmark: Benchmark,
+def told(
     results: Results,
     scored: Sequence[Run],
-    options: dict[str, Any],
-    given: argparse.Namespace,
-) -> None:
-    paper = _published(benchmark, options, given)
+    paper: published.Published | None,
+    options: Mapping[str, Any],
+    resampling: Bootstrap,
+) -> list[Table | Notes]:
+    """What is said of results: the benchmark's report, whether they are about the same rows, and differences.
+
+    Args:
+        results: each of `scored`, by the name of its responses.
+        scored: the runs; of some responses there are several where an option varies.
+        paper: what is shown among them; None for nothing.
+        options: as they were given.
+        resampling: of the differences.
+    """
     every = len({run.name for run in scored}) < len(scored)
     named = counted(results)
-    shown = [(_judged(*one), one[1]) for one in named] + [*paper.results] if paper else named
-    report = benchmark.module("report").report(
-        named,
-        shown,
-        rows=scored[0].ready.matched.rows,
-        source=paper.source if paper else "",
-        every=every,
-        **options,
+    shown = [*((_judged(*one), one[1]) for one in named), *paper.results] if paper else named
+    report = (
+        scored[0]
+        .benchmark.module("report")
+        .report(
+            named,
+            shown,
+            rows=scored[0].ready.matched.rows,
+            source=paper.source if paper else "",
+            every=every,
+            **options,
+        )
     )
-    other = _of_other_rows(results)
-    differences = [] if every else _differences(scored, given)
-    common.show(
-        [*report, *([Notes(other)] if other else []), *differences], given, benchmark, given.intervals
-    )
+    other = [Notes(said)] if (said := _of_other_rows(results)) else []
+    return [*report, *other, *([] if every else _differences(scored, resampling))]
 
 
-def _differences(scored: Sequence[Run], given: argparse.Namespace) -> list[Table | Notes]:
+def _differences(scored: Sequence[Run], resampling: Bootstrap) -> list[Table | Notes]:
     """Which model is better, by the principal score on the rows that all have."""
-    if len(scored) < 2 or not given.bootstrap:
+    if len(scored) < 2 or not resampling.resamples:
         return []
-    resampling = Bootstrap(given.bootstrap, given.seed)
     try:
         found = comparing.compare({run.name: run for run in scored}, [], resampling, in_parts=False)
     except RunError as error:

@@ -181,21 +181,19 @@ def _winners(table: Table, place: int, rows: Sequence[int], higher: bool) -> Ite
 
 def _numbered(report: Report) -> Report:
     """A report in which what is said of names stands in notes below the last table that has it."""
-    labels = [
-        cell
-        for one in report
-        if isinstance(one, Table)
-        for row in one.rows
-        for cell in row
-        if isinstance(cell, Label)
-    ]
-    numbers = {said: number for number, said in enumerate(dict.fromkeys(one.said for one in labels), 1)}
+    labels = {place: _labels(one) for place, one in enumerate(report) if isinstance(one, Table)}
+    said = dict.fromkeys(label.said for of in labels.values() for label in of)
+    numbers = {text: number for number, text in enumerate(said, 1)}
     if not numbers:
         return report
-    last = max(place for place, one in enumerate(report) if isinstance(one, Table))
+    last = max(place for place, of in labels.items() if of)
     notes = Notes([f"[{number}] {said}" for said, number in numbers.items()])
     named = [_with_numbers(one, numbers) if isinstance(one, Table) else one for one in report]
     return [*named[: last + 1], notes, *named[last + 1 :]]
+
+
+def _labels(table: Table) -> list[Label]:
+    return [cell for row in table.rows for cell in row if isinstance(cell, Label)]
 
 
 def _with_numbers(table: Table, numbers: dict[str, int]) -> Table:
