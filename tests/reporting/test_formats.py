@@ -284,6 +284,8 @@ def test_formats_and_quiet_on_the_command_line(tmp_path, monkeypatch, capsys):
     alone = [sys.executable, "-m", "halluscope", *words, "--quiet"]
     done = subprocess.run(alone, capture_output=True, check=True)
     assert done.stdout and done.stderr == b""  # no bars of libraries either
+    assert cli.main(words) == 0  # libraries were told of bars before
+    assert "are scored" in capsys.readouterr().err
     for style in FORMATS:
         assert cli.main([*words, "--format", style, "--quiet"]) == 0
         quiet = capsys.readouterr()
