@@ -248,7 +248,7 @@ def test_each_format_of_each_benchmark(benchmark, tmp_path):
             for run in runs
         ]
         paper = published.of(benchmark, one.options)
-        report = score.told(results, runs, paper, one.options, resampling)
+        report = score._told(results, runs, paper, one.options, resampling)
         found = compare({run.name: run for run in runs}, [], resampling)
         (differences,) = (table for table in report if getattr(table, "name", "") == "differences")
         assert [repr((row[2].value, row[4].value, row[5].value)) for row in differences.rows] == [

@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from tabulate import tabulate
 
@@ -104,19 +105,19 @@ class _Taste:
     intervals: bool
 
 
+Written = TypeVar("Written")
+"""What becomes of a cell."""
+
+
 @dataclass(frozen=True)
-class _Pen:
+class _Pen(Generic[Written]):
     """How a format writes a text, and a number: with its interval or without, and whether it is the best."""
 
-    text: Callable[[str], str]
-    number: Callable[[Number, bool, bool], str]
+    text: Callable[[str], Written]
+    number: Callable[[Number, bool, bool], Written]
 
 
-Grid = list[list[str]]
-"""A table as it is written: the header, and each row."""
-
-
-def _cells(table: Table, pen: _Pen, taste: _Taste, columns: bool = True) -> Grid:
+def _cells(table: Table, pen: _Pen[Written], taste: _Taste, columns: bool = True) -> list[list[Written]]:
     """A table's cells.
 
     Args:
@@ -124,11 +125,14 @@ def _cells(table: Table, pen: _Pen, taste: _Taste, columns: bool = True) -> Grid
         pen: writes each cell.
         taste: what is shown.
         columns: whether intervals that are not shown with each score have columns of their own.
+
+    Returns:
+        The header, and each row.
     """
     best = _best(table, taste.better) if table.ranked else set()
     beside = [name for name in table.intervals if columns and not taste.intervals and _has_ends(table, name)]
 
-    def written(row: Sequence[Cell], number: int) -> Iterator[str]:
+    def written(row: Sequence[Cell], number: int) -> Iterator[Written]:
         for place, (name, cell) in enumerate(zip(table.header, row, strict=True)):
             yield _cell(cell, pen, (number, place) in best, taste.intervals)
             if name in beside:
@@ -143,7 +147,7 @@ def _cells(table: Table, pen: _Pen, taste: _Taste, columns: bool = True) -> Grid
     return [list(column) for column in zip(*grid, strict=True)] if table.turned else grid
 
 
-def _cell(cell: Cell, pen: _Pen, is_best: bool, with_ends: bool) -> str:
+def _cell(cell: Cell, pen: _Pen[Written], is_best: bool, with_ends: bool) -> Written:
     if isinstance(cell, Number):
         return pen.number(cell, is_best, with_ends and cell.has_ends)
     return pen.text("-" if cell is None else str(cell))
@@ -240,6 +244,24 @@ def _with_interval(number: Number, _: bool, with_ends: bool) -> str:
 
 
 _TEXT = _Pen(_short, _with_interval)
+
+
+# For a page
+
+
+Cells = list[list[tuple[str, bool]]]
+"""A table's cells, the header first, each with whether it is the best of its column."""
+
+
+def laid_out(report: Report, better: Better) -> list[tuple[Table, Cells] | Notes]:
+    """A report for whoever lays it out: each table with its cells."""
+    taste = _Taste(better, False)
+    return [one if isinstance(one, Notes) else (one, _cells(one, _BARE, taste)) for one in _numbered(report)]
+
+
+_BARE: _Pen[tuple[str, bool]] = _Pen(
+    lambda text: (text, False), lambda number, is_best, _: (str(number), is_best)
+)
 
 
 # CSV
