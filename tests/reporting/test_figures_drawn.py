@@ -144,6 +144,23 @@ def test_judges_of_other_runs_are_left_out():
     assert "Of 2 models, these are drawn: one." in plot.caption
 
 
+def test_models_with_different_rows_say_so():
+    """Whether they are drawn side by side, or added up."""
+    one, other = model("one", 1), model("other", 2, rows=40)
+    for plot in plots.able([*plots.FIGURES], [one, other], THRONE)[0]:
+        assert plot.caption.endswith(" The models have different rows: one 60, other 40.")
+    for plot in plots.able([*plots.FIGURES], [one, model("other", 2)], THRONE)[0]:
+        assert "different rows" not in plot.caption
+
+
+def test_where_nothing_can_be_missed_there_is_no_recall():
+    """As where judges vote only on what was said."""
+    one = Shown("a", {}, [Item("1", "", classes={"dog": FOUND, "cup": HALLUCINATED})])
+    two = Shown("a", {}, [Item("1", "", classes={"dog": FOUND, "cup": MISSED})])
+    drawn = [plots.able(["classes"], [run], THRONE)[0][0].saved("svg") for run in (one, two)]
+    assert [b"recall" in svg for svg in drawn] == [False, True] and all(b"precision" in svg for svg in drawn)
+
+
 def test_names_of_lines_stand_apart():
     """In the order of what they name, and none nearer than asked."""
     draws = np.random.default_rng(0)
