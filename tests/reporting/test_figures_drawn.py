@@ -34,7 +34,7 @@ HOSTILE = (
 )
 
 
-def model(name, seed, classes=("dog", "cup", "bench", "bus"), rows=60):
+def model(name, seed, classes=("dog", "cup", "bench", "bus"), rows=60, voters=("a", "b", "c")):
     """A run with all that figures show; wherever there is a dog, its model invents a cup."""
     draws = np.random.default_rng(seed)
     items = []
@@ -51,13 +51,13 @@ def model(name, seed, classes=("dog", "cup", "bench", "bus"), rows=60):
     scores = {one: float(draws.uniform(0.2, 0.9)) for one in (*SCORES, "f0.5_cls/a", "f0.5_cls/b")}
     scores["interval"] = {one: (value - 0.1, value + 0.05) for one, value in scores.items()}
     votes = draws.integers(0, 2, (rows, len(classes), 3)).astype(np.int8)
-    return Shown(name, scores, items, [f"{name[:40]} {number}" for number in range(3)], votes)
+    return Shown(name, scores, items, voters, votes)
 
 
 @pytest.fixture(scope="module")
 def hostile():
     """Five models and four classes with hostile names."""
-    return [model(name, seed, HOSTILE[5:9]) for seed, name in enumerate(HOSTILE[:5])]
+    return [model(name, seed, HOSTILE[5:9], voters=HOSTILE[1:4]) for seed, name in enumerate(HOSTILE[:5])]
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,8 @@ def figures(runs: Runs, benchmark: Benchmark) -> list[content.Figure]:
     """The figures of runs, for a page; those whose data are not there are left out.
 
     Args:
-        runs: of one benchmark, no two of one name, the best first. Of more than `look.MODELS` the first are drawn; captions say so.
+        runs: of one benchmark, no two of one name, the best first. Of more than `look.MODELS` the first are drawn;
+            captions say so.
         benchmark: theirs.
 
     Raises:
