@@ -236,8 +236,7 @@ function votesOf(votes, voters) {
     make("tr", {}, cell("th", name), ...[...signs].map((sign) => cell("td", SIGNS[sign] ?? sign))),
   );
   const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
-  const what = `${votes.length} ${votes.length === 1 ? "class" : "classes"}`;
-  const summary = make("summary", {}, voters.length === 1 ? `A judge's votes on ${what}` : `${voters.length} judges' votes on ${what}`);
+  const summary = make("summary", {}, `Votes on ${votes.length} ${votes.length === 1 ? "class" : "classes"}`);
   return make("details", { className: "votes" }, summary, make("div", { tabIndex: 0 }, table));
 }
 
