@@ -170,7 +170,8 @@ function partsOf(item) {
 
 function response(item, run, [text, facts, votes], same) {
   const [errors, , , disputed] = index.signs[run][item];
-  const head = make("header", {}, make("h4", {}, index.runs[run]), ...errors.map((error) => chip(index.errors[error], "bad")));
+  const head = make("header", {}, ...errors.map((error) => chip(index.errors[error], "bad")));
+  if (index.runs.length > 1) head.prepend(make("h4", {}, index.runs[run]));
   if (disputed) head.append(chip("judges disagree", "open"));
   const said = text.length ? textOf(text, "text") : [make("p", { className: "text none" }, "An empty response.")];
   const made = make("div", { className: "response" }, head, ...said);
