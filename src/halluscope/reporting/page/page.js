@@ -144,7 +144,7 @@ function picture(place, id) {
 
 function itemCard(item, runs, pictured) {
   const [question, each] = rowOf(item), id = index.ids[item];
-  const link = make("a", { href: `#${new URLSearchParams({ item: id })}` }, id);
+  const link = make("a", { href: `#${new URLSearchParams({ item: id })}`, onclick: (event) => open(event, id) }, id);
   const head = make("header", {}, make("h3", {}, link), ...partsOf(item));
   const made = make("div", { className: "item" }, head);
   if (question) made.append(...textOf([question], "question"));
@@ -257,9 +257,13 @@ function fromAddress() {
   view = { ...fromForm(), item: wanted.get("item") ?? "" };
 }
 
-function toAddress() {
+function toAddress(put = "replaceState") {
   const set = Object.entries(view).filter(([, value]) => value !== "");
-  history.replaceState(null, "", set.length ? `#${new URLSearchParams(set)}` : "#items");
+  try {
+    history[put](null, "", set.length ? `#${new URLSearchParams(set)}` : "#items");
+  } catch {
+    // a page within a notebook has no address
+  }
 }
 
 function change() {
@@ -274,9 +278,22 @@ function reset() {
   form.elements.q.focus();
 }
 
+function open(event, item) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  form.reset();
+  view = { ...fromForm(), item };
+  toAddress("pushState");
+  arrive();
+}
+
 function follow() {
-  if (!location.hash.includes("=")) return;  // a place on the page
+  if (!location.hash.includes("=") && !view.item) return;  // a place on the page
   fromAddress();
+  arrive();
+}
+
+function arrive() {
   show();
   byId("items").scrollIntoView();
   if (view.item) list.querySelector("article")?.focus({ preventScroll: true });
@@ -330,6 +347,6 @@ byId("more").addEventListener("click", more);
 new IntersectionObserver(([seen]) => seen.isIntersecting && shown < found.length && more(), { rootMargin: "800px" }).observe(byId("more"));
 addEventListener("hashchange", follow);
 fromAddress();
-show();
-follow();
+if (location.hash.includes("=")) arrive();
+else show();
 later(prepare);
