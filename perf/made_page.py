@@ -115,7 +115,7 @@ def made_page(items: int = 60, models: int = 5, size: tuple[int, int] = SIZE, se
     names = [f"{1000 + 37 * number}" for number in range(items)]
     there = {name: draw.sample(sorted(DRAWN), draw.randint(2, 4)) for name in names}
     runs = [
-        Shown(model, {}, [_item(name, there[name], rate, draw) for name in names], VOTERS)
+        Shown(model, {}, [_item(name, there[name], rate, draw) for name in names], voters=VOTERS)
         for model, rate in list(MODELS.items())[:models]
     ]
     credit = "drawn for this report, no rights reserved"

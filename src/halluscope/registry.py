@@ -246,6 +246,11 @@ class Benchmark:
         return self.has_metric and bool(self.datasets or self.reads)
 
     @property
+    def is_graded(self) -> bool:
+        """Whether verdicts on responses are given, rather than votes."""
+        return self.judges is not None and self.judges.kind == "verdicts"
+
+    @property
     def each(self) -> set[str]:
         """The options that take one value for each file of responses."""
         return {option.name for option in self.options if option.each}

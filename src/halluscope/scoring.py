@@ -153,12 +153,7 @@ def among(
     """
     module, matched = benchmark.module("rows"), ready.matched
     kept = [place for place, row in enumerate(rows) if row is not None]
-    part = replace(
-        matched,
-        rows=[rows[place] for place in kept],
-        texts=[matched.texts[place] for place in kept],
-        asked=[matched.asked[place] for place in kept],
-    )
+    part = replace(matched.only(kept), rows=[rows[place] for place in kept])
     given = _inputs(module.inputs, options, of[0], matched.name, of[1], benchmark)
     return Ready(part, module.inputs(part.rows, **given))
 

@@ -146,6 +146,9 @@ def test_a_text_through_nltk(made: Path) -> None:
     expected = "the men on st. mary 's bench : `` a man be ski . '' goose !"
     assert forms_of(nltk_words.words(text)) == expected.split()
     assert nltk_words.words("") == []
+    words = [text[word.start : word.end].lower() for word in nltk_words.words(text)]
+    quoted = expected.replace("``", '"').replace("''", '"').replace("be ski", "is skiing")
+    assert words == quoted.replace("goose", "geese").split()
 
 
 def test_nouns_alone_as_they_stand(made: Path) -> None:

@@ -48,11 +48,12 @@ def test_worked_by_hand(metric):
 def test_other_scores_have_another_signature(metric):
     """Whether a number has a decimal point does not count: evaluate gives one to what is added."""
     first, second = [1, 2, 3, 4], [10, 30, 20, 40]
-    whole = hqm.compute(first, second, indicator="criterion")["signature"]
-    assert hqm.compute(np.array(first, dtype=float), second, indicator="criterion")["signature"] == whole
+    options = {"indicator": "criterion", "bootstrap": 9}
+    whole = hqm.compute(first, second, **options)["signature"]
+    assert hqm.compute(np.array(first, dtype=float), second, **options)["signature"] == whole
     metric.add_batch(predictions=first, references=second)
-    assert metric.compute(indicator="criterion")["signature"] == whole
-    assert hqm.compute(first, second[::-1], indicator="criterion")["signature"] != whole
+    assert metric.compute(**options)["signature"] == whole
+    assert hqm.compute(first, second[::-1], **options)["signature"] != whole
     marks = [
         hqm.compute(of, indicator="content")["signature"] for of in ([1, 1, 0], [1.0, True, 0.0], [1, 0, 0])
     ]
@@ -186,7 +187,7 @@ def test_where_lower_is_better_people_disagree(tmp_path, capsys, signature, by):
     first = results(tmp_path / "first.json", SCORES, signature, **{by: {"a": 0.1, "b": 0.2, "c": 0.4}})
     agree, disagree = {"a": 0.9, "b": 0.8, "c": 0.6}, {"a": 0.1, "b": 0.2, "c": 0.4}
     people = results(tmp_path / "people.json", SCORES, "review|x", agree=agree, disagree=disagree)
-    command = ["reliability", first, "--criterion", people, "--json"]
+    command = ["reliability", first, "--criterion", people, "--bootstrap", "9", "--json"]
     assert cli.main(command) == 0
     got = json.loads(capsys.readouterr().out)
     assert (got["by"], got["criterion"]["score"]) == (by, "disagree")
@@ -227,7 +228,7 @@ def test_two_benchmarks_correlate_by_which_models_are_better(tmp_path, capsys):
     higher = results(tmp_path / "a.json", SCORES, "throne|x", **{"f0.5_cls": SCORES})
     lower = results(tmp_path / "b.json", SCORES, "chair|x", chair_i={"a": 0.3, "b": 0.2, "c": 0.1})
     none = results(tmp_path / "c.json", SCORES, "pope|x", yes_ratio={"a": 0.3, "b": 0.2, "c": 0.1})
-    found = {}
+    found, few = {}, ["--bootstrap", "9"]
     for name, command in {
         "opposed": [higher, lower, "--by", "f0.5_cls", "chair_i"],
         "swapped": [lower, higher, "--by", "chair_i", "f0.5_cls"],
@@ -235,14 +236,14 @@ def test_two_benchmarks_correlate_by_which_models_are_better(tmp_path, capsys):
         "without a direction": [higher, none, "--by", "f0.5_cls", "yes_ratio"],
     }.items():
         with warnings.catch_warnings(action="ignore"):
-            assert cli.main(["correlate", *command, "--json"]) == 0
+            assert cli.main(["correlate", *command, *few, "--json"]) == 0
         found[name] = json.loads(capsys.readouterr().out)
     assert [one["turned"] for one in found.values()] == [True, True, False, False]
     assert found["opposed"]["pearson"]["value"] == pytest.approx(math.sqrt(27 / 28))
     assert found["opposed"]["pearson"]["value"] == pytest.approx(found["swapped"]["pearson"]["value"])
     assert found["without a direction"]["pearson"]["value"] == pytest.approx(-math.sqrt(27 / 28))
     assert "|turned:chair_i|" in found["opposed"]["signature"] and "turned" not in found["alike"]["signature"]
-    assert cli.main(["correlate", higher, lower, "--by", "f0.5_cls", "chair_i"]) == 0
+    assert cli.main(["correlate", higher, lower, "--by", "f0.5_cls", "chair_i", *few]) == 0
     assert "chair_i is turned: it is better the other way round than f0.5_cls" in capsys.readouterr().out
     constant = results(tmp_path / "d.json", SCORES, "chair|x", chair_i=dict.fromkeys(SCORES, 0.5))
     assert cli.main(["correlate", higher, constant, "--by", "f0.5_cls", "chair_i"]) == 0
@@ -294,7 +295,15 @@ def files(tmp_path):
 
 @pytest.mark.usefixtures("wide")
 def test_table_1_and_2(files, capsys):
-    options = ["--retest", files["retest"], "--parallel", files["parallel"], "--published"]
+    options = [
+        "--retest",
+        files["retest"],
+        "--parallel",
+        files["parallel"],
+        "--published",
+        "--bootstrap",
+        "9",
+    ]
     assert cli.main(["reliability", files["first"], *options]) == 0
     out = capsys.readouterr().out
     rows = {line.split("  ")[0]: line.split() for line in out.splitlines()}
@@ -308,7 +317,8 @@ def test_table_1_and_2(files, capsys):
 
 
 def test_json_for_machines(files, capsys):
-    assert cli.main(["reliability", files["first"], "--parallel", files["parallel"], "--json"]) == 0
+    options = ["--parallel", files["parallel"], "--json", "--bootstrap", "9"]
+    assert cli.main(["reliability", files["first"], *options]) == 0
     got = json.loads(capsys.readouterr().out)
     assert (got["benchmark"], got["by"]) == ("pope", "accuracy")
     assert got["parallel_forms"]["pearson"] == pytest.approx(-13 / 14)
@@ -326,7 +336,8 @@ def test_a_figure_inside_another(tmp_path, capsys):
         )
         for seed in range(2)
     )
-    assert cli.main(["reliability", file, "--retest", again, "--by", "sampled/f0.5_cls"]) == 0
+    command = ["reliability", file, "--retest", again, "--by", "sampled/f0.5_cls", "--bootstrap", "9"]
+    assert cli.main(command) == 0
     assert "throne [sampled/f0.5_cls]" in capsys.readouterr().out
 
 

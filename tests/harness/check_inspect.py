@@ -30,11 +30,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         data = harness_data.build_all(folder / "data")
-        os.environ |= {
-            "HALLUSCOPE_DATASETS": str(data),
-            "HALLUSCOPE_TASKS": json.dumps(harness_data.settings(data)),
+        os.environ |= harness_data.environment(data) | {
             "HALLUSCOPE_STORE": str(folder / "answers.sqlite"),
-            "HF_HUB_OFFLINE": "1",
             "SCRIPTED_BASE_URL": server.url,
             "SCRIPTED_API_KEY": "none",
         }

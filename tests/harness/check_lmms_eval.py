@@ -43,13 +43,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         data = harness_data.build_all(folder / "data")
-        os.environ |= {
-            "HALLUSCOPE_DATASETS": str(data),
-            "HALLUSCOPE_TASKS": json.dumps(harness_data.settings(data)),
-            "HF_HOME": str(folder / "hf"),
-            "HF_HUB_OFFLINE": "1",
-            "OMP_NUM_THREADS": "1",
-        }
+        os.environ |= harness_data.environment(data) | {"HF_HOME": str(folder / "hf"), "OMP_NUM_THREADS": "1"}
         include, _ = said("halluscope", "tasks", "lmms-eval", "--out", str(folder / "tasks"))
         include = include.strip()
         _, log = said(

@@ -1,5 +1,6 @@
 """What the tests of harnesses run on: a small copy of each dataset, and the images of those that were built without."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,15 @@ def score_command(folder: Path, name: str, *files: str) -> list[str]:
 def as_scored(name: str, line: str) -> str:
     """A harness' signature as `halluscope score` has it from the samples, whose ids find the rows."""
     return changed(line, responses=",".join(["id", *registry.dataset(name).also]))
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """What tells a harness in another process of the datasets, without a network."""
+    return {
+        "HALLUSCOPE_DATASETS": str(folder),
+        "HALLUSCOPE_TASKS": json.dumps(settings(folder)),
+        "HF_HUB_OFFLINE": "1",
+    }
 
 
 def settings(folder: Path) -> dict[str, dict[str, Any]]:

@@ -20,7 +20,8 @@ from hashlib import sha256
 import pytest
 
 from halluscope import limits
-from halluscope.errors import HalluscopeError, JudgeUnavailable, MissingExtra
+from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed, MissingExtra
+from halluscope.judging.batch.outbox import Outbox
 from halluscope.judging.graders import verdicts
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.local_chat import LocalChat
@@ -589,6 +590,52 @@ def test_replies_without_a_setting_are_found_again(serve, tmp_path):
 # Replies that are held to a schema.
 
 SCHEMA = json_of(verdict={"type": "string", "enum": ["correct", "incorrect"]})
+
+
+def test_a_grader_that_never_keeps_the_form_is_not_asked_everything(serve, tmp_path):
+    """Of 300 prompts 50 are asked, and kept; nobody is asked again, until the user says that all may fail."""
+    server = serve(lambda prompt, count, body: reply(f"Well, {prompt}!"))
+    prompts = [f"Is it {number}?" for number in range(300)]
+    schema = json_of(verdict={"type": "string"}, reason={"type": "string"})
+    asked = [Asked(prompt, READ, schema) for prompt in prompts]
+    message = (
+        r"50 of 50 prompts have no readable verdict of .*: 0 without a reply, 50 with one that says something else "
+        r"\('Well, Is it \d+\?!', .*\)\. Expected JSON with verdict and reason\. The other 250 were not asked\. "
+        r"Take .* --max-failed 0.5 or more"
+    )
+    for _ in range(2):
+        with pytest.raises(JudgingFailed, match=message):
+            verdicts.collect(asked, judge_of(server), store=AnswerStore(tmp_path / "answers.sqlite"))
+        assert sorted(server.prompts) == sorted(prompts[:50])
+    with pytest.warns(UserWarning, match="300 of 300 prompts have no readable verdict"):
+        verdicts.collect(
+            asked, judge_of(server), store=AnswerStore(tmp_path / "answers.sqlite"), max_failed=1
+        )
+    assert sorted(server.prompts) == sorted(prompts)
+
+
+def test_one_readable_reply_among_the_first_is_enough(serve):
+    server = serve(lambda prompt, count, body: reply("correct" if prompt == "Is it 49?" else "Well."))
+    with pytest.raises(JudgingFailed, match=r"119 of 120 prompts .* At most 2.0% may fail"):
+        collect([f"Is it {number}?" for number in range(120)], judge_of(server), READ)
+    assert len(server.prompts) == 120
+
+
+def test_replies_that_are_cut_off_count_among_the_first(serve):
+    server = serve(lambda prompt, count, body: reply("correct", "length"))
+    with pytest.raises(
+        JudgingFailed, match=r"50 without a reply \(finish_reason 'length': 50\).* 70 were not asked"
+    ):
+        collect([f"Is it {number}?" for number in range(120)], judge_of(server), READ)
+    assert len(server.prompts) == 50
+
+
+def test_a_batch_holds_all_prompts(serve, tmp_path):
+    server, outbox = serve(lambda prompt, count, body: reply("correct")), Outbox(tmp_path / "batches")
+    store = AnswerStore(tmp_path / "answers.sqlite", outbox)
+    with outbox.opened(), pytest.raises(JudgingFailed, match="120 of 120 prompts"):
+        collect([f"Is it {number}?" for number in range(120)], judge_of(server), READ, store=store)
+    assert outbox.put == 120 and not server.prompts
 
 
 def test_a_schema_is_sent_with_its_prompt_and_stands_in_the_key(serve):

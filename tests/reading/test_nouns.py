@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from halluscope.errors import MissingExtra
 from halluscope.reading.words import readers, spacy_nouns
 from halluscope.reading.words.nouns import common_nouns
+from halluscope.reading.words.tokens import tokenise
 from halluscope.reading.words.word import forms_of
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden/spacy_nouns.json").read_text())["sentences"]
@@ -48,6 +49,19 @@ def test_a_tagger_finds_nearly_the_same():
 def test_a_noun_is_one_plain_word(text):
     for noun in forms_of(common_nouns(text)):
         assert noun == noun.lower() and noun.isascii() and noun.replace("-", "").isalpha()
+
+
+@given(st.text(alphabet=st.sampled_from("abes '.,-\n\ud800<|{}éİ漢\"`"), max_size=40))
+def test_each_word_stands_where_it_says(text):
+    """In order, none over another, and only white space between them; a noun's place is one of them."""
+    tokens = tokenise(text)
+    assert [text[token.start : token.end].lower() for token in tokens] == forms_of(tokens)
+    ends = [0, *(end for _, start, end in tokens for end in (start, end)), len(text)]
+    assert ends == sorted(ends)
+    between = (text[end:start] for end, start in zip(ends[::2], ends[1::2], strict=True))
+    assert all(not gap.strip(" \n`'") for gap in between)
+    places = [token[1:] for token in tokens]
+    assert all(noun[1:] in places for noun in common_nouns(text))
 
 
 def test_a_word_repeated_without_end():

@@ -103,6 +103,8 @@ def test_credits_of_an_annotation_file(tmp_path):
         "3": "http://coco/3",
         "4": "",
     }
+    file.write_text(json.dumps({"images": [{"id": 1, "license": 4}, {"id": 2, "license": [4]}]}))
+    assert credits(file) == {"1": "CC BY 2.0", "2": ""}  # COCO's fourth, Attribution
     file.write_text("[1]")
     with pytest.raises(
         ValueError, match=r"instances.json is \[1\]; expected an annotation file of COCO's form"

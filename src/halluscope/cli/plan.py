@@ -1,18 +1,24 @@
 """`halluscope plan NAME`: what scoring with the same options will take, before it is done."""
 
 import argparse
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
+from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.arguments import number
 from halluscope.cli import common
 from halluscope.foreign import one_line
 from halluscope.judging.cost.planning import Load, Plan
+from halluscope.judging.cost.verdicts import foresee, plan_verdicts, stand_in
+from halluscope.judging.graders.ledger import Ledger
+from halluscope.judging.server import ENDPOINT, sending_nothing
 from halluscope.judging.voters.poll import Voting
 from halluscope.options import taken
 from halluscope.registry import Benchmark
-from halluscope.reporting.tables import aligned, to_json
+from halluscope.reporting.formats import JSON
+from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, to_json
 from halluscope.terminal import say
 
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
@@ -20,8 +26,8 @@ UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the benchmarks whose judges can be planned."""
-    common.add_benchmarks(parser, lambda one: bool(one.judges and one.judges.kind == "votes"), _add, run)
+    """Add the benchmarks that have judges."""
+    common.add_benchmarks(parser, lambda one: bool(one.judges and one.is_scored), _add, run)
 
 
 def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -31,16 +37,17 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     )
     common.add_scoring(parser, benchmark)
     common.add_run(parser)
-    parser.add_argument(
-        "--calibrate",
-        type=number,
-        nargs="?",
-        const=10.0,
-        default=0.0,
-        metavar="SECONDS",
-        help="ask each judge of this machine for about so long (10), to say how long the rest takes; the votes are "
-        "kept in the store",
-    )
+    if not benchmark.is_graded:
+        parser.add_argument(
+            "--calibrate",
+            type=number,
+            nargs="?",
+            const=10.0,
+            default=0.0,
+            metavar="SECONDS",
+            help="ask each judge of this machine for about so long (10), to say how long the rest takes; the votes "
+            "are kept in the store",
+        )
     parser.add_argument(
         "--prices",
         type=number,
@@ -54,16 +61,55 @@ def run(given: argparse.Namespace) -> None:
     """Plan the files of responses one after the other, as they are scored."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
+    plan = (_of_verdicts if benchmark.is_graded else _of_votes)(given, benchmark, options)
+    if given.format == JSON:
+        say(_json(plan))
+    else:
+        common.show(_report(plan), given)
+
+
+def _of_votes(given: argparse.Namespace, benchmark: Benchmark, options: Mapping[str, Any]) -> Plan:
     ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
     sets = [(one.matched.texts, one.inputs["references"]) for one in ready]
     function = benchmark.module("metric").plan
     judging = {
         name: value for name, value in options.items() if name in {field.name for field in fields(Voting)}
     }
-    plan = function(
+    plan: Plan = function(
         sets, **taken(function, options), **judging, calibrate=given.calibrate, prices=given.prices
     )
-    say(_json(plan) if given.format == common.JSON else _text(plan, given.format))
+    return plan
+
+
+def _of_verdicts(given: argparse.Namespace, benchmark: Benchmark, options: dict[str, Any]) -> Plan:
+    """Score as far as that goes without a verdict, and note what is asked."""
+    judge, fresh = _grader(benchmark, options), options.pop("fresh", False)
+    outlook = foresee(judge, options.get("device"), given.prices)
+    ledger = Ledger(getattr(given, "store", None))
+    noting = {"judge": stand_in(judge, outlook), "store": ledger, "bootstrap": 0}
+    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
+    with sending_nothing(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scoring tells them
+        for one in ready:
+            for chosen in scoring.variants(benchmark, options):
+                scoring.compute(benchmark, one, chosen | noting)
+    return plan_verdicts(ledger, judge, outlook, fresh, given.prices)
+
+
+def _grader(benchmark: Benchmark, options: Mapping[str, Any]) -> str:
+    """The language model that gives verdicts.
+
+    Raises:
+        ValueError: if none is named, or a rule.
+    """
+    assert benchmark.judges is not None, "only such benchmarks have the command"
+    judge = str(options.get(benchmark.judges.option, benchmark.judges.default))
+    if not judge or judge in benchmark.judges.rules:
+        raise ValueError(
+            f"--judge is {judge or 'missing'}, and no language model is asked; expected {ENDPOINT}MODEL[@URL], or a "
+            "local model."
+        )
+    return judge
 
 
 def duration(seconds: float) -> str:
@@ -93,16 +139,16 @@ def _json(plan: Plan) -> str:
     return to_json(plain | {"exact": plan.exact, "judges": judges, "total": totals})
 
 
-def _text(plan: Plan, style: str) -> str:
+def _report(plan: Plan) -> Report:
     rows = [_row(load) for load in plan.loads]
     if len(rows) > 1:
         sums = [plan.total(amount) for amount in ("questions", "kept", "left", "tokens", "flop", "seconds")]
         rows.append(["language models", *map(_count, sums[:4]), _flop(sums[4]), _time(sums[5])])
-    header = ["judge", "questions", "kept", "to ask", "tokens", "FLOP", "time"]
-    return "\n".join([aligned(rows, header, style), "", *_remarks(plan)])
+    header = ["judge", plan.asked, "kept", "to ask", "tokens", "FLOP", "time"]
+    return [Table("plan", header, rows), Notes(_remarks(plan))]
 
 
-def _row(load: Load) -> list[str]:
+def _row(load: Load) -> list[Cell]:
     counts = (load.questions, load.kept, load.left, load.tokens)
     return [load.judge, *map(_count, counts), _flop(load.flop), _time(load.seconds)]
 
@@ -110,7 +156,9 @@ def _row(load: Load) -> list[str]:
 def _remarks(plan: Plan) -> list[str]:
     """What a reader of the table has to know."""
     lines = [
-        f"The numbers of questions are exact: ask={plan.ask!r}."
+        f"The number of prompts is exact: each distinct one is asked {_times(plan.repeats)}."
+        if plan.asked == "prompts"
+        else f"The numbers of questions are exact: ask={plan.ask!r}."
         if plan.exact
         else f"The numbers of questions are an estimate: the lexical judge stood in for what is not kept. "
         f"For certain between {plan.at_least:,} (the first about every cell) and {plan.at_most:,} (all)."
@@ -119,7 +167,7 @@ def _remarks(plan: Plan) -> list[str]:
         lines.append(f"Kept answers are in {plan.store}.")
     notes: dict[str, list[str]] = {}
     for load in plan.loads:
-        for note in _notes(load):
+        for note in _notes(load, plan.asked.removesuffix("s")):
             notes.setdefault(note, []).append(load.judge)
     lines += [f"{', '.join(map(one_line, judges))}: {note}." for note, judges in notes.items()]
     if plan.workers > 1:
@@ -127,7 +175,11 @@ def _remarks(plan: Plan) -> list[str]:
     return lines
 
 
-def _notes(load: Load) -> Iterator[str]:
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"
+
+
+def _notes(load: Load, asked: str) -> Iterator[str]:
     if load.flop_per_second:
         yield f"{load.flop_per_second / 1e12:.2g} TFLOP/s"
     if load.measured:
@@ -135,7 +187,7 @@ def _notes(load: Load) -> Iterator[str]:
     if load.requests is not None:
         yield f"{load.requests:,} requests, one per text and round of questions"
     if load.said is not None:
-        yield f"one request per question; replies of at most {load.said:,} tokens in all"
+        yield f"one request per {asked}; replies of at most {load.said:,} tokens in all"
     if load.money is not None:
         cost = f"about {load.money:,.2f}" if load.money >= 0.01 else "under 0.01"
         yield f"{cost} at these prices, if each reply is as long as it may be"
@@ -143,16 +195,16 @@ def _notes(load: Load) -> Iterator[str]:
         yield load.note
 
 
-def _count(number: float | None) -> str:
+def _count(number: float | None) -> Number:
     """A number, of estimated ones three digits."""
-    if number is None:
-        return "-"
-    return f"{number if isinstance(number, int) else float(f'{number:.3g}'):,.0f}"
+    estimated = number is not None and not isinstance(number, int)
+    return Number(float(f"{number:.3g}") if estimated else number, ",.0f", 1)
 
 
-def _flop(number: float | None) -> str:
-    return "-" if number is None else f"{number:.1e}".replace("e+", "e") if number else "0"
+def _flop(number: float | None) -> Number:
+    said = f"{number:.1e}".replace("e+", "e") if number else ""
+    return Number(number, ".0f", 1, said=said)
 
 
-def _time(seconds: float | None) -> str:
-    return "-" if seconds is None else duration(seconds)
+def _time(seconds: float | None) -> Number:
+    return Number(seconds, said="" if seconds is None else duration(seconds))

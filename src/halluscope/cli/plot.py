@@ -9,7 +9,7 @@ from halluscope.errors import RunError
 from halluscope.files.writing import check_no_folder, new_folder
 from halluscope.foreign import one_line
 from halluscope.reporting.figures.files import FORMATS
-from halluscope.reporting.figures.plots import FIGURES, Plot, able
+from halluscope.reporting.figures.plots import FIGURES, Plot, able, check
 from halluscope.reporting.shown import Shown
 from halluscope.runs import verifying
 from halluscope.runs.run import Run, benchmark_of
@@ -57,11 +57,13 @@ def run(given: argparse.Namespace) -> None:
         MissingExtra: without matplotlib.
         OutputError: if something lies where they are written.
     """
+    check(given.figures)
     check_no_folder(given.out)
     runs = verifying.checked(given.folders)
-    plots, lacking = able(given.figures, _shown(runs), benchmark_of(runs.values()))
+    benchmark = benchmark_of(runs.values())
+    plots, lacking = able(given.figures, _shown(runs), benchmark)
     for name, why in lacking.items():
-        tell(f"No figure {name}: {why}.")
+        tell(f"{name} is not drawn: {why}.")
     if not plots:
         raise RunError(f"There is nothing to draw, so {given.out} was not written.")
     with new_folder(given.out) as new:

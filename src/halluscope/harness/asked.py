@@ -1,11 +1,11 @@
 """A dataset that a harness asks row by row, and how its responses are scored: one at a time, and as a whole."""
 
-import logging
 import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,13 @@ from halluscope import scoring
 from halluscope.answering.answer import about
 from halluscope.answering.sources import Source
 from halluscope.harness import functions, kept
-from halluscope.harness.functions import CLUSTER, Scored
+from halluscope.harness.functions import CLUSTER, Scored, nothing
 from halluscope.harness.settings import Settings
 from halluscope.reading.rows import Row
 from halluscope.registry import Benchmark
 
-log = logging.getLogger(__name__)
-
 Said = Mapping[str, str]
 """What an LVLM said, by the names of the rows."""
-
-
-def nothing(said: Iterable[str]) -> Scored:
-    """What is found where nobody judges."""
-    return {}, [{} for _ in said]
 
 
 @dataclass(frozen=True)
@@ -114,23 +107,8 @@ class Asked:
             said: the responses.
             log_file: where the harness keeps them.
         """
-        if not self.setting.judged:
-            log.warning(
-                "%s is not scored: a language model judges it, and none is named. %s",
-                self.name,
-                self._where(len(said), log_file),
-            )
-            return nothing(said)
-        try:
-            return self._scored(said)
-        except Exception as error:  # whatever a judge raises, a lack of memory too
-            log.error(
-                "%s is not scored: %s %s",
-                self.name,
-                functions.reason(error),
-                self._where(len(said), log_file),
-            )
-            return nothing(said)
+        where = self._where(len(said), log_file)
+        return functions.judged(partial(self._scored, said), self.setting, self.name, where) or nothing(said)
 
     def clusters(self, said: Said) -> list[str]:
         """What each row shares with those that it depends on."""

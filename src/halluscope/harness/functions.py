@@ -8,9 +8,9 @@ a score that is a mean stands in its answer too, so that the harness has standar
 import logging
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -244,22 +244,40 @@ def _compute(task: str, prompt: str, given: Sequence[Answer]) -> Scored:
     setting, source = _opened[task]
     called = "_".join(filter(None, (task, prompt)))
     rows, texts = [answer.doc for answer in given], [answer.text for answer in given]
-    nothing: Scored = {}, [{} for _ in given]
     # Before a judge starts: a process that is killed leaves the file too.
     file = kept.keep(task, rows, texts, prompt)
     where = _where(task, setting, file, len(rows) < len(source.rows))
+    score = partial(scoring.of_each, registry.benchmark(task), rows, texts, setting.options, prompt)
+    result, each = judged(score, setting, called, where) or nothing(given)
+    if result:
+        if file:
+            file.unlink(missing_ok=True)
+        _tell(f"{called}: {result[SIGNATURE]}")
+    return result, each
+
+
+def judged(score: Callable[[], Scored], setting: Settings, called: str, where: str) -> Scored | None:
+    """Score a set; None if it cannot be judged, which is logged.
+
+    Args:
+        score: does it.
+        setting: of the task.
+        called: what is scored.
+        where: its responses are, and what scores them later, for the log.
+    """
     if not setting.judged:
         log.warning("%s is not scored: a language model judges it, and none is named. %s", called, where)
-        return nothing
+        return None
     try:
-        found = scoring.of_each(registry.benchmark(task), rows, texts, setting.options, prompt)
+        return score()
     except Exception as error:  # whatever a judge raises, a lack of memory too
         log.error("%s is not scored: %s %s", called, reason(error), where)
-        return nothing
-    if file:
-        file.unlink(missing_ok=True)
-    _tell(f"{called}: {found[0][SIGNATURE]}")
-    return found
+        return None
+
+
+def nothing(given: Sized) -> Scored:
+    """What is found where nobody judges."""
+    return {}, [{} for _ in range(len(given))]
 
 
 @cache

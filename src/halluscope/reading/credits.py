@@ -7,13 +7,25 @@ from typing import Any
 from halluscope.files.opening import read_json
 from halluscope.foreign import brief
 
+COCO = {
+    1: "CC BY-NC-SA 2.0",
+    2: "CC BY-NC 2.0",
+    3: "CC BY-NC-ND 2.0",
+    4: "CC BY 2.0",
+    5: "CC BY-SA 2.0",
+    6: "CC BY-ND 2.0",
+    7: "no known copyright restrictions",
+    8: "a work of the United States' government",
+}
+"""COCO's licences by their ids, for files that leave them out."""
+
 
 def credits(file: Path) -> dict[str, str]:
     """Read the licence and the source of each image.
 
     Args:
-        file: an annotation file of COCO's form, with `images` (id, license, and flickr_url or coco_url) and `licenses`
-            (id, name, and maybe url).
+        file: an annotation file of COCO's form, with `images` (id, license, and flickr_url or coco_url), and maybe
+            `licenses` (id, name) where these are not COCO's own.
 
     Returns:
         The image's id as text -> the licence's name, and where the image comes from, as far as they are there.
@@ -23,20 +35,25 @@ def credits(file: Path) -> dict[str, str]:
         FileNotFoundError: if there is no such file.
     """
     data = read_json(file)
-    if not isinstance(data, Mapping) or not all(
-        isinstance(data.get(name), list) for name in ("images", "licenses")
-    ):
+    if not isinstance(data, Mapping) or not isinstance(data.get("images"), list):
         raise ValueError(
-            f"{file} is {brief(data)}; expected an annotation file of COCO's form, with `images` and `licenses`."
+            f"{file} is {brief(data)}; expected an annotation file of COCO's form, with `images`."
         )
-    names = {row["id"]: str(row["name"]) for row in _rows(data["licenses"], "name")}
-    return {str(row["id"]): _credit(row, names) for row in _rows(data["images"], "id")}
+    licenses = data.get("licenses")
+    own = (
+        {row["id"]: str(row["name"]) for row in _rows(licenses, "name")} if isinstance(licenses, list) else {}
+    )
+    return {str(row["id"]): _credit(row, own or COCO) for row in _rows(data["images"], "id")}
 
 
 def _rows(rows: list[Any], needed: str) -> list[Mapping[str, Any]]:
     return [row for row in rows if isinstance(row, Mapping) and "id" in row and needed in row]
 
 
-def _credit(image: Mapping[str, Any], names: Mapping[Any, str]) -> str:
-    known = (names.get(image.get("license")), image.get("flickr_url") or image.get("coco_url"))
+def _credit(image: Mapping[str, Any], names: Mapping[int, str]) -> str:
+    license = image.get("license")
+    known = (
+        names.get(license) if isinstance(license, int) else None,
+        image.get("flickr_url") or image.get("coco_url"),
+    )
     return ", ".join(str(part) for part in known if part)

@@ -6,7 +6,7 @@ working directory, where `halluscope build` puts it.
 
 import hashlib
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -167,6 +167,30 @@ def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], 
     if missing := set(needed) - set(rows.column_names):
         raise ValueError(f"The dataset {written} has no column {' or '.join(sorted(missing))}: not {what}.")
     return rows.select_columns([name for name in names if name in rows.column_names])
+
+
+def read_each(
+    sources: Sequence[str], names: tuple[str, ...], needed: tuple[str, ...], what: str
+) -> list[Any]:
+    """Read the rows of all sources, each as `read_columns` does."""
+    return [row for source in sources for row in read_columns(source, names, needed, what)]
+
+
+def read_once(
+    rows: Iterable[Any], where: str, read: Callable[[Any, str, int], Identified]
+) -> list[Identified]:
+    """Read questions.
+
+    Args:
+        rows: of a dataset.
+        where: they stand.
+        read: makes a question of a row, of where it stands, and of its place among the rows, from 0.
+
+    Raises:
+        ValueError: for an id that comes twice, and what `read` raises.
+    """
+    places = ((row, f"{where}[{number}]", number) for number, row in enumerate(rows))
+    return once_by_id((read(row, place, number), place) for row, place, number in places)
 
 
 def once_by_id(located: Iterable[tuple[Identified, str]]) -> list[Identified]:

@@ -7,7 +7,7 @@ the sampling. Where no response has an id, they are matched by their order, if t
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -102,6 +102,15 @@ class Matched(Generic[R]):
     other_prompts: int = 0
     prompts: Sequence[str] = ("",)
     asked: Sequence[str] = ()
+
+    def only(self, places: Sequence[int]) -> "Matched[R]":
+        """Some of the rows, by their places in this order, with their responses."""
+        return replace(
+            self,
+            rows=[self.rows[place] for place in places],
+            texts=[self.texts[place] for place in places],
+            asked=[self.asked[place] for place in places] if self.asked else (),
+        )
 
 
 Pair = tuple[Any, Response]

@@ -79,6 +79,10 @@ class Bootstrap:
         """As it stands in a signature."""
         return f"{self.level:g},percentile,{self.resamples},seed{self.seed}" if self.resamples else "no"
 
+    def over(self, what: str) -> str:
+        """As it stands in a signature, with what is resampled, such as "images"."""
+        return f"{self},{what}" if self.resamples else str(self)
+
     def weights(self, rows: int, numbers: int = 0) -> Iterator[Floats]:
         """How often each row is drawn in each resample, in parts [resamples, rows]; each resample sums to `rows`.
 

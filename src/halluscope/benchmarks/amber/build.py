@@ -2,12 +2,11 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from datasets import Features, Image, List, Value
-from tqdm import tqdm
 
 from halluscope.benchmarks.amber import vectors, words
 from halluscope.benchmarks.amber.rows import (
@@ -19,7 +18,7 @@ from halluscope.benchmarks.amber.rows import (
     AmberRow,
     read_upstream,
 )
-from halluscope.building import images, output
+from halluscope.building import images, output, question_list
 from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
 from halluscope.files.opening import Readable
@@ -42,30 +41,27 @@ def counts(rows: Sequence[AmberRow]) -> dict[str, Any]:
     }
 
 
+COLUMNS = {
+    "id": Value("int64"),
+    "file_name": Value("string"),
+    "image": Image(),
+    "prompt": Value("string"),
+    "task": Value("string"),
+    "dimension": Value("string"),
+    "answer": Value("string"),
+    "truth": List(Value("string")),
+    "hallu": List(Value("string")),
+}
+
+
 def table(rows: Sequence[AmberRow], split: str, folder: Readable | None) -> Table:
     """The rows to write, with images when there is a folder to read them from."""
-    columns: dict[str, Any] = {
-        "id": Value("int64"),
-        "file_name": Value("string"),
-        "image": Image(),
-        "prompt": Value("string"),
-        "task": Value("string"),
-        "dimension": Value("string"),
-        "answer": Value("string"),
-        "truth": List(Value("string")),
-        "hallu": List(Value("string")),
-    }
-    if folder is None:
-        del columns["image"]
-    return Table(Features(columns), _rows(rows, folder), split)
+    return question_list.table(rows, COLUMNS, lambda one: one.row, _file_name, split, folder)
 
 
-def _rows(rows: Sequence[AmberRow], folder: Readable | None) -> Iterator[dict[str, Any]]:
-    for one in tqdm(rows, desc="writing", unit="row", disable=None):
-        row = dict(one.row)
-        if folder is not None:
-            row["image"] = images.stored(one.file_name, folder) if one.task == GENERATIVE else None
-        yield row
+def _file_name(one: AmberRow) -> str | None:
+    """The file of the image that goes with a row: an image is stored once, where it is described."""
+    return one.file_name if one.task == GENERATIVE else None
 
 
 def synonyms(pairs: Sequence[tuple[str, str]], split: str) -> Table:

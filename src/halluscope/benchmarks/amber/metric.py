@@ -139,7 +139,7 @@ def compute(
             similar=data_of("similar", pairs) if pairs else "no",
             **form_of(row.form for row in rows),
             **choice(thoughts),
-            interval=f"{resampling},images" if bootstrap else "no",
+            interval=resampling.over("images"),
         ),
     }
     if bootstrap:

@@ -11,7 +11,7 @@ from halluscope.files.opening import Readable, json_rows
 from halluscope.foreign import brief
 from halluscope.inputs import is_like_a_list, listed, texts
 from halluscope.numbers import is_id
-from halluscope.reading.rows import Source, read_columns
+from halluscope.reading.rows import Source, read_columns, read_each
 
 GENERATIVE, DISCRIMINATIVE = "generative", "discriminative"
 TASKS = (GENERATIVE, DISCRIMINATIVE)
@@ -98,8 +98,7 @@ def load(sources: Sequence[str]) -> list[AmberRow]:
     named = [Source.of(source) for source in sources]
     if all(source.is_json for source in named) and len(named) == 2:
         return read_upstream(*(source.path for source in named))
-    what = "the dataset amber"
-    rows = [row for source in sources for row in read_columns(source, COLUMNS, NEEDED, what)]
+    rows = read_each(sources, COLUMNS, NEEDED, "the dataset amber")
     return read_all(rows, ", ".join(sources))
 
 

@@ -1,20 +1,20 @@
 """Builds gavie: 1,000 instructions about 120 images of Visual Genome, with the regions that it describes of them."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, Image, List, Value
+from datasets import Image, List, Value
 
 from halluscope.benchmarks.gavie import regions as describing
 from halluscope.benchmarks.gavie.rows import PLACE, Instruction, read_all
-from halluscope.building import images, output
+from halluscope.building import images, question_list
 from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
-from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, json_rows
+from halluscope.files.opening import Readable
 
 
 def read(file: Readable) -> list[Instruction]:
@@ -23,13 +23,7 @@ def read(file: Readable) -> list[Instruction]:
     Raises:
         BuildError: for a file of another form, or a broken row.
     """
-    rows = [row for _, row in json_rows(file)]
-    if not rows:
-        raise BuildError(f"{file} holds nothing; expected a list of instructions: evaluation_set.json.")
-    try:
-        return read_all(rows, str(file))
-    except ValueError as error:
-        raise BuildError(str(error)) from error
+    return question_list.read(file, read_all, "instructions: evaluation_set.json")
 
 
 def counts(questions: Sequence[Instruction]) -> dict[str, Any]:
@@ -46,26 +40,18 @@ def file_name(question: Instruction) -> str:
     return f"{question.image_id}.jpg"
 
 
+COLUMNS = {
+    "id": Value("int64"),
+    "image_id": Value("int64"),
+    "image": Image(),
+    "question": Value("string"),
+    "regions": List({"phrase": Value("string"), **{name: Value("int64") for name in PLACE}}),
+}
+
+
 def table(questions: Sequence[Instruction], split: str, folder: Readable | None) -> Table:
     """The rows to write, with images when there is a folder to read them from."""
-    columns: dict[str, Any] = {
-        "id": Value("int64"),
-        "image_id": Value("int64"),
-        "image": Image(),
-        "question": Value("string"),
-        "regions": List({"phrase": Value("string"), **{name: Value("int64") for name in PLACE}}),
-    }
-    if folder is None:
-        del columns["image"]
-    return Table(Features(columns), _rows(questions, folder), split)
-
-
-def _rows(questions: Sequence[Instruction], folder: Readable | None) -> Iterator[dict[str, Any]]:
-    for question in questions:
-        row = question.row
-        if folder is not None:
-            row["image"] = images.stored(file_name(question), folder)
-        yield row
+    return question_list.table(questions, COLUMNS, lambda one: one.row, file_name, split, folder)
 
 
 def make(order: Order, *, regions: Path | None = None) -> Path:
@@ -86,13 +72,8 @@ def make(order: Order, *, regions: Path | None = None) -> Path:
         sources["regions"] = order.fetch("regions", regions, "--regions")
         known = describing.read(sources["regions"].path, {row.image_id for row in rows})
         rows = [replace(row, regions=tuple(known[row.image_id])) for row in rows]
-    numbers = counts(rows)
-    complete = order.spec.matches(numbers, order.subset)
-    folder = None
-    if got := order.fetch_images():
-        sources["images"], folder = got, got.path
-        images.check_all(map(file_name, rows), folder, order.only_images_present)
-    return output.write(order.spec, [table(rows, order.spec.split, folder)], numbers, sources, complete, out)
+    check, rows_of = partial(images.check_all, map(file_name, rows)), partial(table, rows)
+    return question_list.write(order, out, counts(rows), sources, check, rows_of)
 
 
 def _add(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,9 @@ ERRORS = {"accuracy": "not wholly accurate", "relevancy": "not wholly relevant"}
 UNREADABLE = "unreadable"
 
 
-def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None) -> Iterator[Item]:
+def items(
+    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
+) -> Iterator[Item]:
     """A run's rows as items, one each, in their order.
 
     Args:

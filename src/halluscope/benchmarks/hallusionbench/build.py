@@ -4,15 +4,15 @@ A row holds a question, its right answer, its image, and the keys of its pair an
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, Image, Value
-from tqdm import tqdm
+from datasets import Image, Value
 
 from halluscope.benchmarks.hallusionbench.rows import DEPENDENT, ROLES, SUPPLEMENT, VisualQuestion, read_all
-from halluscope.building import images, output
+from halluscope.building import images, question_list
 from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
 from halluscope.errors import BuildError
@@ -85,52 +85,48 @@ def file_name(question: VisualQuestion) -> str | None:
     return None if question.figure is None else f"{question.figure}.png"
 
 
+COLUMNS = {
+    "category": Value("string"),
+    "subcategory": Value("string"),
+    "visual_input": Value("int64"),
+    "set_id": Value("int64"),
+    "figure_id": Value("int64"),
+    "question_id": Value("int64"),
+    "question": Value("string"),
+    "gt_answer": Value("string"),
+    "gt_answer_details": Value("string"),
+    "sample_note": Value("string"),
+    "filename": Value("string"),
+    "image": Image(),
+    "pair": Value("string"),
+    "figure": Value("string"),
+    "role": Value("string"),
+}
+
+
 def table(rows: Sequence[Row], split: str, folder: Readable | None) -> Table:
     """The rows to write, with images when there is a folder to read them from."""
-    columns = {
-        "category": Value("string"),
-        "subcategory": Value("string"),
-        "visual_input": Value("int64"),
-        "set_id": Value("int64"),
-        "figure_id": Value("int64"),
-        "question_id": Value("int64"),
-        "question": Value("string"),
-        "gt_answer": Value("string"),
-        "gt_answer_details": Value("string"),
-        "sample_note": Value("string"),
-        "filename": Value("string"),
-        "image": Image(),
-        "pair": Value("string"),
-        "figure": Value("string"),
-        "role": Value("string"),
+    return question_list.table(rows, COLUMNS, _row, lambda one: file_name(one[0]), split, folder)
+
+
+def _row(row: Row) -> dict[str, Any]:
+    question, upstream = row
+    return {
+        "category": question.category,
+        "subcategory": question.subcategory,
+        "visual_input": question.visual_input,
+        "set_id": question.set_id,
+        "figure_id": question.figure_id,
+        "question_id": question.question_id,
+        "question": question.question,
+        "gt_answer": "yes" if question.yes else "no",
+        "gt_answer_details": question.details,
+        "sample_note": upstream.get("sample_note"),
+        "filename": file_name(question),
+        "pair": question.pair,
+        "figure": question.figure,
+        "role": question.role,
     }
-    if folder is None:
-        del columns["image"]
-    return Table(Features(columns), _rows(rows, folder), split)
-
-
-def _rows(rows: Sequence[Row], folder: Readable | None) -> Iterator[dict[str, Any]]:
-    for question, upstream in tqdm(rows, desc="writing", unit="question", disable=None):
-        name = file_name(question)
-        row = {
-            "category": question.category,
-            "subcategory": question.subcategory,
-            "visual_input": question.visual_input,
-            "set_id": question.set_id,
-            "figure_id": question.figure_id,
-            "question_id": question.question_id,
-            "question": question.question,
-            "gt_answer": "yes" if question.yes else "no",
-            "gt_answer_details": question.details,
-            "sample_note": upstream.get("sample_note"),
-            "filename": name,
-            "pair": question.pair,
-            "figure": question.figure,
-            "role": question.role,
-        }
-        if folder is not None:
-            row["image"] = images.stored(name, folder)
-        yield row
 
 
 def make(order: Order) -> Path:
@@ -138,13 +134,8 @@ def make(order: Order) -> Path:
     out = order.target()
     sources = {"questions": order.fetch("questions")}
     rows = read(sources["questions"].path)
-    numbers = counts(rows)
-    complete = order.spec.matches(numbers, order.subset)
-    folder = None
-    if got := order.fetch_images():
-        sources["images"], folder = got, got.path
-        check_images(rows, folder, order.only_images_present)
-    return output.write(order.spec, [table(rows, order.spec.split, folder)], numbers, sources, complete, out)
+    check, rows_of = partial(check_images, rows), partial(table, rows)
+    return question_list.write(order, out, counts(rows), sources, check, rows_of)
 
 
 BUILDER = Builder(

@@ -11,7 +11,7 @@ from typing import Any
 
 from halluscope.foreign import brief
 from halluscope.numbers import id_of, is_id
-from halluscope.reading.rows import read_columns
+from halluscope.reading.rows import read_each
 
 NO_VISUAL, ORIGINAL, EDITED = 0, 1, 2
 ROLES = ("no_visual", "original", "edited")
@@ -131,8 +131,7 @@ def load(sources: Sequence[str]) -> list[VisualQuestion]:
         ValueError: for a file or dataset of another form, or a question that comes twice.
         FileNotFoundError: if a file does not exist.
     """
-    what = "the dataset hallusionbench"
-    rows = [row for source in sources for row in read_columns(source, COLUMNS, ID, what)]
+    rows = read_each(sources, COLUMNS, ID, "the dataset hallusionbench")
     return read_all(rows, ", ".join(sources))
 
 

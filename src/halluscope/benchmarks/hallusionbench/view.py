@@ -18,12 +18,13 @@ ABOUT = dict(zip(ROLES, ("no image", "the original image", "an edited image"), s
 
 NO_IMAGE, ANY = "no image", "any"
 
+_BY_KNOWLEDGE = "it follows what it believes to know"
+
 LEAVES = {
-    (LANGUAGE, NO_IMAGE): "wrong without an image: it follows what it believes to know",
-    (LANGUAGE, SUPPLEMENT): "answers as it did without an image, and is wrong: it follows what it believes to know",
+    (LANGUAGE, NO_IMAGE): f"wrong without an image: {_BY_KNOWLEDGE}",
+    (LANGUAGE, SUPPLEMENT): f"wrong, and as it answered without an image: {_BY_KNOWLEDGE}",
     (VISION, ANY): "fails at the image: it sees it wrongly, or draws no answer from it",
-    (MIXED, DEPENDENT): "answers about the edited image as about the original: it overlooks the change, or follows "
-    "what it believes to know",
+    (MIXED, DEPENDENT): f"wrong, and as it answered about the original: it sees no edit, or {_BY_KNOWLEDGE}",
     (MIXED, SUPPLEMENT): "was wrong without an image, and fails with one in another way",
 }
 """The leaves of the decision tree (Figure 3): what an answer fails of, and where -> why."""
@@ -31,7 +32,9 @@ LEAVES = {
 WORDS = {failure: failure.replace("_", " ") for failure in (LANGUAGE, VISION, MIXED)}
 
 
-def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None) -> Iterator[Item]:
+def items(
+    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
+) -> Iterator[Item]:
     """A run's rows as items, one each, in their order; those of a control pair are a group.
 
     Args:
@@ -40,19 +43,18 @@ def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters:
         voters: nobody votes here.
     """
     questions = [read(row["inputs"]["references"], "the row of a run") for row in rows]
-    pairs, figures = (
-        _right(of, rows)
-        for of in ([one.pair for one in questions], [one.figure or "" for one in questions])
-    )
+    pairs = _right([one.pair for one in questions], rows)
+    figures = _right([one.figure or "" for one in questions], rows)
     for row, question, text in zip(rows, questions, said(rows, options), strict=True):
         pair = pairs[question.pair]
+        figure = {"figure": figures[question.figure]} if question.figure else {}
         yield Item(
             id=row["question"],
             text=text,
             image=question.figure,
             question=question.question,
             group=question.pair,
-            facts=[*_facts(row, question), *_shares(pair, figures[question.figure] if question.figure else ())],
+            facts=[*_facts(row, question), *_shares({"control pair": pair, **figure})],
             errors=_errors(row),
             parts={
                 "category": question.category,
@@ -115,9 +117,8 @@ def _verdict(row: Mapping[str, Any]) -> tuple[str, Kind]:
     return verdict, "bad"
 
 
-def _shares(pair: Sequence[bool], figure: Sequence[bool]) -> Iterator[Fact]:
-    """How many answers of the same pair, and of the same figure, are right."""
-    for name, answers in (("control pair", pair), ("figure", figure)):
-        if answers:
-            kind: Kind = "good" if all(answers) else "bad"
-            yield Fact(name, [(f"{sum(answers)} of {len(answers)} right", kind)])
+def _shares(groups: Mapping[str, Sequence[bool]]) -> Iterator[Fact]:
+    """How many of the answers that stand together are right."""
+    for name, answers in groups.items():
+        kind: Kind = "good" if all(answers) else "bad"
+        yield Fact(name, [(f"{sum(answers)} of {len(answers)} right", kind)])

@@ -4,15 +4,15 @@ A row holds a question, the answers that people gave, its type, and where its im
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, Image, List, Value
-from tqdm import tqdm
+from datasets import Image, List, Value
 
 from halluscope.benchmarks.haloquest.rows import PARTS, HaloQuestion, read_upstream
-from halluscope.building import images, output
+from halluscope.building import images, question_list
 from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
 from halluscope.files.opening import Readable
@@ -29,29 +29,23 @@ def counts(questions: Sequence[HaloQuestion]) -> dict[str, Any]:
     }
 
 
+COLUMNS = {
+    "id": Value("int64"),
+    "file_name": Value("string"),
+    "image": Image(),
+    "image_type": Value("string"),
+    "type": Value("string"),
+    "question": Value("string"),
+    "answers": List(Value("string")),
+    "url": Value("string"),
+}
+
+
 def table(questions: Sequence[HaloQuestion], split: str, folder: Readable | None) -> Table:
     """The rows to write, with images when there is a folder to read them from."""
-    columns: dict[str, Any] = {
-        "id": Value("int64"),
-        "file_name": Value("string"),
-        "image": Image(),
-        "image_type": Value("string"),
-        "type": Value("string"),
-        "question": Value("string"),
-        "answers": List(Value("string")),
-        "url": Value("string"),
-    }
-    if folder is None:
-        del columns["image"]
-    return Table(Features(columns), _rows(questions, folder), split)
-
-
-def _rows(questions: Sequence[HaloQuestion], folder: Readable | None) -> Iterator[dict[str, Any]]:
-    for question in tqdm(questions, desc="writing", unit="question", disable=None):
-        row = dict(question.row)
-        if folder is not None:
-            row["image"] = images.stored(question.file_name, folder)
-        yield row
+    return question_list.table(
+        questions, COLUMNS, lambda one: one.row, lambda one: one.file_name, split, folder
+    )
 
 
 def make(order: Order) -> Path:
@@ -63,13 +57,8 @@ def make(order: Order) -> Path:
     out = order.target()
     sources = {"questions": order.fetch("questions")}
     rows = read_upstream(sources["questions"].path)
-    numbers = counts(rows)
-    complete = order.spec.matches(numbers, order.subset)
-    folder = None
-    if got := order.fetch_images():
-        sources["images"], folder = got, got.path
-        images.check_all({question.file_name for question in rows}, folder, order.only_images_present)
-    return output.write(order.spec, [table(rows, order.spec.split, folder)], numbers, sources, complete, out)
+    check, rows_of = partial(images.check_all, {one.file_name for one in rows}), partial(table, rows)
+    return question_list.write(order, out, counts(rows), sources, check, rows_of)
 
 
 BUILDER = Builder(

@@ -12,7 +12,7 @@ from halluscope.inputs import is_like_a_list
 from halluscope.judging.graders.judged import Criterion, as_option
 from halluscope.numbers import id_of, is_id
 from halluscope.reading import tables
-from halluscope.reading.rows import Source, once_by_id, read_columns
+from halluscope.reading.rows import Source, once_by_id, read_columns, read_once
 
 IMAGE_TYPES = ("generated", "real")
 TYPES = ("false premises", "visual challenge", "insufficient context")
@@ -139,8 +139,7 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[HaloQuestio
     Raises:
         ValueError: for a row that is none, or an id that comes twice.
     """
-    places = ((row, f"{where}[{number}]") for number, row in enumerate(rows))
-    return once_by_id((read(row, place), place) for row, place in places)
+    return read_once(rows, where, lambda row, place, _: read(row, place))
 
 
 def read(row: Any, where: str) -> HaloQuestion:

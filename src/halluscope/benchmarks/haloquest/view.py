@@ -17,7 +17,9 @@ VERDICTS: Mapping[bool | None, tuple[str, Kind, float]] = {
 """Whether a response is right -> the verdict, what it is, and how bad."""
 
 
-def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None) -> Iterator[Item]:
+def items(
+    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
+) -> Iterator[Item]:
     """A run's rows as items, one each, in their order.
 
     Args:

@@ -5,20 +5,20 @@ A row holds a question, its short answer, its image, and what is known of the im
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, Image, Value
-from tqdm import tqdm
+from datasets import Image, Value
 
 from halluscope.benchmarks.hqh.rows import LEVELS, FreeQuestion, read_all
-from halluscope.building import images, output
+from halluscope.building import images, question_list
 from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, json_rows, read_json
+from halluscope.files.opening import Readable, read_json
 from halluscope.foreign import brief
 from halluscope.numbers import id_of
 
@@ -32,13 +32,7 @@ def read(file: Readable) -> list[FreeQuestion]:
     Raises:
         BuildError: for a file of another form, a broken row, an unknown type, or an id that comes twice.
     """
-    rows = [row for _, row in json_rows(file)]
-    if not rows:
-        raise BuildError(f"{file} holds nothing; expected a list of questions: HQH.json.")
-    try:
-        return read_all(rows, str(file))
-    except ValueError as error:
-        raise BuildError(str(error)) from error
+    return question_list.read(file, read_all, "questions: HQH.json")
 
 
 def read_image_data(file: Readable) -> ImageData:
@@ -106,30 +100,22 @@ def file_name(question: FreeQuestion) -> str:
     return f"{question.image_id}.jpg"
 
 
+COLUMNS = {
+    "id": Value("int64"),
+    "image_id": Value("int64"),
+    "image": Image(),
+    "question": Value("string"),
+    "answer": Value("string"),
+    "type": Value("string"),
+    "level": Value("string"),
+    "caption": Value("string"),
+    "details": Value("string"),
+}
+
+
 def table(questions: Sequence[FreeQuestion], split: str, folder: Readable | None) -> Table:
     """The rows to write, with images when there is a folder to read them from."""
-    columns = {
-        "id": Value("int64"),
-        "image_id": Value("int64"),
-        "image": Image(),
-        "question": Value("string"),
-        "answer": Value("string"),
-        "type": Value("string"),
-        "level": Value("string"),
-        "caption": Value("string"),
-        "details": Value("string"),
-    }
-    if folder is None:
-        del columns["image"]
-    return Table(Features(columns), _rows(questions, folder), split)
-
-
-def _rows(questions: Sequence[FreeQuestion], folder: Readable | None) -> Iterator[dict[str, Any]]:
-    for question in tqdm(questions, desc="writing", unit="question", disable=None):
-        row: dict[str, Any] = dict(question.row)
-        if folder is not None:
-            row["image"] = images.stored(file_name(question), folder)
-        yield row
+    return question_list.table(questions, COLUMNS, lambda one: one.row, file_name, split, folder)
 
 
 def make(order: Order, *, image_data: Path | None = None) -> Path:
@@ -148,13 +134,8 @@ def make(order: Order, *, image_data: Path | None = None) -> Path:
     if image_data is not None:
         sources["image_data"] = order.fetch("image_data", image_data, "--image-data")
         rows = describe(rows, read_image_data(sources["image_data"].path))
-    numbers = counts(rows)
-    complete = order.spec.matches(numbers, order.subset)
-    folder = None
-    if got := order.fetch_images():
-        sources["images"], folder = got, got.path
-        images.check_all({file_name(one) for one in rows}, folder, order.only_images_present)
-    return output.write(order.spec, [table(rows, order.spec.split, folder)], numbers, sources, complete, out)
+    check, rows_of = partial(images.check_all, map(file_name, rows)), partial(table, rows)
+    return question_list.write(order, out, counts(rows), sources, check, rows_of)
 
 
 def _add(parser: argparse.ArgumentParser) -> None:

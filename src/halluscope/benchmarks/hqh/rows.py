@@ -7,7 +7,7 @@ from typing import Any
 from halluscope.foreign import brief
 from halluscope.judging.graders.judged import Criterion, as_option
 from halluscope.numbers import is_id
-from halluscope.reading.rows import once_by_id, read_columns
+from halluscope.reading.rows import read_each, read_once
 
 LEVELS = {
     "existence": "object",
@@ -83,8 +83,7 @@ def load(sources: Sequence[str]) -> list[FreeQuestion]:
         ValueError: for a file or dataset of another form, or an id that comes twice.
         FileNotFoundError: if a file does not exist.
     """
-    what = "the dataset hqh"
-    rows = [row for source in sources for row in read_columns(source, COLUMNS, COLUMNS[:5], what)]
+    rows = read_each(sources, COLUMNS, COLUMNS[:5], "the dataset hqh")
     return read_all(rows, ", ".join(sources))
 
 
@@ -111,8 +110,7 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[FreeQuestio
     Raises:
         ValueError: for a row that is none, or an id that comes twice.
     """
-    places = ((row, f"{where}[{number}]") for number, row in enumerate(rows))
-    return once_by_id((read(row, place), place) for row, place in places)
+    return read_once(rows, where, lambda row, place, _: read(row, place))
 
 
 def read(row: Any, where: str) -> FreeQuestion:

@@ -1,4 +1,4 @@
-"""HQH's rows as people look at them: the right answer beside the response, and the claims that a judge quotes marked."""
+"""HQH's rows as people look at them: the right answer, and the claims marked that a judge quotes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,7 +18,9 @@ MAIN: Mapping[bool | None, tuple[str, Kind]] = {
 """What the first step of a verdict says."""
 
 
-def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None) -> Iterator[Item]:
+def items(
+    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
+) -> Iterator[Item]:
     """A run's rows as items, one each, in their order.
 
     Args:

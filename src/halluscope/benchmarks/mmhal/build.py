@@ -1,18 +1,18 @@
 """Builds mmhal: 96 free-form questions of eight types about images of OpenImages."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, Image, List, Value
+from datasets import Image, List, Value
 
 from halluscope.benchmarks.mmhal.rows import TYPES, RatedQuestion, read_all
-from halluscope.building import images, output
+from halluscope.building import images, question_list
 from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
-from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, json_rows
+from halluscope.files.opening import Readable
 
 
 def read(file: Readable) -> list[RatedQuestion]:
@@ -21,13 +21,7 @@ def read(file: Readable) -> list[RatedQuestion]:
     Raises:
         BuildError: for a file of another form, a broken row or an unknown type.
     """
-    rows = [row for _, row in json_rows(file)]
-    if not rows:
-        raise BuildError(f"{file} holds nothing; expected a list of questions: response_template.json.")
-    try:
-        return read_all(rows, str(file))
-    except ValueError as error:
-        raise BuildError(str(error)) from error
+    return question_list.read(file, read_all, "questions: response_template.json")
 
 
 def counts(questions: Sequence[RatedQuestion]) -> dict[str, Any]:
@@ -41,31 +35,25 @@ def counts(questions: Sequence[RatedQuestion]) -> dict[str, Any]:
     }
 
 
+COLUMNS = {
+    "id": Value("int64"),
+    "image_id": Value("string"),
+    "file_name": Value("string"),
+    "image": Image(),
+    "image_url": Value("string"),
+    "question": Value("string"),
+    "answer": Value("string"),
+    "type": Value("string"),
+    "topic": Value("string"),
+    "contents": List(Value("string")),
+}
+
+
 def table(questions: Sequence[RatedQuestion], split: str, folder: Readable | None) -> Table:
     """The rows to write, with images when there is a folder to read them from."""
-    columns: dict[str, Any] = {
-        "id": Value("int64"),
-        "image_id": Value("string"),
-        "file_name": Value("string"),
-        "image": Image(),
-        "image_url": Value("string"),
-        "question": Value("string"),
-        "answer": Value("string"),
-        "type": Value("string"),
-        "topic": Value("string"),
-        "contents": List(Value("string")),
-    }
-    if folder is None:
-        del columns["image"]
-    return Table(Features(columns), _rows(questions, folder), split)
-
-
-def _rows(questions: Sequence[RatedQuestion], folder: Readable | None) -> Iterator[dict[str, Any]]:
-    for question in questions:
-        row = question.row
-        if folder is not None:
-            row["image"] = images.stored(question.file_name, folder)
-        yield row
+    return question_list.table(
+        questions, COLUMNS, lambda one: one.row, lambda one: one.file_name, split, folder
+    )
 
 
 def make(order: Order) -> Path:
@@ -80,14 +68,11 @@ def make(order: Order) -> Path:
     out = order.target()
     sources = {"questions": order.fetch("questions")}
     rows = read(sources["questions"].path)
-    numbers = counts(rows)
-    complete = order.spec.matches(numbers, order.subset)
-    folder = None
-    if got := order.fetch_images():
-        sources["images"], folder = got, got.path
-        names = {one.file_name for one in rows if one.file_name}
-        images.check_all(names, folder, order.only_images_present)
-    return output.write(order.spec, [table(rows, order.spec.split, folder)], numbers, sources, complete, out)
+    check, rows_of = (
+        partial(images.check_all, {one.file_name for one in rows if one.file_name}),
+        partial(table, rows),
+    )
+    return question_list.write(order, out, counts(rows), sources, check, rows_of)
 
 
 BUILDER = Builder(

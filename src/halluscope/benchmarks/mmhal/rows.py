@@ -8,7 +8,7 @@ from halluscope.foreign import brief
 from halluscope.inputs import is_like_a_list
 from halluscope.judging.graders.judged import Criterion, as_option
 from halluscope.numbers import is_id
-from halluscope.reading.rows import once_by_id, read_columns
+from halluscope.reading.rows import read_each, read_once
 
 TYPES = (
     *("attribute", "adversarial", "comparison", "counting"),
@@ -78,8 +78,7 @@ def load(sources: Sequence[str]) -> list[RatedQuestion]:
         ValueError: for a file or dataset of another form, or an id that comes twice.
         FileNotFoundError: if a file does not exist.
     """
-    what = "the dataset mmhal"
-    rows = [row for source in sources for row in read_columns(source, COLUMNS, NEEDED, what)]
+    rows = read_each(sources, COLUMNS, NEEDED, "the dataset mmhal")
     return read_all(rows, ", ".join(sources))
 
 
@@ -104,8 +103,7 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[RatedQuesti
     Raises:
         ValueError: for a row that is none, or an id that comes twice.
     """
-    places = ((row, f"{where}[{number}]", number) for number, row in enumerate(rows))
-    return once_by_id((read(row, place, number), place) for row, place, number in places)
+    return read_once(rows, where, read)
 
 
 def read(row: Any, where: str, number: int = 0) -> RatedQuestion:

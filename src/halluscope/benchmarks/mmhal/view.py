@@ -12,7 +12,9 @@ from halluscope.reporting.tables import is_defined, percent
 HALLUCINATION, UNREADABLE = "hallucination", "unreadable"
 
 
-def items(rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None) -> Iterator[Item]:
+def items(
+    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
+) -> Iterator[Item]:
     """A run's rows as items, one each, in their order.
 
     Args:

@@ -162,7 +162,7 @@ def compute(
             **voted.by,
             **form,
             **choice(thoughts),
-            interval=f"{resampling},images" if bootstrap else "no",
+            interval=resampling.over("images"),
         ),
     }
     if bootstrap:

@@ -148,7 +148,7 @@ def compute(
             sampling="no" if sampling is None else samplings,
             **form,
             **choice(thoughts),
-            interval=f"{resampling},{'rows' if image_ids is None else 'images'}" if bootstrap else "no",
+            interval=resampling.over("rows" if image_ids is None else "images"),
         ),
     }
     if bootstrap:

@@ -45,6 +45,12 @@ MEASURED_BATCHES = 3
 LONGEST_CALIBRATION = 86_400
 """A day, in seconds."""
 
+BY_CHARACTERS = "tokens by a rule of thumb, 4 characters each"
+"""How tokens were counted where there is no tokenizer."""
+
+Prices = tuple[float, float]
+"""Of a million tokens that are read, and of a million that are said, in any currency."""
+
 HIGHEST_PRICE = 1e6
 """Of a million tokens, in any currency."""
 
@@ -98,6 +104,8 @@ class Plan:
         at_most: how many there are.
         store: the file of kept answers.
         workers: among how many processes each judge's work is divided.
+        asked: what a judge is asked: "questions", or a grader's "prompts".
+        repeats: how often it is asked each.
     """
 
     loads: tuple[Load, ...]
@@ -106,6 +114,8 @@ class Plan:
     at_most: int
     store: str
     workers: int = 1
+    asked: str = "questions"
+    repeats: int = 1
 
     @property
     def exact(self) -> bool:
@@ -183,7 +193,7 @@ def plan_poll(
     poll: Voting,
     question_set: QuestionSet,
     calibrate: float = 0.0,
-    prices: tuple[float, float] | None = None,
+    prices: Prices | None = None,
     only_present: bool = False,
 ) -> Plan:
     """Plan what a poll will ask.
@@ -213,7 +223,7 @@ def plan_poll(
     about, meant = question_set.about(classes), poll.meant
     k = poll.required(len(about))
     check_asked(meant, question_set)
-    _check_prices(prices, meant)
+    check_prices(prices, meant)
     run_by, kept_in = poll.run_by, ReadOnlyStore(_path(poll.store))
     alone = replace(run_by, workers=0)
     models = [one for one in meant if isinstance(one, str) and one != LEXICAL]
@@ -263,7 +273,17 @@ def _stand_in(
     return StandIn(judge.key, judge, None, stored=False)
 
 
-def _check_prices(prices: tuple[float, float] | None, meant: Sequence[str | Judge]) -> None:
+def check_prices(prices: Prices | None, meant: Sequence[str | Judge], option: str = "judges") -> None:
+    """Check what tokens are to cost.
+
+    Args:
+        prices: of a million tokens read, and of a million said.
+        meant: who is asked.
+        option: that names them.
+
+    Raises:
+        ValueError: for prices that are none, or where nobody is behind an endpoint.
+    """
     if prices is None:
         return
     if not isinstance(prices, list | tuple) or len(prices) != 2:
@@ -274,24 +294,23 @@ def _check_prices(prices: tuple[float, float] | None, meant: Sequence[str | Judg
         finite("prices", price, 0, HIGHEST_PRICE, "the price of a million tokens")
     if not any(is_served(judge) for judge in meant):
         raise ValueError(
-            f"prices are for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'); judges names none."
+            f"prices are for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'); {option} names none."
         )
 
 
-def _load(stand_in: StandIn, outlook: Outlook | None, prices: tuple[float, float] | None) -> Load:
+def _load(stand_in: StandIn, outlook: Outlook | None, prices: Prices | None) -> Load:
     left = sum(len(put.pairs) for put in stand_in.puts)
     kept = stand_in.kept if stand_in.kept_in else None
     if outlook is None:
         return Load(stand_in.key, left + stand_in.kept, kept)
     tokens, flop, sampled = _work(stand_in.puts, outlook)
     counted = (
-        "tokens by a rule of thumb, 4 characters each" if outlook.reader is None
+        BY_CHARACTERS if outlook.reader is None
         else "tokens counted in a sample of the texts" if sampled
         else ""
     )  # fmt: skip
     said = left * outlook.reply if outlook.reply else None
-    paid = prices if is_served(outlook.model) else None
-    money = (tokens * paid[0] + (said or 0) * paid[1]) / 1e6 if paid else None
+    money = cost(tokens, said, prices) if prices and is_served(outlook.model) else None
     return Load(
         outlook.name,
         left + stand_in.kept,
@@ -303,6 +322,11 @@ def _load(stand_in: StandIn, outlook: Outlook | None, prices: tuple[float, float
         money=money,
         note="; ".join(filter(None, [outlook.missing, counted])),
     )
+
+
+def cost(tokens: float, said: int | None, prices: Prices) -> float:
+    """What it costs to read so many tokens, and to say others."""
+    return (tokens * prices[0] + (said or 0) * prices[1]) / 1e6
 
 
 def _work(puts: Sequence[Put], outlook: Outlook) -> tuple[float, float, bool]:

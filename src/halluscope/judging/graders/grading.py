@@ -12,6 +12,7 @@ from halluscope.judging.chat_completions import LEAVE_OUT, check_leave_out
 from halluscope.judging.client import AT_ONCE, check_at_once
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
+from halluscope.judging.graders.ledger import Ledger
 from halluscope.judging.graders.verdicts import Asked, collect, is_greedy
 from halluscope.judging.store import AnswerStore, AskAnew
 from halluscope.judging.transcript import Transcript
@@ -110,7 +111,7 @@ class Grading:
         max_tokens: how long a reply may be of a judge that is named; a chat judge that is given has its own.
         device: where a local model runs; None takes a GPU if there is one.
         store: where replies are kept: a path, or None for the user's cache. A transcript of what was said is read
-            instead of asking anybody.
+            instead of asking anybody; a ledger notes what would be asked.
         progress: show what it is doing.
 
     Raises:
@@ -127,7 +128,7 @@ class Grading:
     max_failed: float = MAX_FAILED
     max_tokens: int = MAX_TOKENS
     device: str | None = None
-    store: AnswerStore | AskAnew | Transcript | str | Path | None = None
+    store: AnswerStore | AskAnew | Transcript | Ledger | str | Path | None = None
     progress: bool = True
 
     def __post_init__(self) -> None:
@@ -141,7 +142,7 @@ class Grading:
         whole("max_tokens", self.max_tokens, 1, MOST_TOKENS, "a number of tokens")
         flags(progress=self.progress, fresh=self.fresh)
         kind("device", self.device, str | None, "a device such as 'cuda:1' or 'cpu', or None")
-        stores = AnswerStore | AskAnew | Transcript | str | Path | None
+        stores = AnswerStore | AskAnew | Transcript | Ledger | str | Path | None
         kind("store", self.store, stores, "a path, or None for the user's cache")
 
     def check_once(self, why: str) -> None:
@@ -173,7 +174,8 @@ class Grading:
 
         whole("judge_seed", self.judge_seed, most=LARGEST_SEED - self.repeats, what="a judge's seed")
         check_name(self.judge, rules)
-        _ = self.kept
+        if not isinstance(self.store, Ledger):
+            _ = self.kept
         if not is_greedy(self.chat):
             return
         if self.temperature:
@@ -217,6 +219,7 @@ class Grading:
         """Where its replies are kept."""
         if isinstance(self.store, AskAnew | Transcript):
             return self.store
+        assert not isinstance(self.store, Ledger), "nothing is kept in it"
         store = self.store if isinstance(self.store, AnswerStore) else AnswerStore(self.store)
         return AskAnew(store) if self.fresh else store
 
@@ -227,13 +230,18 @@ class Grading:
             asked: the prompts, and how the replies are read.
 
         Returns:
-            [repeats][prompts]: the verdict, None where no reply came or it could not be read.
+            [repeats][prompts]: the verdict, None where no reply came or it could not be read; all None where the
+            prompts go to a ledger.
 
         Raises:
             JudgingFailed: if more than `max_failed` of the prompts have none.
             JudgeUnavailable: if there is nobody to reply.
             StoreError: if the store cannot be read or written.
         """
+        if isinstance(self.store, Ledger):
+            prompts = [one.prompt for one in asked]
+            self.store.note(prompts, self.chat, self.repeats, self.judge_seed, self.max_tokens)
+            return [[None] * len(asked)] * self.repeats
         try:
             return collect(
                 asked,

@@ -43,6 +43,12 @@ class Asked(Generic[V]):
     schema: Schema | None = None
 
 
+FIRST = 50
+"""How many prompts are asked before the rest: if no reply to them can be read, the rest is not asked."""
+
+HALF = 0.5
+"""Whoever allows this share to fail is asked everything: no readable reply among the first may then be by chance."""
+
 STILL_TO_BE_ASKED = "still to be asked"
 """Why there is no reply where requests go to an outbox."""
 
@@ -78,20 +84,32 @@ def collect(
 
     Raises:
         ValueError: if `max_failed` is no share.
-        JudgingFailed: if more than `max_failed` of the prompts have no readable verdict.
+        JudgingFailed: if more than `max_failed` of the prompts have no readable verdict; or if none of the first
+            `FIRST` has one, and `max_failed` is less than `HALF`: then the others are not asked.
         JudgeUnavailable: if there is nobody to reply.
         StoreError: if the store cannot be read or written.
     """
     check_max_failed(max_failed)
     each = {one.prompt: one for one in asked}
-    seeds = [0 if is_greedy(judge) else seed + repeat for repeat in range(repeats)]
-    places = [(prompt, repeat, of) for repeat, of in enumerate(seeds) for prompt in each]
+    seeds = _seeds(judge, repeats, seed)
+    places = places_of(each, judge, repeats, seed)
     earlier = judge.failures.copy()
-    replies = _replies(places, each, judge, store, progress)
+    replies = _replies(places, each, judge, store, max_failed, progress)
     verdicts = {place: each[place[0]].read(reply) for place, reply in replies.items()}
     unread = [replies[place] for place in places if place in replies and verdicts[place] is None]
     _report(len(places), unread, judge.failures - earlier, len(places) - len(replies), judge.key, max_failed)
     return [[verdicts.get((one.prompt, repeat, of)) for one in asked] for repeat, of in enumerate(seeds)]
+
+
+def places_of(prompts: Iterable[str], judge: ChatJudge, repeats: int, seed: int) -> list[Place]:
+    """What `collect` asks: each distinct prompt in each repeat."""
+    each = dict.fromkeys(prompts)
+    return [(prompt, repeat, of) for repeat, of in enumerate(_seeds(judge, repeats, seed)) for prompt in each]
+
+
+def _seeds(judge: ChatJudge, repeats: int, seed: int) -> list[int]:
+    """Of each repeat's replies; a greedy judge has none."""
+    return [0 if is_greedy(judge) else seed + repeat for repeat in range(repeats)]
 
 
 def is_greedy(judge: ChatJudge) -> bool:
@@ -104,28 +122,34 @@ def _replies(
     each: Mapping[str, Asked[Any]],
     judge: ChatJudge,
     store: AnswerStore | AskAnew | Transcript | None,
+    max_failed: float,
     progress: bool,
 ) -> dict[Place, str]:
-    key = None
+    key, earlier = None, judge.failures.copy()
     while key != judge.key:  # a server that refuses a setting changes the key before the first reply comes
         key = judge.key
         replies = store.replies(key, places) if store else {}
         missing = [place for place in places if place not in replies]
         outbox = store.outbox if store else None
-        arriving = _ask(judge, missing, each, outbox) if missing else iter(())
+        first = missing[: max(0, FIRST - len(replies))]
+        rest = missing[len(first) :]
+        arriving = [(part, _ask(judge, part, each, outbox)) for part in (first, rest) if part]
     failed = 0
     title = foreign.one_line(key)
     hidden = not progress or outbox is not None  # what is put into an outbox has no reply, and has not failed
     with tqdm(total=len(missing), desc=title, unit="prompt", disable=hidden, delay=1) as bar:
-        for place, reply in arriving:
-            bar.update()
-            if reply is None:
-                failed += 1
-                bar.set_postfix(failed=failed)
-                continue
-            replies[missing[place]] = reply
-            if store:
-                store.keep_reply(key, missing[place], reply)
+        for part, said in arriving:
+            if part is rest and max_failed < HALF and not outbox:
+                _check_first(replies, each, judge.failures - earlier, failed, key, len(rest))
+            for place, reply in said:
+                bar.update()
+                if reply is None:
+                    failed += 1
+                    bar.set_postfix(failed=failed)
+                    continue
+                replies[part[place]] = reply
+                if store:
+                    store.keep_reply(key, part[place], reply)
     if progress and (spent := getattr(judge, "spent", "")):
         tell(f"{title}: {foreign.one_line(spent)}")
     return replies
@@ -155,18 +179,46 @@ def _put_down(
         yield number, None
 
 
+def _check_first(
+    replies: Mapping[Place, str],
+    each: Mapping[str, Asked[Any]],
+    failures: Counter[str],
+    silent: int,
+    key: str,
+    left: int,
+) -> None:
+    """Check that one of the first replies can be read, before the rest is asked."""
+    if any(each[prompt].read(reply) is not None for (prompt, *_), reply in replies.items()):
+        return
+    facts = _facts(len(replies) + silent, list(replies.values()), failures, silent, key)
+    schema = next(iter(each.values())).schema
+    form = (
+        f"JSON with {' and '.join(schema['properties'])}" if schema else "the form that the prompt asks for"
+    )
+    raise JudgingFailed(
+        f"{facts} Expected {form}. The other {left:,} were not asked. Take a judge that does as it is told; allow "
+        "longer replies (--max-tokens, in Python max_tokens) where they were cut off; or ask all the same: "
+        f"--max-failed {HALF:g} or more (in Python max_failed). Replies that came are kept where there is a store."
+    )
+
+
+def _facts(n: int, unread: Sequence[str], failures: Counter[str], silent: int, key: str) -> str:
+    """What came instead of verdicts."""
+    shown = ", ".join(foreign.quoted(reply, 120) for reply in unread[:SHOWN])
+    return (
+        f"{silent + len(unread)} of {n} prompts have no readable verdict of {key}: {silent} without a reply"
+        f"{reasons(failures)}, {len(unread)} with one that says something else"
+        f"{f' ({shown})' if shown else ''}."
+    )
+
+
 def _report(
     n: int, unread: Sequence[str], failures: Counter[str], silent: int, key: str, max_failed: float
 ) -> None:
     failed = silent + len(unread)
     if not failed:
         return
-    shown = ", ".join(foreign.quoted(reply, 120) for reply in unread[:SHOWN])
-    facts = (
-        f"{failed} of {n} prompts have no readable verdict of {key}: {silent} without a reply"
-        f"{reasons(failures)}, {len(unread)} with one that says something else"
-        f"{f' ({shown})' if shown else ''}."
-    )
+    facts = _facts(n, unread, failures, silent, key)
     if failed <= max_failed * n:
         warnings.warn(facts, stacklevel=3)
         return

@@ -133,11 +133,16 @@ class LanguageModelJudge:
         None stands for a reply that had not ended after `max_new_tokens`, and for a prompt that leaves no room for it.
         """
         self.load()
-        ids = self._tokenized([self.turn(self._disarmed(prompt)) for prompt in prompts])
+        ids = self._whole(prompts)
         for rows, block in self._blocks(ids, max_new_tokens):
             fits = block.shape[1] + max_new_tokens <= self._positions
             said = self._in_memory(lambda part: self._reply(part, max_new_tokens), block) if fits else ()
             yield from zip(rows.tolist(), said or [None] * len(rows), strict=True)
+
+    def lengths(self, prompts: Sequence[str]) -> list[int]:
+        """How many tokens whole prompts have, as `replies` puts them."""
+        self.load()
+        return list(map(len, self._whole(prompts)))
 
     def load(self) -> None:
         """Load tokenizer and model, unless they are loaded.
@@ -247,6 +252,9 @@ class LanguageModelJudge:
         return self._tokenized(
             [self.prompt(shown[text], questions[question]) for text, question in pairs.tolist()]
         )
+
+    def _whole(self, prompts: Sequence[str]) -> list[Ids]:
+        return self._tokenized([self.turn(self._disarmed(prompt)) for prompt in prompts])
 
     def _tokenized(self, prompts: Sequence[str]) -> list[Ids]:
         if not prompts:

@@ -1,7 +1,7 @@
 """What comes of each class over the rows, and what else is in the image when one is invented."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,13 +9,17 @@ from numpy.typing import NDArray
 
 from halluscope.reporting.figures.shares import Share
 from halluscope.reporting.shown import FOUND, HALLUCINATED, MISSED, Item
-from halluscope.stats.wilson import wilson
+from halluscope.stats.fisher import by_chance
+from halluscope.stats.paired import holm
 
 FEWEST = 5
-"""Times that a class is invented, and images with what stands beside it, before chance is ruled out at all."""
+"""Images in which a class is invented beside another, at the least."""
 
 BY_CHANCE = 0.05
 """The greatest chance that any of the pairs that are shown stands out by luck alone."""
+
+THERE = frozenset({FOUND, MISSED})
+"""What comes of a class that is in the image."""
 
 
 @dataclass(frozen=True)
@@ -85,51 +89,52 @@ class Together:
         return self.when.value / self.otherwise.value
 
 
-def together(models: Sequence[Sequence[Item]], fewest: int = FEWEST) -> list[Together]:
-    """What is in the image unusually often when a class is invented, the most unusual first; models are added up.
+_Image = Mapping[str, set[str]]
+"""What came of each class in the rows of an image."""
 
-    An image can only tempt to invent what is not in it; so an invented class is compared on the images without it.
-    Of many pairs some stand out by luck: a pair is kept if the lower end of Wilson's interval is above the usual
-    share at a level that is corrected for the number of pairs (Bonferroni), and it was seen `fewest` times.
+
+def together(items: Iterable[Item], fewest: int = FEWEST) -> list[Together]:
+    """What is in the image unusually often when a class is invented, the surest first.
+
+    An image can only tempt to invent what is not in it; so an invented class is looked at in the images without it.
+    Of many pairs some stand out by luck: those are kept that Fisher's exact test, corrected for all pairs by Holm,
+    holds for more than chance. An image counts once, however many rows it has.
 
     Args:
-        models: the items of each.
-        fewest: times that a class must be invented, that the other must be there, and both together.
+        items: of one model, or of several on the same images.
+        fewest: images in which a class must be invented, in which the other must be, and with both together.
 
     Returns:
         The pairs that stand out.
     """
-    images = [one for items in models for one in _images(items)]
-    invented = _table(images, {HALLUCINATED}, fewest)
-    there = _table(images, {FOUND, MISSED}, fewest)
+    pairs = [pair for pair in _pairs(_images(items), fewest) if pair.invented != pair.beside]
+    chance = holm([_by_chance(pair) if pair.when.count >= fewest else 1.0 for pair in pairs])
+    kept = [(p, pair) for p, pair in zip(chance, pairs, strict=True) if p < BY_CHANCE]
+    return [pair for _, pair in sorted(kept, key=lambda found: (found[0], -found[1].times))]
+
+
+def _pairs(images: Sequence[_Image], fewest: int) -> Iterator[Together]:
+    """Each class that was invented often enough, with each that is there often enough."""
+    truth = [_came(image, THERE) for image in images]
+    wrong = [_came(image, {HALLUCINATED}) - known for image, known in zip(images, truth, strict=True)]
+    invented, there = _table(wrong, fewest), _table(truth, fewest)
     if not invented or not there:
-        return []
-    lacks = 1 - _columns(
-        [{name for name in one if one[name] & {FOUND, MISSED}} for one in images], [*invented]
-    )
+        return
+    without = np.array([[name not in known for known in truth] for name in invented], float)
     said, has = np.stack([*invented.values()]), np.stack([*there.values()])
-    said = said * lacks  # of one image, answers may differ
-    joint, usual = said @ has.T, lacks @ has.T
-    totals, without = said.sum(1), lacks.sum(1)
-    level = 1 - BY_CHANCE / joint.size
-    found = [
-        Together(
-            one,
-            other,
-            Share(int(joint[row, column]), int(totals[row])),
-            Share(int(usual[row, column]), int(without[row])),
-        )
-        for row, one in enumerate(invented)
-        for column, other in enumerate(there)
-        if one != other and joint[row, column] >= fewest
-    ]
-    low = {pair: wilson(pair.when.count, pair.when.total, level)[0] for pair in found}
-    kept = [pair for pair in found if low[pair] > pair.otherwise.value]
-    return sorted(kept, key=lambda pair: (-low[pair] / pair.otherwise.value, pair.invented, pair.beside))
+    when, usual = said @ has.T, without @ has.T
+    for row, one in enumerate(invented):
+        for column, other in enumerate(there):
+            yield Together(
+                one,
+                other,
+                Share(int(when[row, column]), int(said[row].sum())),
+                Share(int(usual[row, column]), int(without[row].sum())),
+            )
 
 
-_Image = Mapping[str, set[str]]
-"""What came of each class in the rows of an image."""
+def _by_chance(pair: Together) -> float:
+    return by_chance(pair.when.count, pair.when.total, pair.otherwise.count, pair.otherwise.total)
 
 
 def _images(items: Iterable[Item]) -> list[_Image]:
@@ -142,18 +147,16 @@ def _images(items: Iterable[Item]) -> list[_Image]:
     return list(images.values())
 
 
-def _table(images: Sequence[_Image], came: set[str], fewest: int) -> dict[str, NDArray[np.float64]]:
-    """For each class of which one of these came often enough, the images in which it did, as 0 and 1."""
-    sets = [{name for name, of in one.items() if of & came} for one in images]
+def _came(image: _Image, came: frozenset[str] | set[str]) -> set[str]:
+    """The classes of which one of these came."""
+    return {name for name, of in image.items() if of & came}
+
+
+def _table(sets: Sequence[set[str]], fewest: int) -> dict[str, NDArray[np.float64]]:
+    """For each name that enough sets hold, which of them do, as 0 and 1."""
     often = Counter(name for names in sets for name in names)
-    kept = sorted(name for name, times in often.items() if times >= fewest)
-    return dict(zip(kept, _columns(sets, kept), strict=True))
-
-
-def _columns(sets: Sequence[set[str]], names: Sequence[str]) -> NDArray[np.float64]:
-    """Which sets hold each name, as 0 and 1 [names, sets]."""
-    place = {name: row for row, name in enumerate(names)}
-    table = np.zeros((len(names), len(sets)))
-    for column, held in enumerate(sets):
-        table[[place[name] for name in held if name in place], column] = 1
-    return table
+    kept = {name: np.zeros(len(sets)) for name in sorted(often) if often[name] >= fewest}
+    for place, names in enumerate(sets):
+        for name in names & kept.keys():
+            kept[name][place] = 1
+    return kept

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import HalluscopeError
-from halluscope.foreign import one_line
+from halluscope.foreign import brief, one_line
 from halluscope.judging.votes import UNASKED
 from halluscope.options import nearest
 from halluscope.registry import HIGHER, LOWER, Benchmark
@@ -91,11 +91,9 @@ def able(names: Sequence[str], runs: Runs, benchmark: Benchmark) -> tuple[list[P
         benchmark: theirs.
 
     Raises:
-        ValueError: for a name that no figure has; the message names its neighbour.
+        ValueError: as `check`.
     """
-    if unknown := [name for name in names if name not in FIGURES]:
-        near = nearest(unknown[0], [*FIGURES])
-        raise ValueError(f"There is no figure {unknown[0]!r:.80}.{near} Known are {', '.join(FIGURES)}.")
+    check(names)
     plots: list[Plot] = []
     lacking: dict[str, str] = {}
     for name in dict.fromkeys(names):
@@ -104,6 +102,17 @@ def able(names: Sequence[str], runs: Runs, benchmark: Benchmark) -> tuple[list[P
         except NothingToDraw as error:
             lacking[name] = str(error)
     return plots, lacking
+
+
+def check(names: Sequence[str]) -> None:
+    """Check names of figures.
+
+    Raises:
+        ValueError: for a name that no figure has; the message names its neighbour.
+    """
+    if unknown := [name for name in names if name not in FIGURES]:
+        near = nearest(unknown[0], [*FIGURES])
+        raise ValueError(f"There is no figure {brief(unknown[0])}.{near} Known are {', '.join(FIGURES)}.")
 
 
 Answer = tuple[str, str, Callable[[], charts.Drawing]]
@@ -115,7 +124,7 @@ def _classes(runs: Runs, _: Benchmark) -> Answer:
     of = {run.name: classes.of_classes(run.items) for run in drawn}
     known = {name for counts in of.values() for name in counts}
     if not known:
-        raise NothingToDraw("its rows do not say which classes were found, hallucinated or missed")
+        raise NothingToDraw("the rows do not say which classes were found, hallucinated or missed")
     worst = classes.worst([*of.values()], MOST_CLASSES)
     panels = {
         "precision: of the times said, there": _column(of, worst, lambda counts: counts.precision),
@@ -151,9 +160,9 @@ def _places(runs: Runs, _: Benchmark) -> Answer:
     tenths = [tenth for shares in of.values() for tenth in shares]
     wrong, mentions = sum(tenth.count for tenth in tenths), sum(tenth.total for tenth in tenths)
     if not mentions:
-        raise NothingToDraw("no mentions of classes are marked in its responses")
+        raise NothingToDraw("no mentions of classes are marked in the responses")
     if wrong == mentions:
-        raise NothingToDraw("only errors are marked in its responses")
+        raise NothingToDraw("only errors are marked in the responses")
     panels = {"of the mentions, wrong": {model: charts.Line(MIDDLES, shares) for model, shares in of.items()}}
     caption = (
         "Each text is cut into tenths of equal length in characters; of the mentions that begin in a tenth, the share "
@@ -168,7 +177,7 @@ def _lengths(runs: Runs, _: Benchmark) -> Answer:
     of = {model: bins for model, bins in binned.items() if len(bins) > 1}
     drawn = [run for run in runs if run.name in of]
     if not of:
-        raise NothingToDraw("its responses are too few, or all of one length")
+        raise NothingToDraw("the responses are too few, or all of one length")
     rows, said = (_by_words(of, share) for share in (lambda one: one.rows, lambda one: one.said))
     about = f"Responses in up to {texts.BINS} bins of about as many each, at the median of their numbers of words."
     if any(one.said.total for bins in of.values() for one in bins):
@@ -202,7 +211,7 @@ def _judges(runs: Runs, _: Benchmark) -> Answer:
     said = {model: [Share(many, sum(yes)) for many in yes] for model, yes in counts.items()}
     two = agreement.pairs(np.concatenate([votes.reshape(-1, 1, len(voters)) for _, votes in alike]))
     if all(one.agree.count == one.agree.total for one in two):
-        raise NothingToDraw("its judges never disagree where both were asked")
+        raise NothingToDraw("the judges never disagree where both were asked")
     stopped = any(bool(np.any(votes == UNASKED)) for _, votes in alike)
     caption = (
         "To the left, of the questions that were put to all voters and got a yes, by how many. To the right, each two "
@@ -237,27 +246,26 @@ def _matrix(
 
 
 def _together(runs: Runs, _: Benchmark) -> Answer:
-    found = classes.together([run.items for run in runs])
+    found = classes.together(item for run in runs for item in run.items)
     if not found:
         raise NothingToDraw(
-            f"no class is invented beside another {classes.FEWEST} times or more, and more often than by chance"
+            f"no two classes come together often enough (at least {classes.FEWEST} times) to tell"
         )
     pairs = sorted(found[:MOST_PAIRS], key=lambda one: -one.times)
     labels = [f"{look.name(one.invented)}, beside {look.name(one.beside)}" for one in pairs]
     told = [f"{one.times:.3g} × ({one.when.count:,} of {one.when.total:,})" for one in pairs]
+    which = f"The {len(pairs)} surest of {len(found):,} pairs" if len(pairs) < len(found) else "All pairs"
+    of = "An image counts if any of the models invented the class. " if len(runs) > 1 else ""
     caption = (
-        f"A class that was said and is not there, and one that is there: of the images in which the first was "
-        f"invented, the share with the second (filled), and of all images without the first, the same (hollow). To the "
-        f"right, how many times as often, and the counts. {_of(len(pairs), len(found), 'pairs')} that came at least "
-        f"{classes.FEWEST} times, and more often than by chance (at {100 * classes.BY_CHANCE:g} % for all pairs "
-        f"together, by Wilson's interval). {_pooled(runs)}{WILSON}"
+        "A class that was said and is not there, and one that is there: of the images in which the first was invented, "
+        "the share with the second (filled), and of all images without the first, the same (hollow). At the end of a "
+        f"row, how many times as often, and the counts. {which} that came at least {classes.FEWEST} times, and more "
+        f"often than by chance (Fisher's exact test, at {100 * classes.BY_CHANCE:g} % for all pairs together by Holm). "
+        f"{of}{WILSON}"
     )
+    when, usual = [one.when for one in pairs], [one.otherwise for one in pairs]
     title = "What is in the image when a class is invented?"
-    return (
-        title,
-        caption,
-        lambda: charts.pairs(labels, told, [one.when for one in pairs], [one.otherwise for one in pairs]),
-    )
+    return title, caption, lambda: charts.pairs(labels, told, when, usual)
 
 
 def _scores(runs: Runs, benchmark: Benchmark) -> Answer:
@@ -282,7 +290,7 @@ def _groups(runs: Runs, benchmark: Benchmark) -> Answer:
     drawn = _first(runs)
     name, of = results.groups(benchmark, [run.scores for run in drawn])
     if not of:
-        raise NothingToDraw("its scores have no groups")
+        raise NothingToDraw("the scores have no groups")
     panels = {name: {run.name: [*scores.values()] for run, scores in zip(drawn, of, strict=True)}}
     caption = f"{_better(benchmark, name)} {ENDS}"
     shares = results.is_share(benchmark, name)
@@ -311,14 +319,6 @@ def _said(caption: str, drawn: Runs, runs: Runs) -> str:
     if len(drawn) == len(runs):
         return caption
     return f"{caption} Of {len(runs)} models, these are drawn: {', '.join(one_line(run.name, 80) for run in drawn)}."
-
-
-def _pooled(runs: Runs) -> str:
-    return f"The images of all {len(runs)} models are added up. " if len(runs) > 1 else ""
-
-
-def _of(shown: int, total: int, what: str) -> str:
-    return f"The {shown} surest of {total:,} {what}" if shown < total else f"All {total} {what}"
 
 
 def _better(benchmark: Benchmark, score: str) -> str:

@@ -1,0 +1,77 @@
+"""An item as text for a terminal: its response with the marks in place, readable without colours too.
+
+A [dog] chases a [cat: hallucinated], and there is no ~car~.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from textwrap import fill
+
+from halluscope.foreign import keyless, printable
+from halluscope.reporting.shown import Item, Kind, Piece, pieces
+from halluscope.reporting.formats import WIDEST
+
+LEGEND = "[word] is right, [word: why] is not, ~word~ does not count"
+"""How to read it."""
+
+COLOURS: Mapping[str, str] = {"good": "32", "bad": "1;31", "open": "33", "back": "2", "plain": ""}
+"""A kind of mark -> how ANSI terminals show it."""
+
+Part = tuple[str, str]
+"""Part of a text, and its colour; "" for none."""
+
+_OPEN: Mapping[Kind, str] = {"good": "\x01", "bad": "\x02", "open": "\x03", "back": "\x04"}
+_CLOSE = "\x05"
+_KINDS = {sign: kind for kind, sign in _OPEN.items()}
+"""While lines are broken a mark stands between these, one character each, which no printable text holds."""
+
+
+def marked(item: Item, width: int = WIDEST, indent: str = "  ") -> list[Part]:
+    """An item's response and facts, in lines; joined, the parts are the text.
+
+    Args:
+        item: of any benchmark. A response that holds an access key is shown without marks, for they could hide the key
+            from whoever blacks it out.
+        width: characters of a line.
+        indent: before each line.
+    """
+    marks = item.marks if keyless(item.text) == item.text else ()
+    text = "".join(map(_bracketed, pieces(item.text, marks))) if item.text.strip() else "(empty)"
+    lines = [line for part in (text, *_facts(item)) for line in part.splitlines() if line.strip()]
+    filled = "\n".join(
+        fill(line, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+        for line in lines
+    )
+    return [_part(found) for found in re.split(f"([\x01-\x04][^{_CLOSE}]*{_CLOSE})", filled) if found]
+
+
+def _bracketed(piece: Piece) -> str:
+    text = _literal(piece.text)
+    if piece.kind == "plain":
+        return text
+    told = piece.kind in ("bad", "open")
+    return f"{_OPEN[piece.kind]}{_told(text, piece.says) if told else text}{_CLOSE}"
+
+
+def _literal(text: str) -> str:
+    r"""A text in which brackets of its own are no marks: "\[" stands for "["."""
+    return re.sub(r"[\[\]~\\]", r"\\\g<0>", printable(text))
+
+
+def _told(text: str, says: str) -> str:
+    """What is told of a mark after its words; words that are the name of what they mention stand once."""
+    says = printable(says)
+    return f"{text}{says[len(text) :]}" if says.lower().startswith(f"{text.lower()}:") else f"{text} ({says})"
+
+
+def _facts(item: Item) -> Iterator[str]:
+    for fact in item.facts:
+        yield printable(f"{fact.name}: {', '.join(value for value, _ in fact.values)}")
+
+
+def _part(text: str) -> Part:
+    kind = _KINDS.get(text[0], "plain")
+    if kind == "plain":
+        return text, ""
+    first, last = "~~" if kind == "back" else "[]"
+    return f"{first}{text[1:-1]}{last}", COLOURS[kind]

@@ -1,0 +1,683 @@
+"""How people are shown the rows of benchmarks that ask questions: from the items back to the scores, for each one."""
+
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from halluscope import registry
+from halluscope.benchmarks.hallusionbench.view import LEAVES
+from halluscope.benchmarks.hqh.prompts import places
+from halluscope.benchmarks.pope.rows import SAMPLINGS, ObjectQuestion, read_official
+from halluscope.judging.votes import OTHER
+from halluscope.reporting.shown import (
+    FOUND,
+    HALLUCINATED,
+    MISSED,
+    Fact,
+    Item,
+    Shown,
+    disagree,
+    pieces,
+    several,
+)
+from halluscope.responses.match import Matched
+from halluscope.responses.parsers import PARSERS, read
+from halluscope.runs import folder as folders
+from halluscope.runs import run as runs
+from halluscope.runs.run import Run
+from halluscope.runs.showing import shown
+from halluscope.runs.verifying import differences
+from halluscope.scoring import Ready
+from tests.fake_judge import FakeJudge
+from tests.runs.made import made
+from tests.test_frozen import control_pairs
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.* questions are scored"),
+    pytest.mark.filterwarnings("ignore:.* prompts have no readable verdict"),
+    pytest.mark.filterwarnings("ignore:.* extra claims that the judge quotes"),
+]
+ROOMS = ("pope", "hallusionbench", "hqh", "haloquest", "gavie", "mmhal")
+NAN = math.nan
+SAID = ("Yes.", "No, there is none.", "I cannot tell.", "Perhaps", "", "<think>No.</think> Yes.")
+"""What LVLMs say."""
+
+fast = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def run_of(name: str, rows: Iterable[Any], texts: Sequence[str], given: Any = None, **options: Any) -> Run:
+    """Responses to rows of a benchmark, scored.
+
+    Args:
+        name: of the benchmark.
+        rows: of its dataset.
+        texts: the responses.
+        given: options that the room's `inputs` takes.
+        options: of the metric.
+    """
+    benchmark = registry.benchmark(name)
+    room = benchmark.module("rows")
+    questions = room.read_all(rows)
+    matched = Matched("mine", questions, list(texts), by="id", of=len(questions))
+    return runs.score(benchmark, Ready(matched, room.inputs(questions, **(given or {}))), options)
+
+
+def with_error(items: Sequence[Item], *errors: str) -> float:
+    """The share of items that have one of these errors."""
+    return share([bool({*errors} & {*item.errors}) for item in items])
+
+
+def share(hits: Sequence[bool | float]) -> float:
+    return sum(hits) / len(hits) if hits else NAN
+
+
+def about(value: float) -> Any:
+    return pytest.approx(value, abs=1e-12, nan_ok=True)
+
+
+def facts(item: Item) -> dict[str, list[str]]:
+    return {fact.name: [text for text, _ in fact.values] for fact in item.facts}
+
+
+def kinds(item: Item) -> dict[str, set[str]]:
+    return {fact.name: {kind for _, kind in fact.values} for fact in item.facts}
+
+
+def meaning(name: str, **scores: Any) -> str:
+    """What the scores of a benchmark say; those that are not named are undefined, as null or NaN."""
+    room = registry.benchmark(name).module("view")
+    told: set[str] = {room.meaning(defaultdict(lambda value=value: value, scores)) for value in (None, NAN)}
+    (one,) = told
+    return one
+
+
+# Every room
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_an_item_for_each_row(name: str, tmp_path: Any) -> None:
+    run = made(registry.benchmark(name), tmp_path)
+    found = shown(run)
+    assert len(found.items) == len(run.found) and found.votes is None
+    assert len({item.id for item in found.items}) == len(found.items)
+    assert all(item.id and item.question and item.facts and item.badness >= 0 for item in found.items)
+    assert [item.text for item in found.items][:3] == [
+        "A dog and a cup, no person.",
+        "Yes.",
+        "No,  a \0 dog \u2028 \u202e",
+    ]
+    assert not any(item.disputed for item in found.items)
+    folder = tmp_path / "run"
+    folders.write([run], folder)
+    assert list(differences(folder)) == []
+    again = shown(folders.read(folder))
+    assert again.items == found.items
+    for scores in (run.scores, folders.read(folder).scores):
+        sentence = registry.benchmark(name).module("view").meaning(scores)
+        assert sentence[0].isupper() or sentence[0].isdigit()
+        assert sentence.endswith(".") and "nan" not in sentence
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_thoughts_stay_where_they_were_judged(name: str, tmp_path: Any) -> None:
+    kept = shown(made(registry.benchmark(name), tmp_path, thoughts="kept"))
+    assert "<think>yes</think>" in kept.items[2].text
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_any_text_is_shown_as_it_is(name: str, tmp_path: Any) -> None:
+    texts = [
+        "</script><b>",
+        "\ud800 half",
+        "x" * 200_000,
+        "\\input{x} | **y**",
+        "=cmd",
+        "{{ 7 * 7 }}\x1b[31m",
+    ]
+    found = shown(made(registry.benchmark(name), tmp_path, texts))
+    assert [item.text for item in found.items] == [
+        texts[row % 6].replace("\ud800", "\ufffd") for row in range(len(found.items))
+    ]
+    assert all(piece.text for item in found.items for piece in pieces(item.text, item.marks))
+
+
+@pytest.mark.parametrize("name", ["hqh", "haloquest", "gavie", "mmhal", "hallusionbench"])
+def test_judges_that_change_their_mind_are_seen(name: str, tmp_path: Any) -> None:
+    """Of each room one response is judged in another way in the second repeat, and one is not read in it."""
+    wordings = {
+        "hqh": ('{"verdict": "correct", "extra_claims": 0, "evidence": []}', "correct", "incorrect"),
+        "haloquest": ('{"point": "A.", "verdict": "correct"}', "correct", "incorrect"),
+        "gavie": ('{"reason": "", "relevancy": 9, "accuracy": 7}', "7", "6"),
+        "mmhal": ('{"analysis": "", "rating": 4}', "4", "2"),
+        "hallusionbench": ("correct", "correct", "incorrect"),
+    }
+    reply, word, other = wordings[name]
+    numbers: dict[str, int] = {}
+
+    def verdict(prompt: str, times: int) -> str:
+        number = numbers.setdefault(prompt, len(numbers))
+        if name == "hallusionbench" and "same" in prompt.split("\n")[0]:
+            return "same"
+        if times == 1 or number > 1:
+            return reply
+        return "nonsense" if number else reply.replace(word, other)
+
+    judge = FakeJudge(verdict)
+    run = made(registry.benchmark(name), tmp_path, judge=judge, repeats=2, max_failed=1.0, thoughts="kept")
+    found = shown(run)
+    unread_counts = name == "hallusionbench"  # as uncertain
+    assert [item.disputed for item in found.items][:3] == [True, unread_counts, False]
+    assert all(len(values) == 2 for row in run.found for values in row["repeats"].values())
+    folders.write([run], tmp_path / "run")
+    assert list(differences(tmp_path / "run")) == []
+
+
+def test_unreadable_verdicts_are_no_disagreement() -> None:
+    assert not disagree({}) and not disagree({"repeats": {"correct": [True, None, True]}})
+    assert disagree({"repeats": {"correct": [True, True], "extra_claims": [0, 1]}})
+
+
+@pytest.mark.parametrize("name", ["hqh", "haloquest", "gavie", "mmhal"])
+def test_what_judges_write_cannot_steer(name: str, tmp_path: Any, monkeypatch: Any) -> None:
+    """Reasons, points and quotes hold control characters, and an access key that a server repeats."""
+    monkeypatch.setenv("SOME_API_KEY", "sk-secret-0123456789")
+    bad = "Dog \x1b[31m \u202e sk-secret-0123456789\n</script>"
+    replies = {
+        "hqh": {"verdict": "correct", "extra_claims": 1, "evidence": [f"\ufb01ne {bad}"]},
+        "haloquest": {"point": bad, "verdict": "correct"},
+        "gavie": {"reason": bad, "relevancy": 9, "accuracy": 7},
+        "mmhal": {"analysis": bad, "rating": 2},
+    }
+    judge = FakeJudge(lambda prompt, _: json.dumps(replies[name]))
+    texts = [f"A fine {bad}!"]  # and so the quote, whose first letters are one, is counted, but not marked
+    found = shown(made(registry.benchmark(name), tmp_path, texts, judge=judge, max_failed=1.0))
+    told = [text for item in found.items for fact in item.facts for text, _ in fact.values]
+    assert any("Dog \\x1b" in text for text in told)
+    assert not any({*text} & {*"\x1b\u202e\n"} or "secret" in text for text in told)
+
+
+# POPE
+
+
+def recounted(items: Sequence[Item]) -> dict[str, float]:
+    """POPE's scores, counted of the items alone."""
+    came = Counter(outcome for item in items for outcome in item.classes.values())
+    said = came[FOUND] + came[HALLUCINATED]
+    return {
+        "accuracy": 1 - with_error(items, "wrong yes", "wrong no", "unreadable"),
+        "precision": came[FOUND] / said if said else NAN,
+        "recall": came[FOUND] / present if (present := came[FOUND] + came[MISSED]) else NAN,
+        "unparsed": with_error(items, "unreadable"),
+    }
+
+
+def check_pope(found: Shown) -> None:
+    scores: Mapping[str, Any] = found.scores
+    groups = {"": (found.items, scores)}
+    for name, table in scores.get("samplings", {}).items():
+        groups[name] = ([item for item in found.items if item.parts == {"sampling": name}], table)
+    assert len(groups) > 1 or not found.items[0].parts
+    for items, table in groups.values():
+        assert {name: table[name] for name in recounted(items)} == {
+            name: about(value) for name, value in recounted(items).items()
+        }
+        assert len(items) == table["rows"]
+
+
+@fast
+@given(
+    answers=st.lists(
+        st.tuples(st.sampled_from(["yes", "no"]), st.sampled_from(SAID)), min_size=1, max_size=20
+    ),
+    parser=st.sampled_from(sorted(PARSERS)),
+    convention=st.sampled_from([None, "usual", "lmms-eval"]),
+    sampled=st.booleans(),
+)
+def test_pope_from_the_items_back_to_the_scores(
+    answers: list[tuple[str, str]], parser: str, convention: str | None, sampled: bool
+) -> None:
+    rows = [
+        ObjectQuestion(n, n % 3, "", "Is it?", f"thing {n % 4}", answer, SAMPLINGS[n % 3] if sampled else "")
+        for n, (answer, _) in enumerate(answers)
+    ]
+    texts = [text for _, text in answers]
+    choice = {} if convention is None else {"convention": convention}
+    check_pope(shown(run_of("pope", rows, texts, parser=parser, **choice)))
+
+
+@pytest.mark.parametrize("parser", sorted(PARSERS))
+def test_pope_on_all_real_rows(parser: str, upstream: Any) -> None:
+    files = {name: upstream / "pope" / "coco" / f"coco_pope_{name}.json" for name in SAMPLINGS}
+    rows = [row for name, file in files.items() for row in read_official(file, name)]
+    texts = [SAID[row * 7919 % 31 % len(SAID)] for row in range(len(rows))]
+    assert (read(texts, parser) == OTHER).any() or parser in ("pope", "lmms-eval")
+    found = shown(run_of("pope", rows, texts, parser=parser))
+    assert len(found.items) == 9000 and found.items[0].image.startswith("COCO_val2014_")  # type: ignore[union-attr]
+    check_pope(found)
+
+
+def test_pope_tells_each_kind_of_error() -> None:
+    """Yes and no, right and wrong, and a reply that says neither, read strictly."""
+    rows = [
+        ObjectQuestion(n, 7, "7.jpg", f"Is there a {thing}?", thing, answer, "random")
+        for n, (thing, answer) in enumerate(zip("abcdef", ["yes", "no"] * 3, strict=True))
+    ]
+    texts = ["Yes.", "Yes.", "No.", "No.", "Perhaps.", "Perhaps."]
+    corrected = ["yes", "yes", "yes", None, "no", "no"]
+    items = shown(run_of("pope", rows, texts, parser="strict", corrected=corrected)).items
+    assert [item.errors for item in items] == [
+        [],
+        ["wrong yes"],
+        ["wrong no"],
+        [],
+        ["unreadable"],
+        ["unreadable"],
+    ]
+    outcomes = [{"a": "found"}, {"b": "hallucinated"}, {"c": "missed"}, {"d": "absent"}, {"e": "missed"}, {}]
+    assert [item.classes for item in items] == outcomes
+    assert (items[1].id, items[1].image, items[1].question) == ("random 1", "7.jpg", "Is there a b?")
+    assert [facts(item)["read as"] for item in items] == [
+        ["yes"],
+        ["yes"],
+        ["no"],
+        ["no"],
+        ["unreadable"],
+        ["unreadable"],
+    ]
+    assert [kinds(item)["read as"] for item in items] == [
+        {"good"},
+        {"bad"},
+        {"bad"},
+        {"good"},
+        {"open"},
+        {"open"},
+    ]
+    assert facts(items[1]) == {"read as": ["yes"], "right answer": ["no"], "corrected answer": ["yes"]}
+    assert kinds(items[1])["corrected answer"] == {"good"}
+    assert facts(items[3])["corrected answer"] == ["none: the question is ambiguous"]
+    assert sorted(items, key=lambda item: -item.badness)[0] is items[1]
+    counted_by_lmms_eval = shown(run_of("pope", rows, texts, parser="strict", convention="lmms-eval")).items
+    assert [item.classes for item in counted_by_lmms_eval] == [*outcomes[:4], {}, {}]
+
+
+def test_pope_in_a_sentence() -> None:
+    scores = {"accuracy": 0.8421, "yes_ratio": 0.41, "signature": "pope|parser:pope|version:1"}
+    right = "84.2 of 100 questions are answered rightly"
+    assert meaning("pope", **scores) == f"{right}; the answer is yes to 41.0 of 100."
+    assert meaning("pope", **scores | {"signature": "pope|parser:lmms-eval"}) == f"{right}."
+    usual = "pope|parser:lmms-eval|convention:usual"
+    assert meaning("pope", **scores | {"signature": usual}).endswith("yes to 41.0 of 100.")
+
+
+# HallusionBench
+
+
+def check_hallusionbench(found: Shown) -> None:
+    """aAcc, qAcc, fAcc, those of the parts, and the leaves, counted of the items alone."""
+    scores, items = found.scores, found.items
+    right = {item.id: not [error for error in item.errors if error != "unreadable"] for item in items}
+    assert scores["aAcc"] == about(share([*right.values()]))
+    for score, key in (("qAcc", "group"), ("fAcc", "image")):
+        together: dict[str, list[bool]] = defaultdict(list)
+        for item in items:
+            if (name := getattr(item, key)) is not None:
+                together[name].append(right[item.id])
+        assert scores[score] == about(share([all(answers) for answers in together.values()]))
+        told = "control pair" if score == "qAcc" else "figure"
+        for item in items:
+            if (name := getattr(item, key)) is not None:
+                assert facts(item)[told] == [f"{sum(together[name])} of {len(together[name])} right"]
+    for part in ("category", "subcategory"):
+        for name in {item.parts[part] for item in items}:
+            assert scores[f"aAcc/{name}"] == about(
+                share([right[i.id] for i in items if i.parts[part] == name])
+            )
+    failed = [item for item in items if not right[item.id]]
+    for failure in ("language_hallucination", "visual_illusion", "mixed"):
+        if not math.isnan(scores[failure]):
+            assert scores[failure] == about(with_error(failed, failure.replace("_", " ")))
+    assert {item.id for item in failed} >= {item.id for item in items if "failure" in facts(item)}
+
+
+@fast
+@given(data=st.data(), protocol=st.sampled_from(["official", "lmms-eval", "vlmevalkit"]))
+def test_hallusionbench_from_the_items_back_to_the_scores(data: Any, protocol: str) -> None:
+    rows = [row for row in control_pairs() if protocol == "official" or row["visual_input"]]
+    size = len(rows)
+    codes = st.lists(st.integers(0, 2), min_size=size, max_size=size)
+    given_ = {
+        "correctness": data.draw(codes),
+        "same": data.draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)),
+    }
+    found = shown(run_of("hallusionbench", rows, ["Yes."] * size, protocol=protocol, **given_))
+    check_hallusionbench(found)
+    assert all(
+        ("failure" in facts(item)) == (bool(item.errors) and protocol == "official") for item in found.items
+    )
+
+
+def test_hallusionbench_by_rules() -> None:
+    """A reply that nobody can read counts as uncertain, which is right where there is no image."""
+    rows = control_pairs()
+    found = shown(run_of("hallusionbench", rows, [SAID[row % len(SAID)] for row in range(len(rows))]))
+    check_hallusionbench(found)
+    unread = [item for item in found.items if "unreadable" in item.errors]
+    assert len(unread) == 8 and any(item.errors == ["unreadable"] and item.image is None for item in unread)
+    assert all(facts(item)["verdict"] == ["unreadable, which counts as uncertain"] for item in unread)
+    seen = shown(
+        run_of(
+            "hallusionbench",
+            [one for one in rows if one["visual_input"]],
+            ["", "No."] * 10,
+            protocol="lmms-eval",
+        )
+    )
+    assert seen.scores["unread"] == about(with_error(seen.items, "unreadable")) == 0.5
+
+
+def test_hallusionbench_on_all_real_rows(upstream: Any) -> None:
+    """Each leaf of the tree is reached."""
+    rows = json.loads((upstream / "hallusionbench" / "HallusionBench.json").read_text())
+    codes = [(row * 31 + row // 7) % 3 for row in range(len(rows))]
+    same = [row % 2 for row in range(len(rows))]
+    found = shown(run_of("hallusionbench", rows, ["Yes."] * len(rows), correctness=codes, same=same))
+    check_hallusionbench(found)
+    leaves = {
+        facts(item)["failure"][0].partition(": ")[2] for item in found.items if "failure" in facts(item)
+    }
+    assert leaves == {*LEAVES.values()}
+
+
+VD = ("VD", ((0, 1), (1, 2)))
+VS = ("VS", ((0, 0), (1, 1), (2, 2)))
+WRONG, RIGHT, UNSURE = 0, 1, 2
+TREE = {
+    # category and figures, verdicts, whether each answer is the control's, what the last one fails of, and why
+    "VD, the control": (VD, [WRONG, RIGHT], 0, ["visual illusion", None], ""),
+    "VD, edited, as the original": (VD, [RIGHT, WRONG], 1, [None, "mixed"], "about the original"),
+    "VD, edited, another answer": (VD, [RIGHT, WRONG], 0, [None, "visual illusion"], "at the image"),
+    "VS, all right": (VS, [UNSURE, RIGHT, RIGHT], 0, [None, None, None], ""),
+    "VS, no image": (VS, [WRONG, RIGHT, RIGHT], 0, ["language hallucination", None, None], ""),
+    "VS, edited, as without one": (
+        *(VS, [RIGHT, RIGHT, WRONG], 1),
+        *([None, None, "language hallucination"], "as it answered without an image"),
+    ),
+    "VS, edited, another": (VS, [RIGHT, RIGHT, WRONG], 0, [None, None, "visual illusion"], "at the image"),
+    "VS, wrong before, uncertain now": (
+        *(VS, [WRONG, RIGHT, UNSURE], 0),
+        *(["language hallucination", None, "mixed"], "in another way"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TREE)
+def test_hallusionbench_says_what_failed(case: str) -> None:
+    (category, figures), verdicts, same, expected, why = TREE[case]
+    rows = [
+        {"category": category, "subcategory": "ocr", "set_id": 3, "figure_id": figure, "question_id": 1}
+        | {
+            "visual_input": visual,
+            "question": "Is it red?",
+            "gt_answer": "no",
+            "gt_answer_details": "It is blue.",
+        }
+        for figure, visual in figures
+    ]
+    agreed = [same] * len(rows)
+    items = shown(
+        run_of("hallusionbench", rows, ["No."] * len(rows), correctness=verdicts, same=agreed)
+    ).items
+    assert [item.errors[0] if item.errors else None for item in items] == expected
+    assert why in facts(items[-1]).get("failure", [""])[0]
+    assert {item.group for item in items} == {f"{category}/ocr/3/q1"}
+    assert [item.image for item in items] == [
+        f"{category}/ocr/3_{figure}" if visual else None for figure, visual in figures
+    ]
+    assert facts(items[0])["right answer"] == ["no: It is blue."]
+    assert items[0].parts["subcategory"] == f"{category}/ocr"
+
+
+def test_hallusionbench_in_a_sentence() -> None:
+    diagnosis = {"language_hallucination": 0.2, "visual_illusion": 0.7, "mixed": 0.1}
+    assert meaning("hallusionbench", aAcc=0.613, **diagnosis) == (
+        "61.3 of 100 answers are right, as is an uncertain one where no image is shown; of 100 others, 20.0 fail of "
+        "language hallucination, 70.0 of visual illusion, and 10.0 of a mix of both."
+    )
+    assert "the others fail of is undefined" in meaning("hallusionbench", aAcc=0.613)
+    assert meaning("hallusionbench", aAcc=1.0) == "100.0 of 100 answers are right."
+    assert "undefined" in meaning("hallusionbench")
+
+
+# HQH
+
+
+def questions(count: int) -> list[dict[str, Any]]:
+    """Questions of HQH about two images."""
+    types = ("existence", "count", "OCR")
+    return [
+        {"id": n, "image_id": n % 2, "question": "What?", "answer": "two dogs", "type": types[n % 3]}
+        for n in range(count)
+    ]
+
+
+JUDGEMENT = st.none() | st.fixed_dictionaries(
+    {"correct": st.none() | st.booleans(), "extra_claims": st.none() | st.integers(0, 3)}
+)
+
+
+@fast
+@given(judgements=st.lists(JUDGEMENT, min_size=1, max_size=12))
+def test_hqh_from_the_items_back_to_the_scores(judgements: list[Any]) -> None:
+    found = shown(
+        run_of("hqh", questions(len(judgements)), ["A."] * len(judgements), {"judgements": judgements})
+    )
+    judged = [item for item in found.items if "unjudged" not in item.errors]
+    assert found.scores["unjudged"] == about(with_error(found.items, "unjudged"))
+    assert not any({"unjudged", "wrong answer"} <= {*item.errors} for item in found.items)
+    assert found.scores["main_hal"] == about(with_error(judged, "wrong answer"))
+    claims = {item.id: facts(item)["claims beside it that contradict the image"][0] for item in found.items}
+    searched = [item for item in found.items if claims[item.id] != "not looked for"]
+    assert found.scores["extra_hal"] == about(share([int(claims[item.id]) for item in searched]))
+    both = [item for item in judged if item in searched]
+    assert found.scores["overall_hal"] == about(with_error(both, "wrong answer", "extra claims"))
+    of_count = [item for item in judged if item.parts["type"] == "count"]
+    assert of_count == [] or found.scores["main_hal/count"] == about(with_error(of_count, "wrong answer"))
+
+
+CLAIMS = {
+    # response, what the judge quotes, what is marked of it, and what of it is only told
+    "as it stands": ("A dog, and a red car.", ["a red car"], ["a red car"], []),
+    "case and signs apart": ("A dog; A RED  car!", ["a red, car."], ["A RED  car"], []),
+    "twice in the response": ("a cat, a cat", ["a cat"], ["a cat"], []),
+    "overlapping": ("a big red car", ["a big red", "red car"], ["a big red", "red car"], []),
+    "a part left out": ("Fast: a car that is red drives fast.", ["A car ... fast"], ["a car", "fast"], []),
+    "two lines": ("A red\ncar.", ["red car"], ["red\ncar"], []),
+    "within a word": ("A carpet and a car.", ["car"], ["car"], []),
+    "signs of a pattern": ("It says (a+b)* [c]", ["(a+b)* [c]"], ["a+b)* [c"], []),
+    "another form of its letters": ("It is \ufb01ne", ["It is fine"], [], ["It is fine"]),
+    "none": ("A dog.", [], [], []),
+}
+
+
+@pytest.mark.parametrize("case", CLAIMS)
+def test_the_claims_that_a_judge_quotes_are_marked(case: str) -> None:
+    text, evidence, marked, told = CLAIMS[case]
+    reply = json.dumps({"verdict": "incorrect", "extra_claims": len(evidence), "evidence": evidence})
+    run = run_of("hqh", questions(1), [text], judge=FakeJudge(lambda prompt, _: reply), progress=False)
+    (item,) = shown(run).items
+    assert [text[mark.start : mark.end] for mark in item.marks] == marked
+    assert {mark.kind for mark in item.marks} <= {"bad"}
+    assert facts(item).get("quoted in other words", []) == told
+    assert len({mark.says for mark in item.marks}) + len(told) == len(evidence) == run.scores["extra_hal"]
+    assert "".join(piece.text for piece in pieces(text, item.marks)) == text
+    assert [piece.text for piece in pieces(text, item.marks) if piece.kind == "bad"] != [] or not marked
+    assert item.errors == ["wrong answer", *(["extra claims"] if evidence else [])]
+
+
+def test_what_stands_in_no_answer_is_neither_counted_nor_marked() -> None:
+    reply = json.dumps({"verdict": "correct", "extra_claims": 3, "evidence": ["a bus", "the", "A dog"]})
+    run = run_of("hqh", questions(1), ["The dog: a dog."], judge=FakeJudge(lambda *_: reply), progress=False)
+    (item,) = shown(run).items
+    assert [item.text[mark.start : mark.end] for mark in item.marks] == ["a dog"] and run.scores[
+        "extra_hal"
+    ] == 1
+
+
+@fast
+@given(
+    words=st.lists(st.text(min_size=1, max_size=4), min_size=1, max_size=8),
+    cut=st.tuples(st.integers(0, 8), st.integers(0, 8)),
+    between=st.sampled_from([" ", ", ", "\n", "...", "|"]),
+)
+def test_places_lie_in_the_text_in_order(words: list[str], cut: tuple[int, int], between: str) -> None:
+    text = between.join(words)
+    first, last = sorted(cut)
+    found = places(" ".join(words[first:last]), text)
+    ends = [end for place in found for end in place]
+    assert ends == sorted(ends) and all(0 <= start < end <= len(text) for start, end in found)
+
+
+def test_hqh_tells_what_is_known_of_the_image() -> None:
+    regions = "\n".join(f"dog {n} X:1 Y:2" for n in range(14))
+    row = questions(1)[0] | {"caption": "Two dogs.", "details": regions}
+    (item,) = shown(run_of("hqh", [row], ["Two dogs."])).items
+    known = facts(item)
+    assert known["right answer"] == ["two dogs"] and known["caption"] == ["Two dogs."]
+    assert len(known["regions"]) == 13 and known["regions"][-1] == "and 2 more"
+    assert known["main answer"] == ["right"] and item.errors == []
+    assert kinds(item)["claims beside it that contradict the image"] == {"open"}
+    assert item.parts == {"type": "existence", "level": "object"}
+
+
+def test_hqh_in_a_sentence() -> None:
+    assert meaning("hqh", main_hal=0.301, extra_hal=0.12, overall_hal=0.372) == (
+        "37.2 of 100 responses hallucinate: the main answer is wrong in 30.1 of 100, and beside it stand 0.12 claims "
+        "per response that contradict the image."
+    )
+    assert meaning("hqh", main_hal=0.301) == (
+        "30.1 of 100 main answers are wrong; the overall rate is undefined, because nobody looked for claims beside "
+        "the main answer."
+    )
+    assert "undefined" in meaning("hqh")
+
+
+# HaloQuest, GAVIE, MMHal-Bench
+
+
+def halo(count: int) -> list[dict[str, Any]]:
+    kinds_ = ("false premises", "visual challenge", "insufficient context")
+    return [
+        {"id": n, "file_name": f"{n}.jpg", "image_type": ("real", "generated")[n % 2], "type": kinds_[n % 3]}
+        | {"question": "What?", "answers": ["There is none", "No such thing"]}
+        for n in range(count)
+    ]
+
+
+@fast
+@given(judgements=st.lists(st.none() | st.booleans(), min_size=1, max_size=12))
+def test_haloquest_from_the_items_back_to_the_scores(judgements: list[bool | None]) -> None:
+    given_ = {"judgements": judgements}
+    found = shown(run_of("haloquest", halo(len(judgements)), ["A."] * len(judgements), given_))
+    judged = [item for item in found.items if item.errors != ["unreadable"]]
+    assert found.scores["accuracy"] == about(1 - with_error(judged, "wrong"))
+    assert found.scores["unreadable"] == about(with_error(found.items, "unreadable"))
+    real = [item for item in judged if item.parts["image"] == "real"]
+    assert found.scores["accuracy/real"] == about(1 - with_error(real, "wrong"))
+    assert all(facts(item)["right answers"] == ["There is none", "No such thing"] for item in found.items)
+
+
+def test_haloquest_tells_what_the_judge_understood() -> None:
+    judge = FakeJudge(lambda *_: '{"point": "It says there is one.", "verdict": "incorrect"}')
+    (item,) = shown(run_of("haloquest", halo(1), ["Yes."], judge=judge, progress=False)).items
+    assert facts(item)["what it comes to, by the judge"] == ["It says there is one."]
+    assert (item.errors, item.image, facts(item)["verdict"]) == (["wrong"], "0.jpg", ["wrong"])
+
+
+POINTS = st.none() | st.sampled_from([0, 2.5, 7, 10])
+
+
+@fast
+@given(ratings=st.lists(st.tuples(POINTS, POINTS), min_size=1, max_size=12))
+def test_gavie_from_the_items_back_to_the_scores(ratings: list[tuple[Any, Any]]) -> None:
+    rows = [{"id": n, "image_id": n % 2, "question": "What?", "regions": None} for n in range(len(ratings))]
+    verdicts = [{"relevancy": relevancy, "accuracy": accuracy} for relevancy, accuracy in ratings]
+    found = shown(run_of("gavie", rows, ["A."] * len(rows), {"ratings": verdicts}))
+    for name, error in (("accuracy", "not wholly accurate"), ("relevancy", "not wholly relevant")):
+        told = [facts(item)[name][0] for item in found.items]
+        points = [float(text.removesuffix(" of 10")) for text in told if text != "unreadable"]
+        assert found.scores[name] == about(share(points))
+        assert with_error(found.items, error) == sum(one < 10 for one in points) / len(told)
+    assert found.scores["unreadable"] == about(with_error(found.items, "unreadable"))
+
+
+def test_gavie_tells_why() -> None:
+    place = {"x": 1, "y": 2, "width": 3, "height": 4}
+    row = {"id": 5, "image_id": 9, "question": "What?", "regions": [{"phrase": "a dog", **place}]}
+    judge = FakeJudge(lambda *_: '{"reason": "There is no cat.", "relevancy": 10, "accuracy": 2}')
+    (item,) = shown(run_of("gavie", [row], ["A cat."], judge=judge, progress=False)).items
+    assert facts(item) == {
+        "accuracy": ["2 of 10"],
+        "relevancy": ["10 of 10"],
+        "the judge's reasons": ["There is no cat."],
+        "regions": ["a dog"],
+    }
+    assert (item.id, item.image, item.errors, item.badness) == ("5", "9", ["not wholly accurate"], 8)
+
+
+def rated(count: int) -> list[dict[str, Any]]:
+    types = ("attribute", "counting")
+    return [
+        {"id": n, "image_id": f"a{n % 2}", "question": "What?", "answer": "Two dogs.", "type": types[n % 2]}
+        | {"topic": "animal", "contents": ["Dog"], "image_url": None}
+        for n in range(count)
+    ]
+
+
+@fast
+@given(ratings=st.lists(st.none() | st.integers(0, 6), min_size=1, max_size=12))
+def test_mmhal_from_the_items_back_to_the_scores(ratings: list[int | None]) -> None:
+    found = shown(run_of("mmhal", rated(len(ratings)), ["A."] * len(ratings), {"ratings": ratings}))
+    known = [item for item in found.items if item.errors != ["unreadable"]]
+    points = [int(facts(item)["rating"][0].removesuffix(" of 6")) for item in known]
+    assert found.scores["rating"] == about(share(points))
+    assert found.scores["hallucination_rate"] == about(with_error(known, "hallucination"))
+    assert found.scores["unreadable"] == about(with_error(found.items, "unreadable"))
+
+
+def test_mmhal_tells_what_the_script_makes_of_a_reply_that_it_cannot_read() -> None:
+    judge = FakeJudge(lambda *_: "I would not say.")
+    options = {"reading": "official", "judge": judge, "progress": False, "max_failed": 1.0}
+    (item,) = shown(run_of("mmhal", rated(1), ["A cat."], **options)).items
+    assert item.errors == ["hallucination", "unreadable"] and item.parts == {"type": "attribute"}
+    assert facts(item) == {
+        "rating": ["unreadable, which counts as 0"],
+        "the judge's reasons": ["I would not say."],
+        "a person's answer": ["Two dogs."],
+        "objects in the image": ["Dog"],
+    }
+
+
+def test_the_others_in_a_sentence() -> None:
+    assert meaning("haloquest", accuracy=0.62) == (
+        "62.0 of 100 responses that were judged agree with an answer that people wrote."
+    )
+    assert meaning("gavie", accuracy=6.529, relevancy=8.2) == (
+        "How true responses are of the image is rated 6.53 of 10 on average; how well they do what the instruction "
+        "asks, 8.20."
+    )
+    assert meaning("gavie", accuracy=6.5).endswith("asks, undefined.")
+    assert meaning("mmhal", rating=2.314, hallucination_rate=0.521) == (
+        "The mean rating is 2.31 of 6; 52.1 of 100 responses are rated below 3, which says that they hallucinate."
+    )
+    assert all("undefined" in meaning(name) for name in ROOMS)
+
+
+def test_a_fact_of_many_texts_tells_the_first() -> None:
+    assert several("regions", ["a"] * 12) == Fact("regions", [("a", "plain")] * 12)
+    assert several("regions", ["a"] * 1013).values[-1] == ("and 1,001 more", "plain")

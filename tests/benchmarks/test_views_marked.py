@@ -1,0 +1,447 @@
+"""What is marked in texts is what was counted: from the items that people see back to the scores."""
+
+import gzip
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halluscope import registry, vocabularies
+from halluscope.benchmarks.amber import words as amber_words
+from halluscope.benchmarks.chair import mentions
+from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.reporting.shown import Item, Shown
+from halluscope.responses.match import Matched
+from halluscope.runs import run as runs
+from halluscope.runs.showing import shown
+from halluscope.scoring import Ready
+
+COCO = vocabularies.load("coco")
+AMBER = amber_words.load()
+TRUE = [["dog", "cat"], [], ["umbrella", "toilet", "person"], ["bus", "cup", "hot dog"]]
+"""What is in the images of made texts."""
+
+HOSTILE = [
+    "\0",
+    "\x1b[31m",
+    "\u2028",
+    "\u202e",
+    "\ud800",
+    "İ",
+    "👩‍🍳",
+    "</script>",
+    "<think>a cup</think>",
+    "\n",
+]
+SAID = [
+    *(
+        "A dog",
+        "no dog.",
+        "two cats and a bus.",
+        "A hot dog,",
+        "women with a red umbrella",
+        "The toilet seat",
+    ),
+    *(
+        "possibly a cup",
+        "Is there a car? No.",
+        "a bus stop",
+        "TWO DOGS!",
+        "a passenger train; a teddy bear",
+        "it's a tv",
+    ),
+]
+TEXTS = st.lists(st.sampled_from([*SAID, *HOSTILE]), max_size=8).map(" ".join)
+FOUR = st.lists(TEXTS, min_size=4, max_size=4)
+few = settings(max_examples=8, deadline=None)
+
+
+class Moody:
+    """A voter who says yes, no or neither as the text, the question and its name have it."""
+
+    stored = False
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def answer(self, texts: Any, questions: Any, pairs: Any) -> Iterator[Any]:
+        asked = [f"{self.key} {texts[text]} {questions[question].text}" for text, question in pairs.tolist()]
+        drawn = [zlib.crc32(one.encode("utf-8", "replace")) % 8 for one in asked]
+        yield np.arange(len(pairs)), np.array([(NO, *[YES] * 6, OTHER)[one] for one in drawn], dtype=np.int8)
+
+    def close(self) -> None:
+        pass
+
+
+def seen(
+    name: str, said: Sequence[str], rows: Sequence[Mapping[str, Any]], **options: Any
+) -> tuple[Shown, Any]:
+    """What people see of responses to these rows, and the scores."""
+    benchmark = registry.benchmark(name)
+    module = benchmark.module("rows")
+    read = module.read_all(rows)
+    matched = Matched(
+        "made", read, [*said], by="order", of=len(read), sampled=False, left_out=0, other_prompts=0
+    )
+    run = runs.score(benchmark, Ready(matched, module.inputs(read)), {"progress": False, **options})
+    found = shown(run)
+    assert [item.id for item in found.items] == [str(row.get("id", row.get("image_id"))) for row in rows]
+    assert all(map(is_well_marked, found.items))
+    return found, run.scores
+
+
+def is_well_marked(item: Item) -> bool:
+    """Whether marks stand in the text, in order, around words."""
+    spans = [(mark.start, mark.end) for mark in item.marks]
+    inside = all(0 <= start < end <= len(item.text) for start, end in spans)
+    return inside and spans == sorted(spans) and all(piece == piece.strip() for piece in pieces(item))
+
+
+def pieces(item: Item) -> list[str]:
+    return [item.text[mark.start : mark.end] for mark in item.marks]
+
+
+def fact(item: Item, name: str) -> list[tuple[str, str]]:
+    return [value for one in item.facts if one.name == name for value in one.values]
+
+
+def counted(items: Sequence[Item]) -> Counter[str]:
+    """How many marks, and words without a place, there are of each kind."""
+    return Counter(
+        kind
+        for item in items
+        for kind in [*(mark.kind for mark in item.marks), *(k for _, k in fact(item, "words"))]
+    )
+
+
+def images(of: Sequence[Sequence[str]] = TRUE) -> list[dict[str, Any]]:
+    return [{"image_id": number, "objects": [*names]} for number, names in enumerate(of)]
+
+
+def same(found: float, score: float) -> bool:
+    """Whether two numbers are equal, or both undefined."""
+    return found == pytest.approx(score, nan_ok=True)
+
+
+def share(part: float, whole: float) -> float:
+    return part / whole if whole else float("nan")
+
+
+# THRONE
+
+
+def of_throne(items: Sequence[Item]) -> dict[str, float]:
+    """The scores by what is marked, implied and missed."""
+    right, wrong, missed = Counter[str](), Counter[str](), Counter[str]()
+    for item in items:
+        said = {(mark.of, mark.kind) for mark in item.marks if mark.kind in ("good", "bad")}
+        said |= {(told.partition(":")[0], kind) for told, kind in fact(item, "implied")}
+        right.update(name for name, kind in said if kind == "good")
+        wrong.update(name for name, kind in said if kind == "bad")
+        missed.update(name for name, _ in fact(item, "missed"))
+    precisions = [right[name] / (right[name] + wrong[name]) for name in {*right, *wrong}]
+    recalls = [right[name] / (right[name] + missed[name]) for name in {*right, *missed}]
+    return {
+        "precision_all": share(right.total(), right.total() + wrong.total()),
+        "recall_all": share(right.total(), right.total() + missed.total()),
+        "precision_cls": share(sum(precisions), len(precisions)),
+        "recall_cls": share(sum(recalls), len(recalls)),
+    }
+
+
+@few
+@given(FOUR, st.sampled_from(["lexical", "moody", "both"]), st.sampled_from(["needed", "all"]), st.booleans())
+def test_throne(said: list[str], who: str, ask: str, majority: bool) -> None:
+    """By rules, by others who hear things that nobody said, and by both."""
+    judges = {"lexical": "lexical", "moody": [Moody("a"), Moody("b")], "both": ["lexical", Moody("a")]}[who]
+    agreement = "majority" if majority else "unanimous"
+    options = {"judges": judges, "ask": ask, "agreement": agreement, "questions": ["Any {x}?"]}
+    found, scores = seen("throne", said, images(), **options)
+    for name, value in of_throne(found.items).items():
+        assert same(value, scores[name]), name
+    reader = LexicalJudge(COCO)
+    for item in found.items:
+        assert all(
+            mark.of in {one.object for one in reader.mentions(piece)}
+            for mark, piece in zip(item.marks, pieces(item), strict=True)
+        )
+        assert item.disputed == ("disputed" in item.errors)
+        assert all(len(signs) == len(found.voters) for signs in item.votes.values())
+
+
+def test_throne_by_hand() -> None:
+    """The rules take two mentions back; a dog is there, a cat is not, nobody speaks of the cup."""
+    rows = [{"image_id": 7, "objects": ["dog", "cup"]}]
+    found, _ = seen(
+        "throne", ["A dog beside a cat, no horse, a bus stop."], rows, judges="lexical", ask="all"
+    )
+    (item,) = found.items
+    assert [(piece, mark.kind, mark.says) for piece, mark in zip(pieces(item), item.marks, strict=True)] == [
+        ("dog", "good", "dog: found"),
+        ("cat", "bad", "cat: hallucinated"),
+        ("horse", "back", "horse: not counted (negated)"),
+        ("bus", "back", "bus: not counted (part of a compound)"),
+    ]
+    assert fact(item, "missed") == [("cup", "plain")] and not fact(item, "implied")
+    assert (item.id, item.image, item.errors) == ("7", "7", ["hallucinated", "missed"])
+    assert item.classes == {"dog": "found", "cat": "hallucinated", "cup": "missed"}
+    assert item.votes["horse"] == "000" and item.votes["dog"] == "111" and not item.disputed
+
+
+class Says(Moody):
+    """A voter who says yes to some classes alone."""
+
+    def __init__(self, key: str, *classes: str) -> None:
+        super().__init__(key)
+        self.classes = classes
+
+    def answer(self, texts: Any, questions: Any, pairs: Any) -> Iterator[Any]:
+        said = [questions[question].object in self.classes for _, question in pairs.tolist()]
+        yield np.arange(len(pairs)), np.array(said, dtype=np.int8)
+
+
+def test_throne_where_judges_are_no_rules() -> None:
+    """They hear no dog, do not agree on the cat, believe in the horse in spite of a rule, and imply a bus."""
+    judges = [Says("a", "cat", "horse", "bus"), Says("b", "horse", "bus")]
+    rows = [{"image_id": 7, "objects": ["horse", "cat"]}]
+    found, _ = seen("throne", ["A dog, a cat, no horse."], rows, judges=judges, ask="all")
+    (item,) = found.items
+    assert [(mark.kind, mark.says) for mark in item.marks] == [
+        ("back", "dog: mentioned, but the judges say no"),
+        ("open", "cat: mentioned, but the judges do not agree"),
+        ("good", "horse: found (though a rule takes it back: negated)"),
+    ]
+    assert fact(item, "implied") == [("bus: hallucinated", "bad")] and not fact(item, "missed")
+    assert item.errors == ["hallucinated", "disputed"] and item.disputed
+    assert item.votes == {"cat": "111000", "dog": "000000", "horse": "111111", "bus": "111111"}
+
+
+def test_a_text_that_is_cut_is_shown_as_judges_see_it() -> None:
+    text = "<think>a cat</think>" + "x" * 1020 + " a dog and a cat"
+    found, _ = seen("throne", [text], images([["dog"]]), judges="lexical", questions="released")
+    assert found.items[0].text == text.partition("</think>")[2][:1024] and not found.items[0].marks
+    kept, _ = seen("throne", [text], images([["dog"]]), judges="lexical", thoughts="kept")
+    assert kept.items[0].text == text and len(kept.items[0].marks) == 3
+
+
+def test_a_long_text() -> None:
+    found, _ = seen("throne", ["A dog. " * 4_000], images([["dog"]]), judges="lexical")
+    assert len(found.items[0].marks) == 4_000
+
+
+# CHAIR
+
+
+@pytest.fixture(scope="module")
+def synonyms(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A list of one's own: COCO's names, and a few words."""
+    file = tmp_path_factory.mktemp("words") / "synonyms.txt"
+    own = {"person": "person, woman", "tv": "tv, television"}
+    file.write_text("\n".join(own.get(name, name) for name in COCO.classes))
+    return file
+
+
+def of_chair(items: Sequence[Item]) -> dict[str, float]:
+    """The scores by what is marked and missed."""
+    kinds = counted(items)
+    found = sum(len({mark.of for mark in item.marks if mark.kind == "good"}) for item in items)
+    missed = sum(len(fact(item, "missed")) for item in items)
+    return {
+        "chair_i": share(kinds["bad"], kinds["bad"] + kinds["good"]),
+        "chair_s": sum(any(mark.kind == "bad" for mark in item.marks) for item in items) / len(items),
+        "recall": share(found, found + missed),
+    }
+
+
+@few
+@given(FOUR)
+def test_chair(synonyms: Path, said: list[str]) -> None:
+    found, scores = seen("chair", said, images(), synonyms=str(synonyms), allow_other_synonyms=True)
+    assert all(same(value, scores[name]) for name, value in of_chair(found.items).items())
+    class_of = {name: name for name in COCO.classes} | {"woman": "person"}
+    for item in found.items:
+        for mark, piece in zip(item.marks, pieces(item), strict=True):
+            assert mentions.read(piece, class_of).objects == (mark.of,)
+
+
+def test_chair_by_hand(synonyms: Path) -> None:
+    """A double word is one mention; a class that is said twice is marked twice."""
+    rows = [{"image_id": 3, "objects": ["hot dog", "person"]}]
+    said = ["<think>A cat.</think>\tİ see two HOT DOGS, a dog and another dog."]
+    found, _ = seen("chair", said, rows, synonyms=str(synonyms), allow_other_synonyms=True)
+    (item,) = found.items
+    assert item.text == "İ see two HOT DOGS, a dog and another dog."
+    assert list(zip(pieces(item), (mark.says for mark in item.marks), strict=True)) == [
+        ("HOT DOGS", "hot dog: found"),
+        ("dog", "dog: hallucinated"),
+        ("dog", "dog: hallucinated"),
+    ]
+    assert fact(item, "missed") == [("person", "plain")] and item.errors == ["hallucinated", "missed"]
+
+
+# Real captions
+
+
+def test_real_captions(upstream: Path) -> None:
+    """500 of them, against CHAIR's ground truth."""
+    with gzip.open(upstream / "chair" / "coco2014_chair_objects.json.gz") as file:
+        known = json.load(file)
+    lines = (upstream / "responses" / "opera_llava-1.5_greedy.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    truth = [{"image_id": row["image_id"], "objects": known[str(row["image_id"])]} for row in rows]
+    said = [row["caption"] for row in rows]
+    found, scores = seen("throne", said, truth, judges="lexical")
+    assert len(found.items) == 500
+    assert all(same(value, scores[name]) for name, value in of_throne(found.items).items())
+    found, scores = seen("chair", said, truth, synonyms=str(upstream / "chair" / "synonyms.txt"))
+    assert all(same(value, scores[name]) for name, value in of_chair(found.items).items())
+
+
+# AMBER
+
+ANNOTATED = st.lists(st.sampled_from(sorted(AMBER.also)), min_size=1, max_size=4)
+
+
+def description(id: int, truth: Sequence[str], hallu: Sequence[str]) -> dict[str, Any]:
+    return {
+        **{"id": id, "file_name": f"AMBER_{id}.jpg", "prompt": "Describe this image.", "answer": None},
+        **{"task": "generative", "dimension": "generation", "truth": [*truth], "hallu": [*hallu]},
+    }
+
+
+def question(id: int, asked: str, dimension: str, answer: str) -> dict[str, Any]:
+    return {
+        **{"id": id, "file_name": "AMBER_1.jpg", "prompt": asked, "answer": answer},
+        **{"task": "discriminative", "dimension": dimension, "truth": [], "hallu": []},
+    }
+
+
+@few
+@given(
+    st.lists(st.tuples(ANNOTATED, ANNOTATED), min_size=3, max_size=3),
+    st.lists(st.lists(st.sampled_from([*sorted(AMBER.known), *HOSTILE]), max_size=8), min_size=3, max_size=3),
+    st.booleans(),
+)
+def test_amber_descriptions(annotated: list[Any], said: list[list[str]], known: bool) -> None:
+    """Nouns that a reader finds in the text, and nouns that are given, which stand nowhere."""
+    rows = [description(number, *of) for number, of in enumerate(annotated, 1)]
+    options = {"nouns": said} if known else {}
+    found, scores = seen("amber", [" a ".join(words) for words in said], rows, **options)
+    kinds, items = counted(found.items), found.items
+    missed, imagined = (sum(len(fact(one, name)) for one in items) for name in ("missed", "imagined"))
+    truth, hallu = (sum(len(row[name]) for row in rows) for name in ("truth", "hallu"))
+    assert same(share(kinds["bad"], kinds.total()), scores["chair"])
+    assert same(1 - missed / truth, scores["cover"]) and same(imagined / hallu, scores["cog"])
+    assert sum(counted([one])["bad"] > 0 for one in items) / len(items) == scores["hal"]
+    assert all(not one.marks for one in items) or not known
+
+
+def test_amber_by_hand() -> None:
+    """A safe word is a mention, and plain; a person is imagined, a bench is not."""
+    rows = [
+        description(1, ["dog", "ball"], ["person"]),
+        question(1005, "Is there a person in this image?", "existence", "no"),
+        question(1006, "Is there a dog in this image?", "existence", "yes"),
+        question(1007, "Is the grass dry in this image?", "state", "no"),
+        question(1008, "Is the grass wet in this image?", "state", "yes"),
+    ]
+    assert "light" in AMBER.safe
+    said = ["A Dog, a person, a bench in the light.", "Yes.", "<think>Yes</think>No.", "Hm.", "Yes."]
+    found, scores = seen("amber", said, rows)
+    first, wrong_yes, wrong_no, unreadable, right = found.items
+    assert list(zip(pieces(first), ((mark.kind, mark.says) for mark in first.marks), strict=True)) == [
+        ("Dog", ("good", "dog: found")),
+        ("person", ("bad", "person: hallucinated, and easily imagined here")),
+        ("bench", ("bad", "bench: hallucinated")),
+        ("light", ("plain", "light: a word that AMBER holds neither for right nor for wrong")),
+    ]
+    assert first.classes == {
+        "dog": "found",
+        "person": "hallucinated",
+        "bench": "hallucinated",
+        "ball": "missed",
+    }
+    assert (first.image, first.parts) == ("AMBER_1.jpg", {"dimension": "generation"})
+    assert first.errors == ["hallucinated", "imagined", "missed"]
+    assert [one.errors for one in (wrong_yes, wrong_no, unreadable, right)] == [
+        ["wrong yes"],
+        ["wrong no"],
+        ["unreadable"],
+        [],
+    ]
+    assert fact(wrong_no, "read as") == [("no", "bad")] and fact(unreadable, "read as") == [
+        ("unreadable", "open")
+    ]
+    assert wrong_no.text == "No." and fact(wrong_no, "right answer") == [("yes", "plain")]
+    assert wrong_yes.question == "Is there a person in this image?" and wrong_yes.parts == {
+        "dimension": "existence"
+    }
+    for dimension in ("existence", "state"):
+        about = [one for one in found.items if one.parts["dimension"] == dimension]
+        assert sum(not one.errors for one in about) / len(about) == scores[f"accuracy/{dimension}"]
+
+
+# OpenCHAIR
+
+
+@few
+@given(FOUR, st.sampled_from(["released", "first"]), st.booleans())
+def test_openchair(said: list[str], convention: str, known: bool) -> None:
+    rows = [{"image_id": number, "true_caption": f"{number} dogs"} for number in range(4)]
+    options = {"nouns": [["dog", "photo", "dog", "cup"]] * 4} if known else {}
+    judges = [Moody("a"), Moody("b")]
+    found, scores = seen("openchair", said, rows, judges=judges, convention=convention, **options)
+    kinds = counted(found.items)
+    wrong = kinds["bad"] + (kinds["open"] if convention == "first" else 0)
+    assert same(share(wrong, wrong + kinds["good"]), scores["openchair"])
+    assert (
+        same(share(kinds["open"], kinds.total()), scores["undecided"])
+        and kinds["back"] == kinds["plain"] == 0
+    )
+    for item in found.items:
+        assert {*item.votes} == {*item.classes} | {mark.of for mark in item.marks} | {
+            told.partition(":")[0] for told, _ in fact(item, "words")
+        }
+        assert fact(item, "right caption") == [(f"{item.id} dogs", "plain")]
+
+
+def test_openchair_by_hand() -> None:
+    """ "photo" does not count, and is not marked; a cup is there for one of the judges."""
+    rows = [{"image_id": 5, "true_caption": "A dog."}]
+    judges = [Says("a", "dog", "cup"), Says("b", "dog")]
+    found, scores = seen("openchair", ["A photo of two dogs, a bus and a cup."], rows, judges=judges)
+    (item,) = found.items
+    assert list(zip(pieces(item), ((mark.kind, mark.says) for mark in item.marks), strict=True)) == [
+        ("dogs", ("good", "dog: found")),
+        ("bus", ("bad", "bus: hallucinated")),
+        ("cup", ("open", "cup: undecided")),
+    ]
+    assert item.votes == {"dog": "11", "bus": "00", "cup": "10"} and item.disputed
+    assert item.errors == ["hallucinated", "undecided"] and scores["openchair"] == 1 / 2
+
+
+# In a sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "scores", "said"),
+    [
+        ("throne", {"f0.5_cls": 0.7, "precision_cls": 0.8, "recall_cls": 0.5}, ("70.0", "80.0", "50.0")),
+        ("chair", {"chair_i": 0.123}, ("12.3",)),
+        ("amber", {"amber": 0.8, "chair": 0.1, "f1": 0.7}, ("80.0", "10.0", "70.0")),
+        ("amber", {"amber": None, "chair": 0.1, "f1": None}, ("undefined", "10.0")),
+        ("openchair", {"openchair": 0.5, "signature": "openchair|convention:released"}, ("50.0", "left out")),
+        ("openchair", {"openchair": 0.5, "signature": "openchair|convention:first"}, ("50.0", "once")),
+    ],
+)
+def test_what_the_score_means(name: str, scores: dict[str, Any], said: tuple[str, ...]) -> None:
+    meaning = registry.benchmark(name).module("view").meaning(scores)
+    assert all(part in meaning for part in said) and meaning.endswith(".") and " nan" not in meaning

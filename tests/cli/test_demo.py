@@ -1,0 +1,122 @@
+"""The demo: it ends where a user begins, with marked descriptions, a page of them, and what to type next."""
+
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from halluscope import cli
+from halluscope.benchmarks.throne import demo
+
+MARK = re.compile(r"\[([^\]:(]+)(: \w+)?\]|~([^~]+)~")
+
+KINDS = {
+    "1": "woman good, frisbee good, dog good, people back, cars back",
+    "2": "toilet seat good, sink good",
+    "3": "man good, bench good, handbag good, bus back, bicycle bad",
+    "4": "pizza good, table good, mug good, fork good, knife bad",
+    "5": "cats good, sofa good, television good, guests back",
+    "6": "double-decker bus good, traffic light good, cars good, Pedestrians good",
+    "7": "teddy bear good, bed good",
+    "8": "boats good, Seagulls good, person bad",
+}
+"""The mentions in each description, as its picture has it: a person drew these, and wrote those."""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def said_of(name, out):
+    """What is said of an image, on one line."""
+    return " ".join(re.search(rf"^image {name}: (.*?)\n\n", out, re.MULTILINE | re.DOTALL)[1].split())
+
+
+def test_the_texts_are_marked_as_the_view_has_them(folder, capsys):
+    assert cli.main(["demo"]) == 0
+    out = capsys.readouterr().out
+    for item in demo.shown().items:
+        there = [(item.text[mark.start : mark.end], mark.kind) for mark in item.marks]
+        told = [
+            (right or back, "bad" if why else "good" if right else "back")
+            for right, why, back in MARK.findall(said_of(item.id, out))
+        ]
+        assert told == there
+        assert ", ".join(map(" ".join, there)) == KINDS[item.id]
+    assert said_of("3", out).startswith("hallucinated An old [man]")
+    assert said_of("7", out).startswith("missed ") and said_of("7", out).endswith(" missed: book")
+    assert said_of("2", out).startswith("nothing wrong ")  # a toilet seat is no chair
+    assert max(len(line) for line in out.splitlines() if "signature: " not in line) <= 80
+
+
+def test_the_page_opens(folder, browser):
+    assert cli.main(["demo", "--out", "page.html"]) == 0
+    browser.get((folder / "page.html").as_uri())
+    cards = browser.find_elements("css selector", "article.card")
+    assert len(cards) == 8
+    marks = browser.find_elements("css selector", "article.card mark")
+    there = sorted(f"{mark.text.splitlines()[0]} {mark.get_attribute('class')}" for mark in marks)
+    assert there == sorted(", ".join(KINDS.values()).split(", "))
+    shown = browser.execute_async_script(
+        "const done = arguments[0], images = [...document.querySelectorAll('article.card img')];"
+        "const check = () => { images.forEach((one) => one.scrollIntoView());"
+        "  const wide = images.map((one) => one.naturalWidth);"
+        "  wide.every((one) => one) ? done(wide) : setTimeout(check, 50) };"
+        "check()"
+    )
+    assert shown == [640] * 8
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_its_own_page_is_replaced_and_nothing_else(folder, capsys, monkeypatch):
+    page = folder / "demo-report.html"
+    for _ in range(2):
+        assert cli.main(["demo"]) == 0
+        first = page.read_bytes()
+    monkeypatch.setattr(demo, "shown", lambda: pytest.fail("it was scored"))
+    for content in (first.replace(b"bicycle", b"unicorn"), b"mine", first + b"<p>A note</p>", b""):
+        page.write_bytes(content)
+        assert cli.main(["demo"]) == 2
+        assert "demo-report.html is there already; name a new file, or remove it." in capsys.readouterr().err
+        assert page.read_bytes() == content
+    (folder / "reports").mkdir()
+    assert cli.main(["demo", "--out", "reports"]) == 2
+    assert sorted(file.name for file in folder.iterdir()) == ["demo-report.html", "reports"]
+
+
+def test_the_pictures_are_small_and_each_of_a_description():
+    pictures = demo.pictures()
+    assert {*pictures} == {item.image for item in demo.shown().items}
+    assert all(
+        len(one.content) <= 8_000 and (one.width, one.height) == (640, 480) for one in pictures.values()
+    )
+
+
+def test_what_to_type_next_can_be_typed():
+    """Each command knows its options; which files they need is for those who have them."""
+    lines = demo.NEXT.replace("\\\n", "").splitlines()
+    words = [shlex.split(line) for line in lines]
+    assert [(program, command) for program, command, *_ in words] == [
+        ("halluscope", command) for command in ("build", "answer", "score", "report")
+    ]
+    for _, command, *options in words[1:]:
+        assert cli.parser(command).parse_args([command, *options]).run
+    assert all(len(line) <= 80 for line in f"{demo.NEXT}\n{demo.ABOUT_NEXT}".splitlines())
+
+
+def test_it_needs_neither_torch_nor_matplotlib(folder):
+    """In a fresh process: the demo runs, nothing heavy was imported, and the page says what it lacks."""
+    code = (
+        "import sys\n"
+        "sys.modules['torch'] = sys.modules['transformers'] = sys.modules['matplotlib'] = None\n"
+        "from halluscope import cli\n"
+        "assert cli.main(['demo']) == 0\n"
+        "heavy = {'datasets', 'evaluate', 'pyarrow', 'pandas', 'huggingface_hub'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+    assert "halluscope[figures]" in (folder / "demo-report.html").read_text()

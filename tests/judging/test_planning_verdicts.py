@@ -1,0 +1,136 @@
+"""What verdicts will take: a plan says what a server is then asked, for each benchmark that the registry finds."""
+
+import json
+import shutil
+
+import pytest
+
+from halluscope import cli, registry
+from tests import small_datasets
+from tests.scripted_server import ScriptedServer, reply
+
+pytestmark = [
+    pytest.mark.usefixtures("access_key"),
+    pytest.mark.filterwarnings("ignore:.* prompts have no readable verdict"),
+    pytest.mark.filterwarnings("ignore:.* are scored"),
+    pytest.mark.filterwarnings("ignore:.* greedily"),
+]
+GRADED = [one.name for one in registry.benchmarks() if one.is_graded]
+
+
+@pytest.fixture
+def server():
+    """Says what no grader is to say."""
+    scripted = ScriptedServer(lambda prompt, count, body: reply("Well."))
+    yield scripted
+    scripted.close()
+
+
+@pytest.fixture
+def command(tmp_path, capsys):
+    """Runs `halluscope` on a small dataset and responses to it; what it prints as JSON, or its error."""
+
+    def run(verb, name, judge, *more, ends=0):
+        dataset = registry.identity(registry.benchmark(name))
+        built = tmp_path / dataset.name
+        if not built.exists():
+            small_datasets.build(dataset.name, tmp_path)
+            rows = registry.benchmark(name).module("rows").load([str(built)])
+            said = [
+                {key: getattr(row, key) for key in dataset.key} | {"response": f"Dog {number % 3}."}
+                for number, row in enumerate(rows)
+            ]
+            (tmp_path / "said.jsonl").write_text("\n".join(map(json.dumps, said)))
+        words = ["--responses", str(tmp_path / "said.jsonl"), "--dataset", str(built), "--judge", judge]
+        capsys.readouterr()
+        assert cli.main([verb, name, *words, "--store", str(tmp_path / "store"), "--quiet", *more]) == ends
+        got = capsys.readouterr()
+        return got.err if ends else got.out
+
+    return run
+
+
+def planned(command, name, judge, *more):
+    """The plan of the one judge, and all that is said beside it."""
+    plan = json.loads(command("plan", name, judge, "--json", *more))
+    (load,) = plan["judges"]
+    return load, plan
+
+
+@pytest.mark.parametrize("name", GRADED)
+def test_what_is_planned_is_asked(name, command, server, tmp_path):
+    judge, prices = f"openai:m@{server.url}", ["--prices", "2", "8"]
+    before, plan = planned(command, name, judge, "--repeats", "2", *prices)
+    assert not server.bodies and not (tmp_path / "store").exists()
+    command("score", name, judge, "--repeats", "2", "--max-failed", "1", "--bootstrap", "0")
+    sent = [body for body in server.bodies if body["messages"][0]["content"] in server.prompts]
+    assert before["questions"] == before["left"] == len(server.prompts) > 0
+    assert before["tokens"] == sum(map(len, server.prompts)) / 4
+    assert before["said"] == sum(body["max_tokens"] for body in sent)
+    assert before["money"] == pytest.approx((2 * before["tokens"] + 8 * before["said"]) / 1e6)
+    assert plan["repeats"] == 2 and before["kept"] == 0 and "4 characters" in before["note"]
+
+    after, _ = planned(command, name, judge, "--repeats", "2", *prices)
+    assert after["kept"] == before["questions"] and after["left"] == after["tokens"] == after["money"] == 0
+    more, _ = planned(command, name, judge, "--repeats", "3")
+    assert (more["questions"], more["kept"]) == (before["questions"] * 3 // 2, before["questions"])
+    fresh, _ = planned(command, name, judge, "--repeats", "2", "--fresh")
+    assert fresh["left"] == before["left"]
+    assert len(server.prompts) == before["questions"]
+
+
+def test_a_prompt_in_two_files_is_asked_once(command, server, tmp_path):
+    once, _ = planned(command, "hqh", f"openai:m@{server.url}")
+    shutil.copy(tmp_path / "said.jsonl", tmp_path / "again.jsonl")
+    files = ["--responses", str(tmp_path / "said.jsonl"), str(tmp_path / "again.jsonl")]
+    assert planned(command, "hqh", f"openai:m@{server.url}", *files)[0] == once
+
+
+def test_tokens_are_the_local_models_own(command, tiny_t5, server, one_thread, tmp_path):
+    """A prompt whose reply is always the same is read once, however often it counts."""
+    from transformers import AutoTokenizer
+
+    command("score", "hqh", f"openai:m@{server.url}", "--max-failed", "1")
+    tokenizer = AutoTokenizer.from_pretrained(tiny_t5)
+    tokens = sum(len(tokenizer(prompt).input_ids) for prompt in server.prompts)
+    load, plan = planned(command, "hqh", str(tiny_t5), "--repeats", "2")
+    assert (load["tokens"], load["questions"], load["kept"]) == (tokens, 2 * len(server.prompts), 0)
+    assert load["said"] is load["money"] is None and load["note"] == "" and plan["exact"]
+
+    shutil.copytree(tiny_t5, tmp_path / "bare", ignore=shutil.ignore_patterns("*.safetensors", "*.bin"))
+    bare, _ = planned(command, "hqh", str(tmp_path / "bare"), "--repeats", "2")
+    assert bare["questions"] == load["questions"] and bare["kept"] is None and "weights" in bare["note"]
+
+
+def test_the_table(command, server):
+    """8 questions; replies of at most 512 tokens."""
+    out = command("plan", "hqh", f"openai:m@{server.url}", "--prices", "1", "1")
+    header, _, row, *_ = out.splitlines()
+    assert header.split()[:3] == ["judge", "prompts", "kept"] and row.split()[1:4] == ["8", "0", "8"]
+    assert "The number of prompts is exact: each distinct one is asked once." in out
+    assert (
+        "one request per prompt; replies of at most 4,096 tokens in all" in out and "at these prices" in out
+    )
+
+
+@pytest.mark.parametrize(
+    ("judge", "more", "said"),
+    [
+        ("reference-only", [], "--judge is reference-only, and no language model is asked"),
+        ("nobody/nothing", ["--prices", "1", "1"], "judge names none"),
+        ("openai:m@http://127.0.0.1:9/v1", ["--repeats", "0"], "repeats is 0"),
+        ("openai:m@http://127.0.0.1:9/v1", ["--prices", "-1", "1"], "prices is -1"),
+    ],
+)
+def test_what_cannot_be_planned(command, judge, more, said):
+    error = command("plan", "hqh", judge, *more, ends=2)
+    assert error.startswith("halluscope: ") and said in error and error.count("\n") == 1
+
+
+def test_given_verdicts_ask_nobody(command, server, tmp_path):
+    judgements = tmp_path / "judgements.jsonl"
+    judgements.write_text(
+        "\n".join(json.dumps({"id": i, "correct": True, "extra_claims": 0}) for i in range(8))
+    )
+    error = command("plan", "hqh", f"openai:m@{server.url}", "--judgements", str(judgements), ends=2)
+    assert "there is nothing to plan" in error

@@ -1,0 +1,276 @@
+"""The numbers of figures: counts that can be checked by hand, and that add up to the items'."""
+
+import math
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halluscope import registry
+from halluscope.judging.votes import OTHER, UNASKED
+from halluscope.reporting.figures import agreement, classes, results, texts
+from halluscope.reporting.figures.shares import Share
+from halluscope.reporting.shown import ABSENT, FOUND, HALLUCINATED, KINDS, MISSED, Item, Mark
+from halluscope.stats.fisher import by_chance
+
+CAME = (FOUND, HALLUCINATED, MISSED, ABSENT)
+ITEMS = st.lists(
+    st.builds(
+        Item,
+        id=st.integers(0, 99).map(str),
+        text=st.text("ab ", min_size=8, max_size=40),
+        image=st.none() | st.sampled_from("xyz"),
+        marks=st.lists(
+            st.builds(
+                Mark,
+                start=st.integers(0, 7),
+                end=st.just(8),
+                kind=st.sampled_from(KINDS),
+                says=st.just(""),
+                of=st.sampled_from(["", "dog", "cup"]),
+            )
+        ),
+        classes=st.dictionaries(st.sampled_from("pqrst"), st.sampled_from(CAME)),
+    ),
+    max_size=60,
+)
+
+
+def item(number, image=None, **came):
+    return Item(str(number), "a text", image, classes=came)
+
+
+# Classes
+
+
+def test_precision_and_recall_of_a_class():
+    """Said in three rows, there in two of them, and once not said: 2 of 3, and 2 of 3."""
+    rows = [
+        item(1, dog=FOUND),
+        item(2, dog=FOUND, cup=MISSED),
+        item(3, dog=HALLUCINATED),
+        item(4, dog=MISSED),
+    ]
+    found = classes.of_classes([*rows, item(5, dog=ABSENT, bus=ABSENT)])
+    assert found == {"cup": classes.Counts(0, 0, 1), "dog": classes.Counts(2, 1, 1)}
+    assert (found["dog"].precision, found["dog"].recall) == (Share(2, 3), Share(2, 3))
+    assert math.isnan(found["cup"].precision.value) and math.isnan(found["cup"].precision.low)
+    assert found["cup"].recall.value == 0
+
+
+@given(ITEMS)
+def test_counts_of_classes_add_up(items):
+    said = Counter(came for one in items for came in one.classes.values())
+    counts = classes.of_classes(items).values()
+    assert sum(one.found for one in counts) == said[FOUND]
+    assert sum(one.errors for one in counts) == said[HALLUCINATED] + said[MISSED]
+    assert sum(one.precision.total for one in counts) == said[FOUND] + said[HALLUCINATED]
+    assert sum(one.recall.total for one in counts) == said[FOUND] + said[MISSED]
+
+
+def test_the_worst_classes_are_those_of_all_models_together():
+    one = {"a": classes.Counts(9, 1, 0), "b": classes.Counts(0, 2, 0)}
+    other = {"a": classes.Counts(9, 1, 1), "c": classes.Counts(0, 0, 2)}
+    assert classes.worst([one, other], 2) == ["a", "b"]  # 3, 2, and 2 by the order of names
+
+
+# What comes together
+
+
+def test_a_knife_is_invented_beside_a_fork():
+    """In 100 images: a fork in 20 of them; a knife is there in 10 others, and invented in 12, of which 11 have a fork.
+
+    Of the 90 images without a knife, 20 have a fork. A dog is beside 7 of the 12, and in half of
+    all images: no more than elsewhere.
+    """
+    came = [
+        {
+            **({"fork": FOUND} if number < 20 else {}),
+            **({"knife": HALLUCINATED} if number < 11 or number == 40 else {}),
+            **({"knife": MISSED} if number >= 90 else {}),
+            **({"dog": MISSED} if number % 2 == 0 else {}),
+        }
+        for number in range(100)
+    ]
+    (pair,) = classes.together(item(number, **of) for number, of in enumerate(came))
+    assert (pair.invented, pair.beside) == ("knife", "fork")
+    assert (pair.when, pair.otherwise) == (Share(11, 12), Share(20, 90))
+    assert pair.times == pytest.approx((11 / 12) / (20 / 90))
+    assert classes.together((item(number, **of) for number, of in enumerate(came)), fewest=12) == []
+
+
+def test_an_image_counts_once():
+    """Questions about an image are put together; a class that is there by one of them is not invented in another."""
+    rows = [
+        item(f"{part} {number}", str(number), **{part: FOUND}) for number in range(40) for part in ("a", "b")
+    ]
+    wrong = [item(f"w {number}", str(number), z=HALLUCINATED) for number in range(6)]
+    bare = [item(number, f"bare {number}", c=MISSED) for number in range(200)]
+    found = classes.together([*rows, *wrong, *wrong, *bare])
+    assert [(one.beside, one.when, one.otherwise) for one in found] == [
+        (name, Share(6, 6), Share(40, 240)) for name in ("a", "b")
+    ]
+    there = [item(f"t {number}", str(number), z=MISSED) for number in range(6)]
+    assert classes.together([*rows, *wrong, *there, *bare]) == []
+
+
+def test_chance_is_not_shown():
+    """Classes that are invented without regard to the image: 40 sets, of which 5 % may show any pair by chance."""
+    draws, any_shown = np.random.default_rng(0), 0
+    for _ in range(40):
+        there = draws.random((150, 12)) < draws.uniform(0.02, 0.3, 12)
+        invented = (draws.random((150, 12)) < 0.1) & ~there
+        came = np.where(there, MISSED, np.where(invented, HALLUCINATED, ABSENT))
+        rows = (
+            item(row, **{f"c{place}": str(of) for place, of in enumerate(came[row])}) for row in range(150)
+        )
+        any_shown += bool(classes.together(rows))
+    assert any_shown <= 5  # more than 5 of 40 come with a chance below 2 %
+
+
+@given(st.integers(0, 8), st.integers(0, 8))
+def test_fishers_test_counts_the_ways(one, other):
+    """All ways to have two things among eight, counted."""
+    ways = [len({*taken} & {*range(other)}) for taken in combinations(range(8), one)]
+    for both in range(max(0, one + other - 8), min(one, other) + 1):
+        expected = sum(way >= both for way in ways) / len(ways)
+        assert by_chance(both, one, other, 8) == pytest.approx(expected)
+
+
+def test_fishers_test_of_counts_that_cannot_be():
+    with pytest.raises(ValueError, match="which cannot be"):
+        by_chance(3, 2, 5, 9)
+
+
+# Texts
+
+
+def test_where_mentions_stand():
+    """In a text of 20 characters, places 0 and 1 are the first tenth, and 19 is the last."""
+    marks = [
+        Mark(0, 3, "good", "", "dog"),
+        Mark(1, 3, "bad", "", "cup"),
+        Mark(1, 3, "bad", "said by another too", "cup"),
+        Mark(19, 20, "bad", "", "bus"),
+        Mark(10, 12, "back", "", "car"),
+        Mark(10, 12, "open", "", "car"),
+        Mark(10, 12, "bad", "a claim, of no class"),
+    ]
+    found = texts.by_tenth([Item("1", "x" * 20, marks=marks)])
+    assert found == [Share(1, 2), *[Share(0, 0)] * 8, Share(1, 1)]
+
+
+@given(ITEMS)
+def test_mentions_add_up(items):
+    marks = [
+        {(one.start, one.of, one.kind) for one in row.marks if one.kind in ("good", "bad") and one.of}
+        for row in items
+    ]
+    found = texts.by_tenth(items)
+    assert sum(share.total for share in found) == sum(map(len, marks))
+    assert sum(share.count for share in found) == sum(kind == "bad" for row in marks for *_, kind in row)
+
+
+def test_bins_of_lengths():
+    """20 responses of 1 to 20 words, the longer half wrong: two bins, with 1 to 9 and 10 to 20 words."""
+    rows = [
+        Item(str(words), "a " * words, classes={"dog": HALLUCINATED if words > 10 else FOUND, "cup": FOUND})
+        for words in range(1, 21)
+    ]
+    short, long = texts.by_length(rows)
+    assert (short.words, short.rows, short.said) == (5, Share(0, 9), Share(0, 18))
+    assert (long.words, long.rows, long.said) == (15, Share(10, 11), Share(10, 22))
+
+
+def test_rows_without_classes_are_wrong_by_their_errors():
+    """Those that nobody could judge are left out."""
+    errors = [["wrong"], [], ["unreadable"]]
+    rows = [Item(str(number), "a " * number, errors=errors[number % 3]) for number in range(60)]
+    bins = texts.by_length(rows)
+    assert sum(one.rows.count for one in bins) == 20 and sum(one.rows.total for one in bins) == 40
+    assert not any(one.said.total for one in bins)
+
+
+@given(ITEMS)
+def test_bins_hold_each_row_once(items):
+    known = [one for one in items if one.classes] or items
+    found = texts.by_length(items)
+    assert sum(one.rows.total for one in found) in (0, len(known))
+    assert sum(one.said.count for one in found) in (
+        0,
+        sum([*row.classes.values()].count(HALLUCINATED) for row in known),
+    )
+    assert [one.words for one in found] == sorted({one.words for one in found})
+    lengths = {len(one.text.split()) for one in known}
+    assert len(found) <= min(texts.BINS, max(1, len(lengths)))
+
+
+# Judges
+
+
+def test_agreement_by_hand():
+    """Two voters, ten questions: both yes 3, both no 4, first alone 2, second alone 1.
+
+    They agree on 7 of 10; by chance on 0.5 * 0.4 + 0.5 * 0.6 = 0.5; kappa is (0.7 - 0.5) / (1 - 0.5) = 0.4.
+    """
+    votes = np.array([[1, 1]] * 3 + [[0, 0]] * 4 + [[1, 0]] * 2 + [[0, 1]], np.int8).reshape(5, 2, 2)
+    assert agreement.yeses(votes) == [4, 3, 3]
+    (two,) = agreement.pairs(votes)
+    assert (two.first, two.second, two.agree) == (0, 1, Share(7, 10))
+    assert two.kappa == pytest.approx(0.4)
+
+
+def test_questions_that_were_not_put():
+    """Where asking stopped, only what both were asked counts, and there is no kappa."""
+    votes = np.array([[0, UNASKED], [1, 1], [1, OTHER]], np.int8).reshape(3, 1, 2)
+    assert agreement.yeses(votes) == [0, 1, 1]
+    (two,) = agreement.pairs(votes)
+    assert two.agree == Share(1, 2) and math.isnan(two.kappa)
+
+
+def test_voters_that_say_the_same_always_have_no_kappa():
+    (two,) = agreement.pairs(np.zeros((4, 3, 2), np.int8))
+    assert two.agree == Share(12, 12) and math.isnan(two.kappa)
+
+
+# Scores
+
+
+def test_scores_against_each_other():
+    pope, throne = registry.benchmark("pope"), registry.benchmark("throne")
+    chair, gavie = registry.benchmark("chair"), registry.benchmark("gavie")
+    full = [dict.fromkeys(one.scores, 0.5) for one in (pope, throne, chair, gavie)]
+    asked = zip((pope, throne, chair, gavie), full, strict=True)
+    assert [results.two_scores(one, [result, result]) for one, result in asked] == [
+        ["precision", "recall"],
+        ["precision_cls", "recall_cls"],
+        ["chair_i", "recall"],
+        ["accuracy", "relevancy"],
+    ]
+    alone = {"accuracy": 0.5, "recall": float("nan"), "precision": None}
+    assert results.two_scores(pope, [full[0], alone]) == ["accuracy"]
+
+
+def test_groups_of_a_score():
+    """Under names with a sign "/", or in tables of their own; a group that is undefined everywhere is left out."""
+    benchmark = registry.benchmark("hqh")
+    result = {
+        "main_hal": 0.3,
+        "main_hal/count": 0.5,
+        "main_hal/OCR": 0.25,
+        "main_hal/color": None,
+        "overall_hal/count": float("nan"),
+        "interval": {"main_hal/count": (0.25, 0.75)},
+    }
+    name, (found,) = results.groups(benchmark, [result])
+    assert name == "main_hal" and [*found] == ["count", "OCR"]
+    assert found["count"] == results.Score(0.5, 0.25, 0.75) and math.isnan(found["OCR"].low)
+    nested = {"samplings": {one: {"accuracy": 0.5} for one in ("random", "popular")}}
+    nested["interval"] = {"samplings": {"random": {"accuracy": (0.4, 0.6)}}}
+    name, (found, nothing) = results.groups(registry.benchmark("pope"), [nested, {}])
+    assert name == "accuracy" and found["random"] == results.Score(0.5, 0.4, 0.6)
+    assert math.isnan(nothing["popular"].value)
+    assert results.groups(benchmark, [{"main_hal/count": 0.5}])[1] == []

@@ -1,0 +1,141 @@
+"""An item in a terminal: its marks can be read back out of the text, and colours only colour it."""
+
+import os
+import re
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halluscope import terminal
+from halluscope.foreign import printable
+from halluscope.reporting.marked_text import marked
+from halluscope.reporting.shown import Fact, Item, Mark
+
+ITEM = Item(
+    "1",
+    "A red dog sees some cats, but no car.\nA [bus]?",
+    marks=[
+        Mark(6, 9, "good", "dog: found"),
+        Mark(20, 24, "bad", "cat: hallucinated"),
+        Mark(33, 36, "back", "car: not counted (negated)"),
+        Mark(41, 44, "open", "bus: mentioned, but the judges do not agree"),
+    ],
+    facts=[Fact("missed", [("tree", "plain"), ("bench", "plain")])],
+)
+
+PLAIN = r"""  A red [dog] sees some [cats (cat: hallucinated)], but no ~car~.
+  A \[[bus: mentioned, but the judges do not agree]\]?
+  missed: tree, bench"""
+
+
+def text(item, **options):
+    return "".join(part for part, _ in marked(item, **options))
+
+
+def read_back(said):
+    """The marks of a text as `marked` gives it, letter by letter: (what surrounds it, its words)."""
+    found, inside, letters = [], "", iter(said)
+    for letter in letters:
+        if letter == "\\":
+            words = next(letters)
+        elif letter in "[~" and not inside:
+            inside, words = letter, ""
+            found.append([letter, ""])
+        elif inside and letter == {"[": "]", "~": "~"}[inside]:
+            inside, words = "", ""
+        else:
+            words = letter
+        if inside:
+            found[-1][1] += words
+    return [(kind, " ".join(words.split())) for kind, words in found]
+
+
+def test_a_worked_example():
+    assert text(ITEM) == PLAIN
+
+
+@pytest.mark.parametrize("response", ["", " \n "])
+def test_an_empty_response(response):
+    assert text(Item("1", response)) == "  (empty)"
+
+
+@st.composite
+def items(draw):
+    """Texts of what means something in a marked text, or steers a terminal, with marks that do not overlap."""
+    words = "a" + draw(st.text(st.sampled_from("ab [](): ~\\\n\x01\x02\x05\x1b\u2028"), max_size=40))
+    ends = sorted(draw(st.sets(st.integers(0, len(words)), max_size=6)))
+    kinds = st.sampled_from(["good", "bad", "open", "back", "plain"])
+    return Item(
+        "1",
+        words,
+        marks=[Mark(*two, draw(kinds), "told") for two in zip(ends[::2], ends[1::2], strict=False)],
+    )
+
+
+@given(items())
+def test_marks_are_read_back(item):
+    shown = {"good": "{}", "back": "{}", "bad": "{} (told)", "open": "{} (told)"}
+    expected = [
+        (
+            "~" if mark.kind == "back" else "[",
+            " ".join(shown[mark.kind].format(printable(item.text[mark.start : mark.end])).split()),
+        )
+        for mark in item.marks
+        if mark.kind != "plain"
+    ]
+    assert read_back(text(item, width=10_000)) == expected
+
+
+@given(items(), st.integers(12, 40))
+def test_lines_are_no_longer_than_asked_and_steer_nothing(item, width):
+    said = text(item, width=width)
+    assert printable(said) == said
+    assert all(len(line) <= width and line.startswith("  ") for line in said.split("\n"))
+
+
+@pytest.fixture
+def on_a_terminal(monkeypatch):
+    """What is said on a terminal of its own."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    ours, its = os.openpty()
+
+    def said(parts):
+        with monkeypatch.context() as patch, open(its, "w", encoding="utf-8", closefd=False) as screen:
+            patch.setattr(sys, "stdout", screen)
+            terminal.say_coloured(parts)
+            screen.write("END")
+        found = b""
+        while not found.endswith(b"END"):
+            found += os.read(ours, 10_000)
+        return found.decode().removesuffix("END").replace("\r\n", "\n")
+
+    yield said
+    os.close(ours)
+    os.close(its)
+
+
+def test_colours_only_colour(on_a_terminal):
+    said = on_a_terminal(marked(ITEM))
+    assert "\x1b[1;31m[cats (cat: hallucinated)]\x1b[m" in said and "\x1b[2m~car~\x1b[m" in said
+    assert re.sub(r"\x1b\[[\d;]*m", "", said) == PLAIN + "\n"
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_no_colours_where_they_are_not_wanted(on_a_terminal, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    assert on_a_terminal(marked(ITEM)) == PLAIN + "\n"
+
+
+def test_no_colours_in_a_file(capsys):
+    terminal.say_coloured(marked(ITEM))
+    assert capsys.readouterr().out == PLAIN + "\n"
+
+
+def test_a_key_is_no_less_black_for_a_mark_in_it(on_a_terminal, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-dog-0123456789")
+    words = "My dog has sk-dog-0123456789."
+    said = on_a_terminal(marked(Item("1", words, marks=[Mark(14, 17, "bad", "dog: hallucinated")])))
+    assert "0123456789" not in said and "access key" in said
