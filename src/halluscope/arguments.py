@@ -25,6 +25,9 @@ class Parser(argparse.ArgumentParser):
             f"{limits.OPTION} NAME=AMOUNT,... goes with every command; `halluscope list` shows the limits."
         )
         super().__init__(*arguments, **({"epilog": about} | options))
+        self.add_argument(
+            "--quiet", action="store_true", default=argparse.SUPPRESS, help="no notices, no progress bars"
+        )
 
     def parse_known_args(self, *given: Any, **also: Any) -> Any:
         """Parse, and refuse what is left here, where the options are known, not one parser further up."""
@@ -46,7 +49,7 @@ class Parser(argparse.ArgumentParser):
         return [str(word) for action in self._actions for word in action.choices or ()]
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        (terminal.tell if file is sys.stderr else terminal.say)(message.removesuffix("\n"))
+        (terminal.alarm if file is sys.stderr else terminal.say)(message.removesuffix("\n"))
 
 
 def whole(word: str) -> int:

@@ -9,6 +9,11 @@ from typing import TextIO
 
 from halluscope.foreign import printable
 
+BARS = ("HF_DATASETS_DISABLE_PROGRESS_BARS", "HF_HUB_DISABLE_PROGRESS_BARS")
+"""Variables of the environment by which libraries show no progress bars, if they are set before these are imported."""
+
+_quiet = False
+
 
 def say(text: object = "") -> None:
     """Print on standard output: what was asked for."""
@@ -30,13 +35,44 @@ def say_coloured(parts: Sequence[tuple[str, str]]) -> None:
 
 
 def tell(text: object) -> None:
-    """Print on standard error: what should be known beside it."""
+    """Print on standard error: what should be known beside it, if there is anything, and nobody wants `quiet`."""
+    if text and not _quiet:
+        alarm(text)
+
+
+def alarm(text: object) -> None:
+    """Print on standard error, whoever wants quiet: what ends in an error."""
     _print(text, sys.stderr)
 
 
 def tell_error(text: object) -> None:
     """Print a message of ours on standard error; lines after its first are indented, so that none passes for ours."""
-    tell(_message(text))
+    alarm(_message(text))
+
+
+@contextmanager
+def quiet(wanted: bool = True) -> Iterator[None]:
+    """Let neither notices nor warnings be told for a while, if that is wanted; errors are."""
+    global _quiet
+    if not wanted:
+        yield
+        return
+    before, held = _quiet, {name: os.environ.get(name) for name in BARS}
+    _quiet = True
+    os.environ.update(dict.fromkeys(BARS, "1"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        _quiet = before
+        for name, value in held.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def is_quiet() -> bool:
+    """Whether nobody wants notices, warnings, and progress bars."""
+    return _quiet
 
 
 @contextmanager

@@ -913,6 +913,7 @@ def test_published_results_agree_with_themselves():
 
 def test_published_results_stand_in_thrones_table():
     from halluscope.benchmarks.throne.report import table
+    from halluscope.reporting.formats import TABLE, written
 
-    shown = table(published.load("throne_coco").results)
+    shown, _ = written([table(published.load("throne_coco").results)], TABLE)
     assert shown.splitlines()[2].startswith("LLaVA-Mistral [FLAN-T5, class_f mean]")

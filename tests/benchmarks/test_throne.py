@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from pathlib import Path
 
 import evaluate
@@ -11,8 +12,9 @@ import pytest
 from halluscope import registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
-from halluscope.benchmarks.throne.report import remarks, table
+from halluscope.benchmarks.throne.report import remarks, report
 from halluscope.judging.voters.replay import ReplayJudge
+from halluscope.reporting.formats import TABLE, written
 from halluscope.signature import changed, keys_of
 from halluscope.vocabularies import load
 
@@ -186,9 +188,14 @@ def test_explain_needs_the_lexical_judge(given):
 
 def test_the_table_of_sampled_cells_with_an_interval():
     scores = dict.fromkeys(("precision_all", "f0.5_cls"), 0.5)
-    result = scores | {"interval": {"f0.5_cls": (0.4, 0.6)}, "sampled": scores, "difference": scores}
-    shown = table([("one", result)])
-    assert "on the sampled cells" in shown and "40.0 to 60.0" in shown
+    remarked = {"ignored": None, "unparsed": 0, "undefined_classes": 0, "signature": "throne|version:1"}
+    sampled = {**scores, "cells": 3, "cells_of": 4}
+    result = (
+        remarked | scores | {"interval": {"f0.5_cls": (0.4, 0.6)}, "sampled": sampled, "difference": scores}
+    )
+    lines = written(report([("one", result)], [("one", result)]), TABLE)[0].splitlines()
+    assert any(re.match(r"one +sampled +50\.0", line) for line in lines)
+    assert any(line.endswith("40.0 to 60.0") for line in lines)
 
 
 def test_the_report_counts_mentions_by_rule():

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tabulate import tabulate_formats
 
 from halluscope import cli, limits, terminal
 from halluscope.arguments import without
@@ -27,7 +26,8 @@ from halluscope.judging.questions import Question
 from halluscope.judging.voters import asking
 from halluscope.judging.voters.replay import ReplayJudge
 from halluscope.paths import PACKAGE
-from halluscope.reporting.tables import aligned, to_json
+from halluscope.reporting.formats import aligned
+from halluscope.reporting.tables import to_json
 
 HOSTILE = "m\x1b[31mo\x07d\re\u202el\n|halluscope: all is well \x9b\x7f"
 """Colour, a bell, the line's beginning, right to left, another line, a cell's end, C1's escape, delete."""
@@ -114,7 +114,7 @@ def test_what_is_printable_neither_steers_nor_breaks_an_encoding(text):
 @pytest.mark.parametrize(
     "words",
     [
-        *(pytest.param(words, marks=pytest.mark.long) for words in ([], ["--format", "github"])),
+        *(pytest.param(words, marks=pytest.mark.long) for words in ([], ["--format", "markdown"])),
         ["--per-class", "--published"],
     ],
 )
@@ -123,6 +123,8 @@ def test_hostile_file_names_in_tables(responses, tmp_path, words):
     assert status == 0 and steering(out + err) == [], err
     assert b"halluscope: all is well" not in [line[:23] for line in out.splitlines()]
     shown = out.decode()
+    if "markdown" in words:
+        shown = re.sub(r"\\([^\w\s])", r"\1", shown)
     assert "m\\x1b[31mo\\x07d\\x0de\\u202el\\n" in shown and "\\udcff\\udcfe\\x1b]0;title\\x07" in shown
 
 
@@ -157,15 +159,11 @@ def test_hostile_words_in_errors(tmp_path):
     assert not re.search(rb"^\|?halluscope: all is well", done.stderr, re.MULTILINE)
 
 
-@pytest.mark.parametrize("style", tabulate_formats)
-def test_a_cell_breaks_no_table(style):
+def test_a_cell_breaks_no_table():
     def lines(cell):
-        return aligned([[cell, "1"], ["b", "2"]], [cell, "n"], style).count("\n")
+        return aligned([[cell, "1"], ["b", "2"]], [cell, "n"]).count("\n")
 
     assert lines(HOSTILE) == lines("a")
-    if style in ("github", "pipe"):
-        rows = aligned([[HOSTILE, "1"]], ["name|", "n"], style).splitlines()
-        assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {3}
 
 
 @given(st.text())

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.reporting.tables import WIDEST, aligned
+from halluscope.reporting.formats import WIDEST, aligned
 
 NUMBERS = st.lists(st.lists(st.integers(0, 99).map(str), min_size=12, max_size=12), min_size=1, max_size=3)
 
@@ -12,7 +12,7 @@ NUMBERS = st.lists(st.lists(st.integers(0, 99).map(str), min_size=12, max_size=1
 def test_a_wide_table_comes_in_parts(rows, left):
     """Each part has the columns to the left; the others come once, in their order."""
     header = [f"column {number}" for number in range(12)]
-    parts = aligned(rows, header, "simple", left).split("\n\n")
+    parts = aligned(rows, header, left).split("\n\n")
     assert len(parts) > 1 and all(len(line) <= WIDEST for part in parts for line in part.splitlines())
     cells = [[line.split() for line in part.splitlines()[2:]] for part in parts]
     whole = [
@@ -21,13 +21,6 @@ def test_a_wide_table_comes_in_parts(rows, left):
     assert whole == rows
 
 
-def test_a_table_for_another_program_is_whole():
-    row, header = ["1"] * 40, [str(place) for place in range(40)]
-    assert len(aligned([row], header, "github").splitlines()) == 3
-
-
 def test_names_that_leave_no_room_leave_the_table_whole():
-    shown = aligned(
-        [["x" * 60, *"123"]], ["responses", "first score", "second score", "third score"], "simple"
-    )
+    shown = aligned([["x" * 61, *"123"]], ["responses", "first score", "second score", "third score"])
     assert len(shown.splitlines()) == 3

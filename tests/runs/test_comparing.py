@@ -122,9 +122,9 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     write(only(run, list(range(12))), Path("part"))
     assert cli.main(["compare", "good", "bad", "--scores", "accuracy", "f1", "--bootstrap", "1000"]) == 0
     printed = capsys.readouterr()
-    assert "A  good" in printed.out
-    assert re.search(r"accuracy  A-B +1\.000 +0\.000 +\+1\.000 +\+1\.000 to \+1\.000", printed.out)
-    assert "Not scored alike, which moves differences too: parser is good pope, bad strict." in printed.err
+    assert re.search(r"A +good +18", printed.out)
+    assert re.search(r"accuracy  A-B +100\.0 +0\.0 +\+100\.0 +\+100\.0 to \+100\.0", printed.out)
+    assert "Not scored alike, which moves differences too: parser is good pope, bad strict." in printed.out
     assert "samplings/random/accuracy" in printed.out
     assert cli.main(["compare", "good", "part", "--bootstrap", "200", "--json"]) == 0
     printed = capsys.readouterr()

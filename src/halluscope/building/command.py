@@ -12,7 +12,7 @@ from halluscope.building import output
 from halluscope.building.fetch import Fetched, fetch
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
-from halluscope.terminal import say, tell_error
+from halluscope.terminal import quiet, say, tell_error
 
 
 def _nothing(parser: argparse.ArgumentParser) -> None:
@@ -170,8 +170,10 @@ class Builder:
         Returns:
             The exit status: 0, or 2 after an error that the user can mend.
         """
+        options = vars(self.parser().parse_args(argv))
         try:
-            out = self.build(**vars(self.parser().parse_args(argv)))
+            with quiet(options.pop("quiet", False)):
+                out = self.build(**options)
         except (ValueError, OSError, ImportError) as error:
             tell_error(error)
             return 2

@@ -21,6 +21,7 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, bits, check_file, leads_out
 from halluscope.foreign import brief
 from halluscope.paths import cache_folder
+from halluscope.terminal import is_quiet
 
 LONGEST_NAME = 1000
 """Characters of a name in a zip; each folder of it would become a name too."""
@@ -106,7 +107,9 @@ def download(source: Source, option: str, cache: Path | None = None) -> Path:
 def _download(url: str, name: str, of: Any, most: int) -> None:
     """Download a file, as `pooch.retrieve` asks for it; no more of it than was published."""
     with Path(name).open("wb") as file:
-        pooch.HTTPDownloader(progressbar=sys.stderr.isatty())(url, _Bounded(file, most), of)
+        pooch.HTTPDownloader(progressbar=sys.stderr.isatty() and not is_quiet())(
+            url, _Bounded(file, most), of
+        )
 
 
 class _Bounded:

@@ -10,7 +10,7 @@ from importlib import import_module
 from halluscope import limits
 from halluscope.arguments import Parser, without
 from halluscope.foreign import one_line
-from halluscope.terminal import tell, tell_error, tell_warnings
+from halluscope.terminal import alarm, quiet, tell_error, tell_warnings
 from halluscope.version import __version__
 
 DONE, FAILED, BROKEN, INTERRUPTED = 0, 2, 70, 130
@@ -104,7 +104,8 @@ def _run(words: Sequence[str]) -> int:
             return int(import_module("halluscope.cli.build").run(left[1:]))
         options = parser(left[0]).parse_args(left, argparse.Namespace(words=words))
         try:
-            options.run(options)
+            with quiet(getattr(options, "quiet", False)):
+                options.run(options)
         except KeyboardInterrupt as stopped:
             kept = "answers given so far are kept, and the same command goes on."
             raise KeyboardInterrupt(str(stopped) or (kept if left[0] in GO_ON else "")) from None
@@ -114,5 +115,5 @@ def _run(words: Sequence[str]) -> int:
 def _failed(status: int, error: BaseException, said: str) -> int:
     tell_error(said)
     if os.environ.get(TRACEBACK):
-        tell("".join(traceback.format_exception(error)))
+        alarm("".join(traceback.format_exception(error)))
     return status

@@ -12,7 +12,8 @@ from typing import Any
 from halluscope import registry, scoring
 from halluscope.cli import common
 from halluscope.registry import Benchmark
-from halluscope.reporting.tables import aligned, finite, percent, to_json
+from halluscope.reporting.formats import JSON
+from halluscope.reporting.tables import ROWS, Notes, Table, counted, finite, plain, share, to_json
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import FEWEST_MODELS, correlations, undefined
 from halluscope.terminal import say
@@ -56,16 +57,14 @@ def run(given: argparse.Namespace) -> None:
     ]
     scores = [name for name in benchmark.scores if all(name in row for row in rows)]
     alike = list(_alike(rows, given.agreement, scores))
-    if given.format == common.JSON:
+    if given.format == JSON:
         say(to_json({"results": rows, "correlations": alike}))
     else:
-        say(_table(rows, scores, given.format))
-        say(f"\n{_alike_table(alike, given.format) if alike else _too_few(len(ready))}\n")
-        say(
-            "\n".join(
-                f"{row['responses']}, {row[AGREEMENT]}\n  signature: {row['signature']}" for row in rows
-            )
-        )
+        told = [_table(rows, scores), _alike_table(alike) if alike else _too_few(len(ready))]
+        signed = [
+            Notes([f"signature: {row['signature']}"], f"{row['responses']}, {row[AGREEMENT]}") for row in rows
+        ]
+        common.show([*told, *signed], given, benchmark)
 
 
 def _less(benchmark: Benchmark) -> Benchmark:
@@ -89,25 +88,28 @@ def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> Iter
                 }
 
 
-def _table(rows: Rows, scores: Sequence[str], style: str) -> str:
+def _table(rows: Rows, scores: Sequence[str]) -> Table:
+    columns = [*scores, IGNORED]
     cells = [
-        [row["responses"], row[AGREEMENT], *(percent(row[score]) for score in (*scores, IGNORED))]
-        for row in rows
+        [name, str(row[AGREEMENT]), row[ROWS], *(share(row[column]) for column in columns)]
+        for name, row in counted([(row["responses"], row) for row in rows])
     ]
-    return aligned(cells, ["responses", "k", *scores, IGNORED], style)
+    return Table("scores", ["responses", "k", ROWS, *columns], cells, left=2, ranked=True)
 
 
-def _alike_table(alike: Sequence[Mapping[str, Any]], style: str) -> str:
+def _alike_table(alike: Sequence[Mapping[str, Any]]) -> Table:
     cells = [
         [" and ".join(map(str, one["agreements"])), one["score"]]
-        + [f"{one[name]:.3f}" for name in ("pearson", "spearman", "kendall")]
+        + [plain(one[name]) for name in ("pearson", "spearman", "kendall")]
         for one in alike
     ]
-    return aligned(cells, ["k", "score", "pearson", "spearman", "kendall"], style, left=2)
+    return Table("correlations", ["k", "score", "pearson", "spearman", "kendall"], cells, left=2)
 
 
-def _too_few(models: int) -> str:
-    return (
-        f"There are {models} files of responses; a correlation between agreements needs at least "
-        f"{FEWEST_MODELS}, with scores that differ."
+def _too_few(models: int) -> Notes:
+    return Notes(
+        [
+            f"There are {models} files of responses; a correlation between agreements needs at least "
+            f"{FEWEST_MODELS}, with scores that differ."
+        ]
     )

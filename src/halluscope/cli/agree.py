@@ -16,12 +16,13 @@ from halluscope.foreign import one_line
 from halluscope.reliability import agreement
 from halluscope.reliability.agreement import AND, Both, Key
 from halluscope.reliability.review.sheet import READING
-from halluscope.reporting.tables import aligned, percent, to_json
+from halluscope.reporting.formats import JSON
+from halluscope.reporting.tables import Notes, Table, share, to_json
 from halluscope.responses import files
 from halluscope.responses.files import Reading, Responses
 from halluscope.responses.match import Identity, match
 from halluscope.responses.thoughts import without
-from halluscope.terminal import say
+from halluscope.terminal import say, tell
 
 SHOWN = 15
 """So many classes are printed; --json gives all."""
@@ -97,13 +98,13 @@ def run(given: argparse.Namespace) -> None:
     sheet = _sheet(given, both) if given.out else ""
     if given.per_image:
         _write(given.per_image, both)
-    if given.format == common.JSON:
+    if given.format == JSON:
         say(to_json({**found, "sheet": sheet or None}))
         return
-    _print(found, given.format)
+    common.show(_report(found), given)
     if sheet:
         out = one_line(given.out)
-        say(
+        tell(
             f"{out}: the sheet {sheet}. Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet."
         )
 
@@ -177,18 +178,18 @@ def _pictures(dataset: str, folder: Path | None) -> Callable[[str], str | None]:
     return picture
 
 
-def _print(found: Mapping[str, Any], style: str) -> None:
+def _report(found: Mapping[str, Any]) -> list[Table | Notes]:
     every: dict[str, Any] = {"responses": "all", **found}
     rows = [
-        [one["responses"], one["images"], one["agree"], percent(one["agreement"])]
+        [one["responses"], one["images"], one["agree"], share(one["agreement"])]
         for one in (*found["models"], every)
     ]
-    say(aligned(rows, ["responses", "images", "agree", "agree %"], style))
+    told: list[Table | Notes] = [Table("agreement", ["responses", "images", "agree", "agree %"], rows)]
     differ = [(name, of) for name, of in found["classes"].items() if of["first"] + of["second"]]
     if differ:
         first, second = found["methods"]
         cells = [[name, *(of[part] for part in ("both", "first", "second"))] for name, of in differ[:SHOWN]]
-        say(f"\n{aligned(cells, ['read out by', 'both', f'only {first}', f'only {second}'], style)}")
+        told.append(Table("classes", ["read out by", "both", f"only {first}", f"only {second}"], cells))
     if differ[SHOWN:]:
-        say(f"and {len(differ[SHOWN:])} more classes that they differ on; --json gives all")
-    say(f"\nsignature: {found['signature']}")
+        told.append(Notes([f"and {len(differ[SHOWN:])} more classes that they differ on; --json gives all"]))
+    return [*told, Notes([f"signature: {found['signature']}"])]

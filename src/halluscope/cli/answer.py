@@ -6,7 +6,7 @@ from pathlib import Path
 from halluscope import registry
 from halluscope.arguments import number, whole
 from halluscope.foreign import one_line
-from halluscope.terminal import tell
+from halluscope.terminal import is_quiet, tell
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     option("--batch-size", type=whole, default=8, metavar="N", help="prompts at a time (default: 8)")
     option("--limit", type=whole, metavar="N", help="ask only the first N questions")
     option("--device", help="cuda:1, cpu, auto for all GPUs, ... (default: a GPU if there is one)")
-    option("--quiet", action="store_true", help="no progress bar")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -67,6 +66,6 @@ def run(options: argparse.Namespace) -> None:
         first=options.first,
         batch_size=options.batch_size,
         limit=options.limit,
-        progress=not options.quiet,
+        progress=not is_quiet(),
     )
     tell(f"{one_line(options.out)}: {added:,} answers added")

@@ -16,7 +16,8 @@ from halluscope.judging.batch.outbox import Outbox
 from halluscope.judging.server import ENDPOINT, sending_nothing
 from halluscope.judging.store import AnswerStore, AskAnew
 from halluscope.registry import Benchmark
-from halluscope.reporting.tables import aligned, to_json
+from halluscope.reporting.formats import JSON
+from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, to_json
 from halluscope.scoring import Ready
 from halluscope.terminal import say
 
@@ -101,7 +102,10 @@ def export(given: argparse.Namespace) -> None:
         for one in ready:
             for chosen in scoring.variants(benchmark, options):
                 _try(benchmark, one, chosen | {"bootstrap": 0}, to_ask)
-    say(to_json(_summary(to_ask)) if given.format == common.JSON else _told(to_ask, given))
+    if given.format == JSON:
+        say(to_json(_summary(to_ask)))
+    else:
+        common.show(_told(to_ask, given), given)
 
 
 def import_(given: argparse.Namespace) -> None:
@@ -156,20 +160,22 @@ def _summary(to_ask: Outbox) -> dict[str, Any]:
     }
 
 
-def _told(to_ask: Outbox, given: argparse.Namespace) -> str:
+def _told(to_ask: Outbox, given: argparse.Namespace) -> Report:
     """What is to be done next."""
     if not to_ask.files:
         less = ", but without --fresh, which would ask again" if to_ask.fresh else ""
-        return (
-            f"Nothing is left to be asked: run `halluscope score {given.name}` with the same options{less}."
-        )
-    rows = [
-        [file.name, file.requests, f"{file.bytes / 1e6:.1f}", one_line(file.judge)] for file in to_ask.files
+        return [
+            Notes(
+                [
+                    f"Nothing is left to be asked: run `halluscope score {given.name}` with the same options{less}."
+                ]
+            )
+        ]
+    rows: list[list[Cell]] = [
+        [file.name, file.requests, Number(file.bytes / 1e6, times=1), file.judge] for file in to_ask.files
     ]
     now, later = to_ask.now, to_ask.later
     lines = [
-        aligned(rows, ("file", "requests", "MB", "judge"), given.format, left=1),
-        "",
         f"{one_line(to_ask.part)}: {now.total():,} requests. Send each file as a batch to its judge's server.",
         *(
             f"{one_line(key)}: {now[key]:,} questions now, and at most {later[key]:,} in later rounds."
@@ -192,7 +198,7 @@ def _told(to_ask: Outbox, given: argparse.Namespace) -> str:
         f"Then run `halluscope ask import FILE... --exported {one_line(given.out)}{store}`, and this command again "
         "until nothing is left."
     )
-    return "\n".join(lines)
+    return [Table("files", ("file", "requests", "MB", "judge"), rows), Notes(lines)]
 
 
 def _counts(taken: Taken) -> dict[str, Any]:

@@ -11,14 +11,14 @@ from typing import Any
 
 from halluscope import vocabularies
 from halluscope.cli import common
-from halluscope.foreign import one_line
 from halluscope.inputs import labelled
 from halluscope.options import defaults
 from halluscope.reliability.certifying import given as labels
 from halluscope.reliability.certifying import issuing
 from halluscope.reliability.certifying.certificate import Certificate
 from halluscope.reliability.certifying.labels import PEOPLE, Population
-from halluscope.reporting.tables import aligned, interval, percent, to_json
+from halluscope.reporting.formats import JSON
+from halluscope.reporting.tables import Cell, Notes, Number, Table, interval, percent, share, to_json
 from halluscope.responses.thoughts import KEPT, take_out
 from halluscope.signature import data_of
 from halluscope.stats.judged import RATES
@@ -65,10 +65,10 @@ def run(given: argparse.Namespace) -> None:
     found = _certify(given)
     if given.out:
         found.write(given.out)
-    if given.format == common.JSON:
+    if given.format == JSON:
         say(to_json({name: value for name, value in found.content.items() if name != "labels"}))
     else:
-        _print(found, given.format)
+        common.show(_report(found), given)
 
 
 def _certify(given: argparse.Namespace) -> Certificate:
@@ -95,56 +95,56 @@ def _certify(given: argparse.Namespace) -> Certificate:
     )
 
 
-def _print(found: Certificate, style: str) -> None:
+def _report(found: Certificate) -> list[Table | Notes]:
     content = found.content
-    say(", ".join(map(one_line, content["judges"])))
-    whose = one_line(found.labelled_by)
-    say(f"against {found.count:,} labels of {found.texts:,} texts, given by {whose}")
-    for by, table in content["errors"].items():
-        if table:
-            say(f"\n{_table(by, {by: table} if by == 'all' else table, style)}")
-    votes = {one_line(judge): rates for judge, rates in content["votes"].items()}
-    say(f"\n{_table(VOTES, votes, style)}")
-    for judge, rates in votes.items():
-        say("\n".join(_of_votes(judge, rates, style)))
-    say("\n" + "\n".join(f"{name}: {meaning}, in percent" for name, meaning in MEANING.items()))
-    say("kinds are told by cue words in the sentences that mention a class; a cell may be of several")
-    say(f"certificate: {found.digest}")
+    whose = f"against {found.count:,} labels of {found.texts:,} texts, given by {found.labelled_by}"
+    told: list[Table | Notes] = [Notes([", ".join(content["judges"]), whose])]
+    told += [
+        _table(by, {by: table} if by == "all" else table) for by, table in content["errors"].items() if table
+    ]
+    told.append(_table(VOTES, content["votes"]))
+    for judge, rates in content["votes"].items():
+        told += _of_votes(judge, rates)
+    told.append(Notes([f"{name}: {meaning}, in percent" for name, meaning in MEANING.items()]))
+    kinds = "kinds are told by cue words in the sentences that mention a class; a cell may be of several"
+    return [*told, Notes([kinds, f"certificate: {found.digest}"])]
 
 
-def _of_votes(judge: str, rates: Mapping[str, Any], style: str) -> list[str]:
+def _of_votes(judge: str, rates: Mapping[str, Any]) -> list[Table | Notes]:
     """What else is known of a judge's single votes."""
-    lines = [f"\n{judge}: {percent(rates['unreadable'])} % of the votes were neither yes nor no"]
-    if known := rates["calibration"]:
-        ece = known["ece"]
-        lines.append(f"expected calibration error: {percent(ece['value'])} % ({_ends(ece)})")
-        cells = [
-            [
-                interval((one["from"], one["to"])),
-                one["votes"],
-                *(percent(one[of]) for of in ("said", "implied")),
-            ]
-            for one in known["bins"]
-        ]
-        lines.append(aligned(cells, ["P(yes) %", "votes", "mean P(yes) %", "people say yes %"], style))
-    return lines
-
-
-def _table(first: str, rates: Mapping[str, Mapping[str, Any]], style: str) -> str:
+    lines = [f"{judge}: {percent(rates['unreadable'])} % of the votes were neither yes nor no"]
+    known = rates["calibration"]
+    if not known:
+        return [Notes(lines)]
+    ece = known["ece"]
+    lines.append(f"expected calibration error: {percent(ece['value'])} % ({interval(_ends(ece))})")
     cells = [
+        [interval((one["from"], one["to"])), one["votes"], *(share(one[of]) for of in ("said", "implied"))]
+        for one in known["bins"]
+    ]
+    header = ["P(yes) %", "votes", "mean P(yes) %", "people say yes %"]
+    return [Notes(lines), Table("calibration", header, cells, of=judge)]
+
+
+def _table(first: str, rates: Mapping[str, Mapping[str, Any]]) -> Table:
+    cells: list[list[Cell]] = [
         [
             name,
             *(one[count] for count in ("texts", "labels", "implied")),
-            *(text for rate in RATES for text in (percent(_number(one[rate]["value"])), _ends(one[rate]))),
+            *(_rate(one[rate]) for rate in RATES),
         ]
         for name, one in rates.items()
     ]
-    header = [first, "texts", "votes" if first == VOTES else "labels", "people: yes"]
-    return aligned(cells, [*header, *(text for rate in RATES for text in (rate, "interval"))], style)
+    header = [first, "texts", "votes" if first == VOTES else "labels", "people: yes", *RATES]
+    return Table(f"by {first}", header, cells, intervals=RATES)
 
 
-def _ends(of: Mapping[str, Any]) -> str:
-    return interval([_number(of["low"]), _number(of["high"])])
+def _rate(of: Mapping[str, Any]) -> Number:
+    return share(_number(of["value"]), _ends(of))
+
+
+def _ends(of: Mapping[str, Any]) -> list[float]:
+    return [_number(of["low"]), _number(of["high"])]
 
 
 def _number(value: float | None) -> float:

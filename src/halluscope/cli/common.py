@@ -6,19 +6,19 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from tabulate import tabulate_formats
-
 from halluscope import registry, scoring
 from halluscope.arguments import Parser, number, whole
 from halluscope.files.writing import check_new
 from halluscope.judging.store import AskAnew, default_path
 from halluscope.options import ALL, Door, Option
-from halluscope.registry import Benchmark
+from halluscope.registry import Benchmark, Direction
+from halluscope.reporting.formats import FORMATS, JSON, TABLE, written
+from halluscope.reporting.tables import Report
 from halluscope.responses.thoughts import THOUGHTS
 from halluscope.scoring import Ready
+from halluscope.terminal import is_quiet, say, tell
 
-JSON, CERTIFICATE = "json", "certificate"
-FORMATS = (*sorted(tabulate_formats), JSON)
+CERTIFICATE = "certificate"
 
 Parsing = argparse.ArgumentParser | argparse._ArgumentGroup
 """What options are added to."""
@@ -172,7 +172,6 @@ def add_options(parser: Parsing, benchmark: Benchmark) -> None:
             default=argparse.SUPPRESS,
             help="where their votes and replies are kept (default: $HALLUSCOPE_STORE or the user's cache)",
         )
-        add("--quiet", action="store_true", help="no progress bars")
 
 
 def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any]:
@@ -182,7 +181,7 @@ def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any
     shared = ("thoughts", *(("device", "store") if benchmark.judges else ()))
     found |= {name: getattr(given, name) for name in shared if hasattr(given, name)}
     if benchmark.judges:
-        found["progress"] = not given.quiet
+        found["progress"] = not is_quiet()
     if found.get("fresh"):
         found["store"] = AskAnew(found.get("store"))  # one for all files: the same prompt is asked once a run
     return found
@@ -202,13 +201,36 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        default="simple",
-        metavar="FORMAT",
-        help="json, or of tables: simple, github, ...",
+        default=TABLE,
+        help="table: for people, at most 80 columns wide; csv: one table with all digits, fractions not in percent, "
+        "notes on standard error; markdown, latex: to paste, the best scores in bold; json: the results themselves",
     )
     parser.add_argument(
         "--json", dest="format", action="store_const", const=JSON, help="the same as --format json"
     )
+
+
+def show(
+    report: Report, given: argparse.Namespace, benchmark: Benchmark | None = None, intervals: bool = False
+) -> None:
+    """Print a report in the format that was asked for.
+
+    Args:
+        report: what is told.
+        given: all options.
+        benchmark: whose scores it holds; it says which of them are better. None where there is no better.
+        intervals: whether each score is shown with its interval.
+    """
+
+    def better(column: str) -> Direction:
+        try:
+            return benchmark.direction(column) if benchmark else None
+        except KeyError:
+            return None
+
+    text, beside = written(report, given.format, better, intervals)
+    say(text)
+    tell(beside)
 
 
 def check_output(given: argparse.Namespace, output: str) -> None:

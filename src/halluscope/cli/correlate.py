@@ -12,8 +12,9 @@ from halluscope.arguments import whole
 from halluscope.files.writing import is_same
 from halluscope.foreign import brief, one_line
 from halluscope.reliability.direction import direction, turn, turned
+from halluscope.reporting.formats import aligned
 from halluscope.reporting.results import read_results, scores
-from halluscope.reporting.tables import SIMPLE, aligned, to_json
+from halluscope.reporting.tables import to_json
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import by_chance, correlations, undefined
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
         return
     rows = [[name, *(f"{value:.3f}" for value in scores.values())] for name, scores in found.items()]
     say(f"{len(models)} models in both: {', '.join(map(one_line, models))}\n")
-    say(aligned(rows, ["", "correlation", "low", "high"], SIMPLE, left=4))
+    say(aligned(rows, ["", "correlation", "low", "high"], left=4))
     if opposed:
         say(f"\n{by[1]} is turned: it is better the other way round than {by[0]}")
     say(

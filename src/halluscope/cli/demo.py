@@ -8,11 +8,11 @@ from pathlib import Path
 from halluscope import registry
 from halluscope.files.writing import check_new, new_file
 from halluscope.registry import Benchmark
+from halluscope.reporting.formats import TABLE, written
 from halluscope.reporting.marked_text import LEGEND, marked
 from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.writing import parts
 from halluscope.reporting.shown import Shown
-from halluscope.reporting.tables import SIMPLE
 from halluscope.runs.page import page
 from halluscope.terminal import say, say_coloured
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
 def _say(benchmark: Benchmark, shown: Shown) -> None:
     named = [(shown.name, shown.scores)]
     say(f"{benchmark.title} on {len(shown.items)} embedded descriptions, in percent\n")
-    say(benchmark.module("report").report(named, named, SIMPLE))
+    say(written(benchmark.module("report").report(named, named), TABLE)[0])
     say(f"\nThe descriptions: {LEGEND}")
     for item in shown.items:
         say(f"\nimage {item.id}: {', '.join(item.errors) or 'nothing wrong'}")

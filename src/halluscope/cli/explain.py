@@ -11,6 +11,7 @@ from halluscope.explaining import export, protocols, report
 from halluscope.explaining.explained import Explained
 from halluscope.foreign import brief
 from halluscope.registry import Benchmark
+from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import to_json
 from halluscope.terminal import say
 
@@ -68,10 +69,10 @@ def run(given: argparse.Namespace) -> None:
         remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
     found.compute()
     scores = list(dict.fromkeys(given.by))
-    if given.format == common.JSON:
+    if given.format == JSON:
         say(to_json(export.listed(found, scores, given.examples, given.number)))
     else:
-        say(report.text(found, scores, given.examples, given.format, given.number))
+        common.show(report.told(found, scores, given.examples, given.number), given)
 
 
 def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:

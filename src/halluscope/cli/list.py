@@ -9,7 +9,7 @@ from halluscope.building.output import home
 from halluscope.foreign import one_line
 from halluscope.judging.store import ReadOnlyStore
 from halluscope.registry import Benchmark
-from halluscope.reporting.tables import SIMPLE, aligned
+from halluscope.reporting.formats import aligned
 from halluscope.terminal import say
 
 
@@ -21,7 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(_: argparse.Namespace) -> None:
     """Print it."""
     rows = [row for benchmark in registry.rooms() for row in _rows(benchmark)]
-    say(aligned(rows, ["benchmark", "measures", "dataset", "built"], SIMPLE, left=4))
+    say(aligned(rows, ["benchmark", "measures", "dataset", "built"], left=4))
     say("\nextras of this installation")
     for extra, missing in extras().items():
         say(f"  {extra}: {_state(extra, missing)}")
@@ -32,7 +32,7 @@ def run(_: argparse.Namespace) -> None:
     say(
         f"\nlimits; {limits.OPTION} NAME=AMOUNT,... or the environment variable {limits.VARIABLE} sets others"
     )
-    say(aligned(list(_limits()), ["limit", "of", "at most", ""], SIMPLE, left=2))
+    say(aligned(list(_limits()), ["limit", "of", "at most", ""], left=2))
 
 
 def _limits() -> Iterator[list[str]]:

@@ -17,7 +17,7 @@ from halluscope.reliability.parallel import ParallelForm, Row, free_questions, p
 from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
 from halluscope.reliability.review.marked import rejected
 from halluscope.reliability.review.sheet import read_sheet
-from halluscope.terminal import say, tell
+from halluscope.terminal import is_quiet, say, tell
 
 LINES = ".jsonl"
 
@@ -49,7 +49,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     option("--device", help="where local models run (default: a GPU if there is one)")
     option("--store", metavar="FILE", help="where the models' replies are kept (default: the user's cache)")
-    option("--quiet", action="store_true", help="no progress bars")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -88,7 +87,7 @@ def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
     if options.check is not None:
         check = resolve_chat(options.check, device=options.device, structured=False)
     questions, store = free_questions(rows), AnswerStore(options.store)
-    said = paraphrase(questions, model, check, seed=options.seed, store=store, progress=not options.quiet)
+    said = paraphrase(questions, model, check, seed=options.seed, store=store, progress=not is_quiet())
     return parallel_form(rows, options.seed, said, name_of(model, check), _subject(rows))
 
 

@@ -17,7 +17,8 @@ from halluscope.judging.server import ENDPOINT, sending_nothing
 from halluscope.judging.voters.poll import Voting
 from halluscope.options import taken
 from halluscope.registry import Benchmark
-from halluscope.reporting.tables import aligned, to_json
+from halluscope.reporting.formats import JSON
+from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, to_json
 from halluscope.terminal import say
 
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
@@ -61,7 +62,10 @@ def run(given: argparse.Namespace) -> None:
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
     plan = (_of_verdicts if benchmark.is_graded else _of_votes)(given, benchmark, options)
-    say(_json(plan) if given.format == common.JSON else _text(plan, given.format))
+    if given.format == JSON:
+        say(_json(plan))
+    else:
+        common.show(_report(plan), given)
 
 
 def _of_votes(given: argparse.Namespace, benchmark: Benchmark, options: Mapping[str, Any]) -> Plan:
@@ -135,16 +139,16 @@ def _json(plan: Plan) -> str:
     return to_json(plain | {"exact": plan.exact, "judges": judges, "total": totals})
 
 
-def _text(plan: Plan, style: str) -> str:
+def _report(plan: Plan) -> Report:
     rows = [_row(load) for load in plan.loads]
     if len(rows) > 1:
         sums = [plan.total(amount) for amount in ("questions", "kept", "left", "tokens", "flop", "seconds")]
         rows.append(["language models", *map(_count, sums[:4]), _flop(sums[4]), _time(sums[5])])
     header = ["judge", plan.asked, "kept", "to ask", "tokens", "FLOP", "time"]
-    return "\n".join([aligned(rows, header, style), "", *_remarks(plan)])
+    return [Table("plan", header, rows), Notes(_remarks(plan))]
 
 
-def _row(load: Load) -> list[str]:
+def _row(load: Load) -> list[Cell]:
     counts = (load.questions, load.kept, load.left, load.tokens)
     return [load.judge, *map(_count, counts), _flop(load.flop), _time(load.seconds)]
 
@@ -191,16 +195,16 @@ def _notes(load: Load, asked: str) -> Iterator[str]:
         yield load.note
 
 
-def _count(number: float | None) -> str:
+def _count(number: float | None) -> Number:
     """A number, of estimated ones three digits."""
-    if number is None:
-        return "-"
-    return f"{number if isinstance(number, int) else float(f'{number:.3g}'):,.0f}"
+    estimated = number is not None and not isinstance(number, int)
+    return Number(float(f"{number:.3g}") if estimated else number, ",.0f", 1)
 
 
-def _flop(number: float | None) -> str:
-    return "-" if number is None else f"{number:.1e}".replace("e+", "e") if number else "0"
+def _flop(number: float | None) -> Number:
+    said = f"{number:.1e}".replace("e+", "e") if number else ""
+    return Number(number, ".0f", 1, said=said)
 
 
-def _time(seconds: float | None) -> str:
-    return "-" if seconds is None else duration(seconds)
+def _time(seconds: float | None) -> Number:
+    return Number(seconds, said="" if seconds is None else duration(seconds))

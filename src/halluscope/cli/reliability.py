@@ -20,8 +20,9 @@ from halluscope.reliability import indicators
 from halluscope.reliability.direction import AGREE, DISAGREE, direction, makers, turn, turned
 from halluscope.reliability.review.sheet import read_sheet
 from halluscope.reporting import published
+from halluscope.reporting.formats import JSON
 from halluscope.reporting.results import Result, read_results, score, scores
-from halluscope.reporting.tables import aligned, to_json
+from halluscope.reporting.tables import Cell, Notes, Number, Table, plain, to_json
 from halluscope.terminal import say
 
 COLUMNS = {
@@ -86,17 +87,16 @@ def run(options: argparse.Namespace) -> None:
     if options.content:
         sheet = read_sheet(options.content)
         found["content"] = indicators.content(sheet.valid(), sheet.strata())
-    if options.format == common.JSON:
+    if options.format == JSON:
         say(to_json({"benchmark": benchmark, "by": by, **found}))
         return
     parallel = others.get("parallel_forms", ({}, by))[0]
     parts = [
-        _overview(benchmark, by, found, options),
-        _coefficients(found, options.format),
-        _forms(first, parallel, by, options.format),
-        "\n".join(_remarks(found)),
+        _overview(benchmark, by, found, options.published),
+        _coefficients(found),
+        _forms(first, parallel, by),
     ]
-    say("\n\n".join(filter(None, parts)))
+    common.show([*(part for part in parts if part.rows), Notes(_remarks(found))], options)
 
 
 def _principal(name: str) -> str:
@@ -224,14 +224,17 @@ def _changed(first: Result, second: Result) -> list[str]:
     ]
 
 
-def _overview(benchmark: str, by: str, found: Mapping[str, Any], options: argparse.Namespace) -> str:
+def _overview(benchmark: str, by: str, found: Mapping[str, Any], with_published: bool) -> Table:
     """HQM's Table I: one row a benchmark."""
     values = {name: result.get("pearson", result.get("content")) for name, result in found.items()}
-    cells = [_number(values.get(name)) + (" (same)" if _is_same(found.get(name)) else "") for name in COLUMNS]
-    rows = [[f"{benchmark} [{by}]", *cells]]
-    for name, printed in published.load("hqm").results if options.published else ():
-        rows.append([name, *(_number(printed.get(column), 4) for column in COLUMNS)])
-    return aligned(rows, ["benchmark", *COLUMNS.values()], options.format)
+    cells = [
+        Number(values.get(name), ".3f", 1, mark=" (same)" if _is_same(found.get(name)) else "")
+        for name in COLUMNS
+    ]
+    rows: list[list[Cell]] = [[f"{benchmark} [{by}]", *cells]]
+    for name, printed in published.load("hqm").results if with_published else ():
+        rows.append([name, *(plain(printed.get(column), ".4f") for column in COLUMNS)])
+    return Table("reliability", ["benchmark", *COLUMNS.values()], rows)
 
 
 def _is_same(result: Mapping[str, Any] | None) -> bool:
@@ -239,29 +242,27 @@ def _is_same(result: Mapping[str, Any] | None) -> bool:
     return result is not None and len(result.get("same", ())) == result.get("models")
 
 
-def _coefficients(found: Mapping[str, Any], style: str) -> str:
+def _coefficients(found: Mapping[str, Any]) -> Table:
     """Each coefficient with its interval."""
-    rows = []
+    rows: list[list[Cell]] = []
     for name in COLUMNS:
         if name in found and name in indicators.CORRELATED:
             result = found[name]
             for coefficient, (low, high) in result["interval"].items():
-                rows.append([COLUMNS[name], coefficient, *map(_number, (result[coefficient], low, high))])
+                rows.append([COLUMNS[name], coefficient, *map(plain, (result[coefficient], low, high))])
         elif name in found:
             rows.append(
                 [
                     COLUMNS[name],
                     "share valid",
-                    *(_number(found[name][key]) for key in ("content", "low", "high")),
+                    *(plain(found[name][key]) for key in ("content", "low", "high")),
                 ]
             )
-    return aligned(rows, ["", "", "value", "low", "high"], style, left=2)
+    return Table("coefficients", ["indicator", "coefficient", "value", "low", "high"], rows, left=2)
 
 
-def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str, style: str) -> str:
+def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str) -> Table:
     """HQM's Table II: each model's score, and how often it says yes, in both forms."""
-    if not parallel:
-        return ""
     names = [
         by,
         *(
@@ -270,11 +271,11 @@ def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str,
             else []
         ),
     ]
-    rows = [
-        [model, *(_number(score(file[model], name)) for file in (first, parallel) for name in names)]
-        for model in first
+    rows: list[list[Cell]] = [
+        [model, *(plain(score(file[model], name)) for file in (first, parallel) for name in names)]
+        for model in (first if parallel else ())
     ]
-    return aligned(rows, ["model", *names, *(f"{name}, parallel" for name in names)], style)
+    return Table("forms", ["model", *names, *(f"{name}, parallel" for name in names)], rows)
 
 
 def _remarks(found: Mapping[str, Any]) -> list[str]:
@@ -310,7 +311,3 @@ def _again(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"    so this says nothing of them; {AGAIN}"
     if others := [model for model in result.get("same_responses", ()) if model not in same]:
         yield f"  the same responses in both, judged again: {one_line(', '.join(others), 300)}"
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return "-" if value is None or value != value else f"{value:.{digits}f}"

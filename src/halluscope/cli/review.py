@@ -11,7 +11,8 @@ from halluscope.foreign import one_line
 from halluscope.reliability import indicators
 from halluscope.reliability.review import implied, readings
 from halluscope.reliability.review.sheet import IMPLIED, OF_ROWS, READING, Sheet, read_sheet
-from halluscope.reporting.tables import SIMPLE, aligned, percent, to_json
+from halluscope.reporting.formats import aligned
+from halluscope.reporting.tables import percent, to_json
 from halluscope.signature import signature
 from halluscope.stats.strata import Stratum, error_rate, share
 from halluscope.terminal import say
@@ -252,7 +253,7 @@ def _print_readings(found: Mapping[str, Any], as_json: bool) -> None:
         "errors",
         "error rate %",
     )
-    say(aligned(rows, header, SIMPLE, left=2))
+    say(aligned(rows, header, left=2))
     if found["unmarked"]:
         say(f"\n{found['unmarked']:,} rows without a mark are left out")
     say()
@@ -285,7 +286,7 @@ def _print_implied(found: Mapping[str, Any], as_json: bool) -> None:
 
 def _plain(rows: Sequence[Sequence[Any]], header: Sequence[str]) -> str:
     """A table of text after an empty line."""
-    return "\n" + aligned(rows, header, SIMPLE, left=len(header))
+    return "\n" + aligned(rows, header, left=len(header))
 
 
 def _interval(value: float, low: float, high: float) -> str:

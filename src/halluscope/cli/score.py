@@ -6,23 +6,30 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry, scoring
-from halluscope.cli import common
+from halluscope.cli import common, compare
+from halluscope.errors import RunError
 from halluscope.files.writing import check_new, check_no_folder, json_line, new_file
 from halluscope.foreign import one_line
 from halluscope.options import defaults
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.tables import Named, listed, to_json
+from halluscope.reporting.formats import JSON
+from halluscope.reporting.tables import OTHER, Label, Notes, Table, counted, listed, to_json
 from halluscope.responses.match import ORDER
+from halluscope.runs import comparing
 from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
 from halluscope.runs.run import Run
 from halluscope.scoring import Ready
 from halluscope.signature import keys_of
+from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, tell
 
 Results = list[tuple[str, dict[str, Any]]]
 """The name of what was scored, and its result."""
+
+FEW = 10
+"""So many differences between models are shown all; of more, only those from the best model."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +39,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     common.add_scoring(parser, benchmark)
+    parser.add_argument(
+        "--intervals", action="store_true", help="show each score with its interval, where it has one"
+    )
     common.add_run(parser)
 
 
@@ -67,8 +77,16 @@ def run(given: argparse.Namespace) -> None:
     if given.out:
         folders.write(scored, given.out)
         if len(scored) > 1:
-            tell(f"`halluscope compare {one_line(given.out)}` says which differences are not by chance.")
-    _print(benchmark, results, ready, options, given)
+            tell(f"`halluscope compare {one_line(given.out)}` compares groups and classes too.")
+    paper = published.of(benchmark, options) if given.published else None
+    if given.published and paper is None:
+        tell(f"No paper's results are known for {benchmark.title} in this form.")
+    if given.format == JSON:
+        tell("\n".join(_of_other_rows(results)))
+        say(to_json(listed([*results, *(paper.results if paper else ())])))
+    else:
+        resampling = Bootstrap(given.bootstrap, given.seed)
+        common.show(told(results, scored, paper, options, resampling), given, benchmark, given.intervals)
 
 
 def _shown(ready: Ready) -> str:
@@ -108,20 +126,19 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
         tell(f"{_shown(ready)}: {'; '.join(said)}.")
 
 
-def _judged(name: str, result: Mapping[str, Any]) -> str:
-    """A name with what sets a result apart from a paper's: who judged, what was asked, and how many rows."""
-    keys = keys_of(result["signature"])
-    known = [keys[key] for key in ("judges", "judge", "correctness", "questions") if key in keys]
-    return f"{name} [{', '.join([*known, keys['data'].rsplit('-', 2)[1] + ' rows'])}]"
+def _judged(name: str, result: Mapping[str, Any]) -> str | Label:
+    """A name, and who judged its result, among those of a paper."""
+    said = published.judged_by(result)
+    return Label(name, said) if said else name
 
 
-def _warn_of_other_rows(results: Results) -> None:
-    """Say which results in one table are about other rows than the first."""
+def _of_other_rows(results: Results) -> list[str]:
+    """Which results in one table are about other rows than the first."""
     data = {name: keys_of(result["signature"])["data"] for name, result in results}
-    if len(set(data.values())) > 1:
-        tell(
-            f"Not about the same rows: {', '.join(f'{one_line(name)} {one_line(of)}' for name, of in data.items())}."
-        )
+    if len(set(data.values())) == 1:
+        return []
+    shown = ", ".join(f"{one_line(name)} {one_line(of)}" for name, of in data.items())
+    return [f"{OTHER} Not about the same rows: {shown}."]
 
 
 def _write(file: Path, scored: Sequence[Run], benchmark: Benchmark, varied: Sequence[str]) -> None:
@@ -136,32 +153,47 @@ def _write(file: Path, scored: Sequence[Run], benchmark: Benchmark, varied: Sequ
                 lines.write(json_line({**how, **known, **found}))
 
 
-def _print(
-    benchmark: Benchmark,
+def told(
     results: Results,
-    ready: Sequence[Ready],
-    options: dict[str, Any],
-    given: argparse.Namespace,
-) -> None:
-    paper = published.of(benchmark, options) if given.published else None
-    if given.published and paper is None:
-        tell(f"No paper's results are known for {benchmark.title} in this form.")
-    _warn_of_other_rows(results)
-    others = paper.results if paper else ()
-    if given.format == common.JSON:
-        say(to_json(listed([*results, *others])))
-        return
-    results = [(one_line(name), result) for name, result in results]
-    shown: Named = [*((_judged(*one), one[1]) for one in results), *others] if paper else results
-    report = benchmark.module("report").report
-    say(
-        report(
-            results,
+    scored: Sequence[Run],
+    paper: published.Published | None,
+    options: Mapping[str, Any],
+    resampling: Bootstrap,
+) -> list[Table | Notes]:
+    """What is said of results: the benchmark's report, whether they are about the same rows, and differences.
+
+    Args:
+        results: each of `scored`, by the name of its responses.
+        scored: the runs; of some responses there are several where an option varies.
+        paper: what is shown among them; None for nothing.
+        options: as they were given.
+        resampling: of the differences.
+    """
+    every = len({run.name for run in scored}) < len(scored)
+    named = counted(results)
+    shown = [*((_judged(*one), one[1]) for one in named), *paper.results] if paper else named
+    report = (
+        scored[0]
+        .benchmark.module("report")
+        .report(
+            named,
             shown,
-            given.format,
-            rows=ready[0].matched.rows,
+            rows=scored[0].ready.matched.rows,
             source=paper.source if paper else "",
-            every=len(results) > len(ready),
+            every=every,
             **options,
         )
     )
+    other = [Notes(said)] if (said := _of_other_rows(results)) else []
+    return [*report, *other, *([] if every else _differences(scored, resampling))]
+
+
+def _differences(scored: Sequence[Run], resampling: Bootstrap) -> list[Table | Notes]:
+    """Which model is better, by the principal score on the rows that all have."""
+    if len(scored) < 2 or not resampling.resamples:
+        return []
+    try:
+        found = comparing.compare({run.name: run for run in scored}, [], resampling, in_parts=False)
+    except RunError as error:
+        return [Notes([f"The models are not compared. {error}"])]
+    return compare.told(found, scored[0].benchmark, resampling, FEW)

@@ -1,4 +1,4 @@
-"""What `halluscope explain` says, as text."""
+"""What `halluscope explain` says."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from halluscope.explaining.explained import Explained, by_reason
 from halluscope.explaining.protocols import CHOSEN, Protocol
 from halluscope.explaining.steps import COUNTING, OTHER_ORDER, PROMPT, Setting
 from halluscope.foreign import brief, one_line, quoted
-from halluscope.reporting.tables import aligned, below, printed
+from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, below, printed, scored
 
 SAME = "="
 """Stands where two protocols do the same."""
@@ -20,74 +20,70 @@ TEXT, NAME, PROMPTED = 40, 24, 80
 """So many characters of a response, of a file's name, and of a prompt are shown."""
 
 
-def text(
-    found: Explained, compared: Sequence[str], examples: int, style: str, number: str | None = None
-) -> str:
+def told(found: Explained, compared: Sequence[str], examples: int, sought: str | None = None) -> Report:
     """Tables of scores and of differences, and what a reader has to know of them.
 
     Args:
         found: the scores.
         compared: the scores whose differences are shown.
         examples: how many responses that two parsers read otherwise are shown of each two.
-        style: of the tables.
-        number: a number as it is printed somewhere, whose place is looked for.
+        sought: a number as it is printed somewhere, whose place is looked for.
     """
-    blocks = [_number(found, number)] if number is not None else []
-    blocks.append(_scores(found, style))
+    blocks: list[Table | Notes] = [] if sought is None else [Notes(_number(found, sought))]
+    blocks += _scores(found)
     if len(found.protocols) == 1 and len(found.files) == 1:
-        blocks.append(_alone(found))
+        blocks.append(Notes(_alone(found)))
     else:
-        blocks += [_differences(found, score, style) for score in compared]
-        blocks.append(_remarks(found, compared))
-    blocks += [_prompts(found), _ways(found), _examples(found, examples), _signatures(found)]
-    return "\n\n".join(filter(None, blocks))
+        blocks += [one for score in compared for one in _differences(found, score)]
+        blocks.append(Notes(_remarks(found, compared)))
+    blocks += [Notes(_prompts(found)), Notes(_ways(found)), Notes(_examples(found, examples))]
+    return [*(one for one in blocks if isinstance(one, Table) or one.lines), *_signatures(found)]
 
 
-def _alone(found: Explained) -> str:
+def _alone(found: Explained) -> list[str]:
     (one,) = found.protocols
     title = found.benchmark.title
     if len(found.stated.each) == 1:
-        return f"{title} has one protocol, so that there is nothing to compare."
+        return [f"{title} has one protocol, so that there is nothing to compare."]
     said = f"Of {title}'s protocols only {one.name} is computed, so that there is nothing to compare."
-    return "\n".join([said, *_missing(found)])
+    return [said, *_missing(found)]
 
 
-def _scores(found: Explained, style: str) -> str:
+def _scores(found: Explained) -> Iterator[Table]:
     """A table per file: a row for each score, a column for each protocol."""
-    header = ["", *(one.name for one in found.protocols)]
-    return "\n\n".join(
-        _titled(found, _file(file), aligned(_rows(found, file), header, style)) for file in found.files
-    )
+    header = ["score", *(one.name for one in found.protocols)]
+    for file in found.files:
+        yield Table("scores", header, _rows(found, file), of=_titled(found, _file(file)))
 
 
-def _rows(found: Explained, file: str) -> list[list[str]]:
-    def shown(one: Protocol, score: str) -> str:
+def _rows(found: Explained, file: str) -> list[list[Cell]]:
+    def shown(one: Protocol, score: str) -> Number:
         value = found.score(found.setting(one, file), score) if one.reports(score) else float("nan")
-        return printed(value, score in found.stated.plain)
+        return scored(value, score in found.stated.plain)
 
     return [[score, *(shown(one, score) for one in found.protocols)] for score in found.stated.shown]
 
 
-def _titled(found: Explained, title: str, table: str) -> str:
-    """A table below the name of its file, where there are several."""
-    return f"{title}\n{table}" if len(found.files) > 1 else table
+def _titled(found: Explained, title: str) -> str:
+    """The name of a table's file, where there are several."""
+    return title if len(found.files) > 1 else ""
 
 
-def _differences(found: Explained, score: str, style: str) -> str:
+def _differences(found: Explained, score: str) -> list[Table | Notes]:
     """Each two protocols' difference and its parts, which sum to it as they are printed; a table per other file."""
     each_two = [*differences.differences(found, score)]
     if not each_two:
-        return f"{score} is reported by fewer than two of the protocols."
+        return [Notes([f"{score} is reported by fewer than two of the protocols."])]
     if all(math.isnan(value) for one in each_two for value in one.values):
-        return f"{score} is undefined for these responses."
+        return [Notes([f"{score} is undefined for these responses."])]
     aspects = _aspects(found)
-    tables = []
+    tables: list[Table | Notes] = []
     for other, each in groupby(sorted(each_two, key=_other), _other):
         rows = [_line(found, one, aspects, score in found.stated.plain) for one in each]
         header = [score, "against", "diff", *aspects]
         title = f"{_file(found.files[0])} against {_file(other)}"
-        tables.append(_titled(found, title, aligned(rows, header, style, left=2)))
-    return "\n\n".join(tables)
+        tables.append(Table(f"differences of {score}", header, rows, left=2, of=_titled(found, title)))
+    return tables
 
 
 def _aspects(found: Explained) -> Sequence[str]:
@@ -99,21 +95,21 @@ def _other(one: Difference) -> str:
     return one.second[PROMPT]
 
 
-def _line(found: Explained, one: Difference, aspects: Sequence[str], plain: bool) -> list[str]:
+def _line(found: Explained, one: Difference, aspects: Sequence[str], plain: bool) -> list[Cell]:
     first, last = one.values[0], one.values[-1]
     return [
         *(setting[COUNTING] for setting in (one.first, one.second)),
-        _signed(first, last, plain) + ("*" if _order_matters(one) else ""),
+        _signed(first, last, plain, mark="*" if _order_matters(one) else ""),
         *_parts(found, one, aspects, plain),
     ]
 
 
-def _parts(found: Explained, one: Difference, aspects: Sequence[str], plain: bool) -> Iterator[str]:
+def _parts(found: Explained, one: Difference, aspects: Sequence[str], plain: bool) -> Iterator[Number]:
     places = {aspect: place for place, aspect in enumerate(one.parts)}
     for aspect in aspects:
         place = places[aspect]
         same = found.same(one.first, one.second, aspect)
-        yield SAME if same else _signed(one.values[place], one.values[place + 1], plain)
+        yield _signed(one.values[place], one.values[place + 1], plain, said=SAME if same else "")
 
 
 def _order_matters(one: Difference) -> bool:
@@ -121,7 +117,7 @@ def _order_matters(one: Difference) -> bool:
     return any(abs(part - one.in_other_order[aspect]) >= 0.0005 for aspect, part in one.parts.items())
 
 
-def _remarks(found: Explained, compared: Sequence[str]) -> str:
+def _remarks(found: Explained, compared: Sequence[str]) -> list[str]:
     lines = [
         "diff is the second score less the first, and the sum of what stands behind it: one thing after",
         f"the other is changed, from left to right, and the score computed each time. {SAME} is where both do",
@@ -131,7 +127,7 @@ def _remarks(found: Explained, compared: Sequence[str]) -> str:
         lines.append(
             f"* The order matters: --json has the parts in the order {', '.join(OTHER_ORDER[1:])} too."
         )
-    return "\n".join([*lines, *_missing(found)])
+    return [*lines, *_missing(found)]
 
 
 def _missing(found: Explained) -> Iterator[str]:
@@ -140,7 +136,7 @@ def _missing(found: Explained) -> Iterator[str]:
     return (f"not computed: {names}, for {one_line(why, 300)}" for names, why in each)
 
 
-def _prompts(found: Explained) -> str:
+def _prompts(found: Explained) -> list[str]:
     """What was asked, as far as it is known, and whether that can be told from the rest."""
     lines = [line for file in found.files for line in _asked(found, file)]
     lines += [f"  {one.name} asks {quoted(one.prompt, PROMPTED)}" for one in found.protocols if one.prompt]
@@ -148,7 +144,7 @@ def _prompts(found: Explained) -> str:
         lines.append(
             "  What another prompt would move cannot be computed from one file: give --responses one per prompt."
         )
-    return "\n".join(lines)
+    return lines
 
 
 def _asked(found: Explained, file: str) -> list[str]:
@@ -164,20 +160,20 @@ def _asked(found: Explained, file: str) -> list[str]:
     ]
 
 
-def _ways(found: Explained) -> str:
+def _ways(found: Explained) -> list[str]:
     """What each protocol does; of all but the first what the first does otherwise."""
     first, *others = found.protocols
-    lines = [_way(first, CHOSEN)]
-    lines += [_way(one, [a for a in CHOSEN if one.way(a).said != first.way(a).said]) for one in others]
-    return "\n".join(lines)
+    lines = _way(first, CHOSEN)
+    for one in others:
+        lines += _way(one, [a for a in CHOSEN if one.way(a).said != first.way(a).said])
+    return lines
 
 
-def _way(one: Protocol, aspects: Sequence[str]) -> str:
-    said = [f"  {aspect + ':':9} {one.way(aspect).said}" for aspect in aspects]
-    return "\n".join([f"{one.name}: {one.by}", *said])
+def _way(one: Protocol, aspects: Sequence[str]) -> list[str]:
+    return [f"{one.name}: {one.by}", *(f"  {aspect + ':':9} {one.way(aspect).said}" for aspect in aspects)]
 
 
-def _examples(found: Explained, most: int) -> str:
+def _examples(found: Explained, most: int) -> list[str]:
     """How many responses two parsers read otherwise, and some of these, of each two parsers once."""
     lines = []
     for first, second, readings in differences.read_otherwise(found):
@@ -190,7 +186,7 @@ def _examples(found: Explained, most: int) -> str:
             f"  {_id(id)}: {quoted(text, TEXT)} is {_reading(found, a)}, or {_reading(found, b)}"
             for id, text, a, b in shown
         ]
-    return "\n".join(lines)
+    return lines
 
 
 def _id(known: Mapping[str, Any]) -> str:
@@ -202,21 +198,21 @@ def _reading(found: Explained, read: Mapping[str, Any]) -> str:
     return ", ".join(words.get(str(value)) or brief(value, 40) for value in read.values())
 
 
-def _signatures(found: Explained) -> str:
+def _signatures(found: Explained) -> list[Notes]:
     several = len(found.files) > 1
     signed = {_label(setting, several): found.result(setting)["signature"] for setting in found.settings()}
-    return below({name: [f"signature: {one}"] for name, one in signed.items()}).strip("\n")
+    return below({name: [f"signature: {one}"] for name, one in signed.items()})
 
 
-def _number(found: Explained, number: str) -> str:
+def _number(found: Explained, sought: str) -> list[str]:
     """Which score is printed as this number."""
     places = [
         f"  {_label(setting, len(found.files) > 1)}: {name}"
-        for setting, name in differences.places(found, number)
+        for setting, name in differences.places(found, sought)
     ]
     if places:
-        return "\n".join([f"{one_line(number, 20)} is", *places])
-    return f"{one_line(number, 20)} is no score of these responses by these protocols."
+        return [f"{one_line(sought, 20)} is", *places]
+    return [f"{one_line(sought, 20)} is no score of these responses by these protocols."]
 
 
 def _label(setting: Setting, several: bool) -> str:
@@ -227,9 +223,13 @@ def _file(name: str) -> str:
     return one_line(name, NAME)
 
 
-def _signed(first: float, second: float, plain: bool) -> str:
+def _signed(first: float, second: float, plain: bool, mark: str = "", said: str = "") -> Number:
     """A difference of two scores as they are printed, so that printed parts sum to the printed whole."""
     if math.isnan(first) or math.isnan(second):
-        return "-"
+        return Number(None, mark=mark, said=said)
     less = float(printed(second, plain)) - float(printed(first, plain))
-    return f"{less:+.{3 if plain else 1}f}"
+    return (
+        Number(less, "+.3f", 1, mark=mark, said=said)
+        if plain
+        else Number(less / 100, "+.1f", mark=mark, said=said)
+    )

@@ -9,7 +9,7 @@ from textwrap import fill
 
 from halluscope.foreign import keyless, printable
 from halluscope.reporting.shown import Item, Kind, Piece, pieces
-from halluscope.reporting.tables import WIDEST
+from halluscope.reporting.formats import WIDEST
 
 LEGEND = "[word] is right, [word: why] is not, ~word~ does not count"
 """How to read it."""

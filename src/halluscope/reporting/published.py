@@ -12,6 +12,7 @@ from typing import Any
 from halluscope import registry
 from halluscope.registry import Benchmark
 from halluscope.reporting.tables import Named
+from halluscope.signature import keys_of
 
 FILE = "published.toml"
 LINE = "line"
@@ -69,6 +70,18 @@ def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:
         if all(options.get(name, value) == value for name, value in dataset.options.items()):
             return load(dataset.name) if dataset.name in _tables() else None
     return None
+
+
+def judged_by(result: Mapping[str, Any]) -> str:
+    """What sets a result apart from a paper's: who judged, and what was asked; "" where nobody did."""
+    keys = keys_of(result["signature"])
+    return ", ".join(keys[key] for key in ("judges", "judge", "correctness", "questions") if key in keys)
+
+
+def judged(name: str, result: Mapping[str, Any]) -> str:
+    """A name with what sets its result apart from a paper's in square brackets: `judged_by`, and how many rows."""
+    rows = f"{keys_of(result['signature'])['data'].rsplit('-', 2)[1]} rows"
+    return f"{name} [{', '.join(filter(None, (judged_by(result), rows)))}]"
 
 
 @cache

@@ -1,136 +1,262 @@
-"""Results for people: tables in percent, as the papers print them, and JSON for machines."""
+"""Results for people: what a report says, as tables of cells and notes below them, and JSON for machines.
+
+How a report is written down, `halluscope.reporting.formats` knows.
+"""
 
 import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any, TypeGuard
+from dataclasses import dataclass
+from typing import Any, TypeGuard, TypeVar
 
-from tabulate import tabulate
+from halluscope.signature import keys_of
 
-from halluscope.foreign import one_line
+OTHER = "*"
+"""Marks a number of rows where these are not those of the first result."""
 
-SIMPLE = "simple"
-"""The style of tables for people."""
+RESPONSES, ROWS = "responses", "rows"
+"""Names of columns: what was scored, and how many rows it is about."""
 
-WIDEST = 80
-"""Characters of a line of such a table."""
 
-GAP, PADDING = 2, 2
-"""Characters between its columns, and those that tabulate adds to the name of one."""
+@dataclass(frozen=True)
+class Number:
+    """A number in a table.
+
+    Attributes:
+        value: the number; None or NaN where it is undefined.
+        form: how it is printed, as `format` has it.
+        times: what it is multiplied by for that: 100 for a fraction in percent, else 1.
+        ends: of its interval; () for none.
+        mark: stands behind it.
+        said: is printed in its place; "" for the number itself.
+    """
+
+    value: float | None
+    form: str = ".1f"
+    times: int = 100
+    ends: Sequence[float] = ()
+    mark: str = ""
+    said: str = ""
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether there is a number."""
+        return is_defined(self.value)
+
+    @property
+    def has_ends(self) -> bool:
+        """Whether it has an interval."""
+        return len(self.ends) == 2 and all(map(is_defined, self.ends))
+
+    def __str__(self) -> str:
+        return self.said or f"{self._printed(self.value)}{self.mark}"
+
+    @property
+    def interval(self) -> str:
+        """Its interval, "-" where it has none."""
+        return " to ".join(map(self._printed, self.ends)) if self.has_ends else "-"
+
+    @property
+    def printed_ends(self) -> list[str]:
+        """Both ends of its interval."""
+        return [self._printed(end) for end in self.ends]
+
+    def _printed(self, value: float | None) -> str:
+        if not is_defined(value):
+            return "-"
+        return format(value if self.times == 1 else self.times * value, self.form)
+
+
+@dataclass(frozen=True)
+class Label:
+    """A name in a table, with what is said of it elsewhere: it would make the table too wide.
+
+    Attributes:
+        name: what was scored.
+        said: such as who judged.
+    """
+
+    name: str
+    said: str
+
+
+Cell = str | int | Number | Label | None
+"""What stands in a table; None where there is nothing."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes:
+        name: what it holds, in a word; it tells tables of one report apart.
+        header: a name per column.
+        rows: a cell per column.
+        left: how many columns, from the first on, say what a row is about.
+        of: whose it is, where the rows do not say so; "" otherwise.
+        ranked: whether rows compete that differ in their first column only: the best of each column is then shown.
+        turned: whether people are shown its columns as rows, of which there are many.
+        intervals: the columns whose intervals people are shown beside them.
+    """
+
+    name: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    left: int = 1
+    of: str = ""
+    ranked: bool = False
+    turned: bool = False
+    intervals: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Lines of text between or below tables.
+
+    Attributes:
+        lines: each a line; whoever's words they hold, they stay on it.
+        of: what they are about; "" for the whole.
+    """
+
+    lines: Sequence[str]
+    of: str = ""
+
+
+Report = Sequence[Table | Notes]
+"""What is told, one thing below the other."""
 
 Named = Sequence[tuple[str, Mapping[str, Any]]]
 """Results, each with the name of what was scored."""
 
+Shown = Sequence[tuple[str | Label, Mapping[str, Any]]]
+"""The same, with what is to be said of some."""
+
+_Name = TypeVar("_Name", bound=str | Label)
+
+
+def share(value: float | None, ends: Sequence[float] = ()) -> Number:
+    """A fraction, printed in percent."""
+    return Number(value, ends=ends)
+
+
+def plain(value: float | None, form: str = ".3f", ends: Sequence[float] = ()) -> Number:
+    """A number that is no fraction, printed as it is."""
+    return Number(value, form, 1, ends)
+
+
+def scored(value: float | None, is_plain: bool, ends: Sequence[float] = ()) -> Number:
+    """A score: a number with three digits if it is no fraction, else in percent."""
+    return plain(value, ends=ends) if is_plain else share(value, ends)
+
 
 def table(
-    results: Named,
+    results: Shown,
     columns: Sequence[str],
-    style: str = SIMPLE,
-    first: str = "responses",
     plain: Collection[str] = (),
-) -> str:
+    name: str = "scores",
+    turned: bool = False,
+) -> Table:
     """One row per LVLM, in the order of the results.
 
     Args:
-        results: absent and undefined scores are "-".
+        results: absent and undefined scores have an undefined number.
         columns: scores, by their names in a result.
-        style: as tabulate names it.
-        first: how the names are headed.
         plain: scores that are no fractions; the others are in percent.
+        name: of the table.
+        turned: whether the columns are many.
     """
     rows = [
-        [name, *(printed(result.get(column), column in plain) for column in columns)]
-        for name, result in results
+        [*counted, *(score(result, column, column in plain) for column in columns)]
+        for counted, (_, result) in zip(labels(results), results, strict=True)
     ]
-    return aligned(rows, [first, *columns], style)
+    return Table(name, [*label_names(results), *columns], rows, ranked=True, turned=turned)
 
 
-def group_table(results: Named, score: str, style: str = SIMPLE) -> str:
-    """One row per group of questions, one column per LVLM, in percent: of "aAcc" all scores "aAcc/..."."""
-    groups = dict.fromkeys(name for _, result in results for name in result if name.startswith(f"{score}/"))
-    rows = [
-        [name.removeprefix(f"{score}/"), *(percent(result.get(name)) for _, result in results)]
-        for name in groups
+def label_names(results: Shown) -> list[str]:
+    """The names of the columns that `labels` fills."""
+    return [RESPONSES, *([ROWS] if _are_counted(results) else [])]
+
+
+def labels(results: Shown) -> list[list[Cell]]:
+    """Whose each row is, and of how many rows of the dataset, where `counted` has said that."""
+    with_rows = _are_counted(results)
+    return [[name, *([_rows(result)] if with_rows else [])] for name, result in results]
+
+
+def _are_counted(results: Shown) -> bool:
+    return any(isinstance(result.get(ROWS), Number) for _, result in results)
+
+
+def _rows(result: Mapping[str, Any]) -> Number:
+    found = result.get(ROWS)
+    return found if isinstance(found, Number) else Number(None)
+
+
+def counted(results: Named) -> list[tuple[str, Mapping[str, Any]]]:
+    """Results that say how many rows each is about (`ROWS`), marked where these are not those of the first."""
+    data = [keys_of(result["signature"])["data"] for _, result in results]
+    return [
+        (name, {**result, ROWS: _counted(of, data[0])})
+        for (name, result), of in zip(results, data, strict=True)
     ]
-    return aligned(rows, [score, *(name for name, _ in results)], style)
 
 
-def aligned(rows: Sequence[Sequence[Any]], header: Sequence[str], style: str, left: int = 1) -> str:
-    """A table of text whose first columns are aligned to the left, the others to the right; nothing without rows.
+def _counted(of: str, first: str) -> Number:
+    return Number(int(of.rsplit("-", 2)[1]), "d", 1, mark=OTHER if of != first else "")
 
-    No cell can break it, whoever's words stand there. For people, in `SIMPLE`, a table that is too wide comes in parts,
-    each with the columns that are aligned to the left.
+
+def score(result: Mapping[str, Any], name: str, is_plain: bool = False) -> Number:
+    """A score of a result, with its interval where there is one."""
+    return scored(result.get(name), is_plain, result.get("interval", {}).get(name, ()))
+
+
+def group_table(results: Named, by: str) -> Table:
+    """A score of each group of questions: of "aAcc" all scores "aAcc/..."."""
+    groups = dict.fromkeys(name for _, result in results for name in result if name.startswith(f"{by}/"))
+    return table(results, list(groups), name="groups", turned=True)
+
+
+def class_table(result: Mapping[str, Any], of: str) -> Table:
+    """One row per class: its counts, and its ratios in percent.
+
+    Args:
+        result: with the table `classes`.
+        of: what was scored.
     """
-    if not rows:
-        return ""
-    align = ["left"] * left + ["right"] * (len(header) - left)
-    piped = _is_piped(style)
-    shown = [[_cell(cell, piped) for cell in row] for row in (header, *rows)]
-    parts = _parts(shown, left) if style == SIMPLE else [range(len(header))]
-    return "\n\n".join(
-        tabulate(
-            [[row[place] for place in part] for row in shown[1:]],
-            [shown[0][place] for place in part],
-            tablefmt=style,
-            disable_numparse=True,
-            colalign=[align[place] for place in part],
-        )
-        for part in parts
-    )
-
-
-def _parts(shown: Sequence[Sequence[str]], left: int) -> list[list[int]]:
-    """The columns of each part of a table that is to be no wider than `WIDEST`: those to the left, and some others.
-
-    There is one part where those to the left leave no room for others.
-    """
-    widths = [max(len(head) + PADDING, *map(len, cells)) + GAP for head, *cells in zip(*shown, strict=True)]
-    first, before = list(range(left)), sum(widths[:left]) - GAP
-    if before > WIDEST / 2:
-        return [list(range(len(widths)))]
-    parts, taken = [[*first]], before
-    for place in range(left, len(widths)):
-        if taken + widths[place] > WIDEST and len(parts[-1]) > left:
-            parts.append([*first])
-            taken = before
-        parts[-1].append(place)
-        taken += widths[place]
-    return parts
-
-
-def _cell(cell: Any, piped: bool) -> str:
-    """A cell on one line, without a sign that ends it."""
-    text = "" if cell is None else str(cell)
-    line = text if text.isprintable() else one_line(text)
-    return line.replace("|", "\\|") if piped else line
-
-
-@cache
-def _is_piped(style: str) -> bool:
-    """Whether a style of tables divides cells by the sign |."""
-    return "|" in tabulate([["", ""]], tablefmt=style)
-
-
-def class_table(result: Mapping[str, Any], style: str = SIMPLE) -> str:
-    """One row per class: its counts, and its ratios in percent."""
-    columns = list(next(iter(result["classes"].values())))
+    columns = list(next(iter(result["classes"].values()), {}))
     rows = [
-        [name, *(value if isinstance(value, int) else percent(value) for value in row.values())]
+        [name, *(value if isinstance(value, int) else share(value) for value in row.values())]
         for name, row in result["classes"].items()
     ]
-    return aligned(rows, ["class", *columns], style)
+    return Table("classes", ["class", *columns], rows, of=of)
 
 
-def below(remarks: Mapping[str, Sequence[str]]) -> str:
+def report(
+    tables: Sequence[Table], remarks: Mapping[str, Sequence[str]], brackets: str = "", source: str = ""
+) -> list[Table | Notes]:
+    """A benchmark's report: its tables, where what is published comes from, and the remarks on each result.
+
+    Args:
+        tables: those without a row are left out.
+        remarks: name -> lines.
+        brackets: what stands in square brackets behind the names of what is published.
+        source: of what is published; "" if nothing is.
+    """
+    said = [Notes([f"In square brackets: {brackets}. {source}."])] if source else []
+    return [*(one for one in tables if one.rows), *said, *below(remarks)]
+
+
+def as_published(by: str, questions: int) -> str:
+    """What `report` says of square brackets, and of rows that somebody else counted."""
+    return f"{by}. Where no number of rows stands, the row is as published, of all {questions:,} questions"
+
+
+def below(remarks: Mapping[str, Sequence[str]]) -> list[Notes]:
     """What stands below a table: the remarks on each result, those that are the same once."""
     names: dict[tuple[str, ...], list[str]] = {}
     for name, lines in remarks.items():
         names.setdefault(tuple(lines), []).append(name)
-    return "\n".join(
-        "\n".join([f"\n{', '.join(map(one_line, of))}", *(f"  {line}" for line in lines)])
-        for lines, of in names.items()
-    )
+    return [Notes(lines, ", ".join(of)) for lines, of in names.items()]
 
 
 def listed(results: Named) -> list[dict[str, Any]]:
@@ -149,13 +275,13 @@ def percent(fraction: float | None) -> str:
 
 
 def is_defined(score: float | None) -> TypeGuard[float]:
-    """Whether a score is of anything: not NaN, nor null, which stands for it in a file."""
-    return score is not None and not math.isnan(score)
+    """Whether a score is of anything: a number, not NaN, nor null, which stands for it in a file."""
+    return score is not None and math.isfinite(score)
 
 
-def printed(value: float | None, plain: bool) -> str:
-    """A score as tables have it: as `percent`, or with three digits if it is no fraction (`plain`)."""
-    return f"{value:.3f}" if plain and value is not None and math.isfinite(value) else percent(value)
+def printed(value: float | None, is_plain: bool) -> str:
+    """A score as tables have it: as `percent`, or with three digits if it is no fraction."""
+    return str(scored(value, is_plain))
 
 
 def uncertainty(result: Mapping[str, Any], over: str = "images") -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -175,10 +301,12 @@ def interval(ends: Sequence[float]) -> str:
     return " to ".join(map(percent, ends))
 
 
-def ranked(results: Named, by: str, higher: bool = True) -> Named:
+def ranked(
+    results: Sequence[tuple[_Name, Mapping[str, Any]]], by: str, higher: bool = True
+) -> list[tuple[_Name, Mapping[str, Any]]]:
     """Results, the best score first, those without one last."""
 
-    def place(named: tuple[str, Mapping[str, Any]]) -> tuple[bool, float]:
+    def place(named: tuple[_Name, Mapping[str, Any]]) -> tuple[bool, float]:
         value = named[1].get(by)
         if not is_defined(value):
             return True, 0.0

@@ -92,13 +92,16 @@ class _Drawn:
     classes: Tally
 
 
-def compare(runs: Mapping[str, Run], scores: Sequence[str], resampling: Bootstrap) -> Comparison:
+def compare(
+    runs: Mapping[str, Run], scores: Sequence[str], resampling: Bootstrap, in_parts: bool = True
+) -> Comparison:
     """Compare each run with each other.
 
     Args:
         runs: at least two, by name.
         scores: that are compared; none for the benchmark's principal score.
         resampling: how differences are resampled.
+        in_parts: whether groups and classes are compared too.
 
     Raises:
         RunError: for runs of different benchmarks, without a row in common, or whose rows of the same id say
@@ -111,7 +114,7 @@ def compare(runs: Mapping[str, Run], scores: Sequence[str], resampling: Bootstra
         raise ValueError("A comparison needs at least 1 resample of the bootstrap; got 0.")
     benchmark = benchmark_of(runs.values())
     cut, rows = _cut(runs)
-    drawn = {name: _drawn(run, resampling) for name, run in cut.items()}
+    drawn = {name: _drawn(run, resampling, in_parts) for name, run in cut.items()}
     _check_data(drawn)
     classes = {name for one in drawn.values() for name in one.classes}
     known = [name for name in _in_all([one.scores for one in drawn.values()]) if name not in classes]
@@ -120,7 +123,12 @@ def compare(runs: Mapping[str, Run], scores: Sequence[str], resampling: Bootstra
         raise RunError(
             f"The runs have no score {brief(missing[0])} in common; expected one of {', '.join(known)}."
         )
-    groups = [name for name in known for of in wanted if name.startswith(f"{of}/") or name.endswith(f"/{of}")]
+    groups = [
+        name
+        for name in (known if in_parts else ())
+        for of in wanted
+        if name.startswith(f"{of}/") or name.endswith(f"/{of}")
+    ]
     return Comparison(
         rows,
         {name: len(run.ready.matched.rows) for name, run in runs.items()},
@@ -182,14 +190,14 @@ def _in_all(of: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name for name in first if all(name in other for other in others)]
 
 
-def _drawn(run: Run, resampling: Bootstrap) -> _Drawn:
+def _drawn(run: Run, resampling: Bootstrap, with_classes: bool) -> _Drawn:
     """Score a run, and each resample of it."""
     asked = {"bootstrap": resampling.resamples, "seed": resampling.seed, "level": resampling.level}
     with bootstrap.kept() as kept:
         made = again(run, **asked)
     resampled = dict(_flat(next(scores for ends, scores in kept if ends is made.scores["interval"])))
     scores = {name: _value(made.scores, name) for name in resampled}
-    if classes := _classes(made):
+    if classes := _classes(made) if with_classes else {}:
         weights = resampling.weights(len(next(iter(classes.values()))[0]), len(classes))
         parts = [tallies.resampled([classes], part) for part in weights]
         resampled |= {name: np.concatenate([part[name] for part in parts]) for name in classes}

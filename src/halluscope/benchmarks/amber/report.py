@@ -4,24 +4,34 @@ from collections.abc import Mapping
 from typing import Any
 
 from halluscope.benchmarks.amber.scoring import GROUPS
-from halluscope.reporting.tables import Named, aligned, below, interval, percent, ranked, table
+from halluscope.reporting import tables
+from halluscope.reporting.tables import (
+    Cell,
+    Named,
+    Report,
+    Shown,
+    Table,
+    interval,
+    percent,
+    ranked,
+    score,
+    table,
+)
 
 DESCRIPTIONS = ("chair", "cover", "hal", "cog")
 ANSWERS = ("accuracy", "precision", "recall", "f1")
 
 
-def report(results: Named, shown: Named, style: str, **_: Any) -> str:
+def report(results: Named, shown: Shown, **_: Any) -> Report:
     """Tables in percent and the signatures.
 
     Args:
         results: of the responses that were scored.
         shown: the same; nothing is published in this form.
-        style: of the tables.
     """
     named = [(_name(name, result), result) for name, result in results]
-    of_all = table(ranked(named, "amber", higher=True), ("amber", *DESCRIPTIONS, *ANSWERS), style)
-    tables = "\n\n".join(filter(None, [of_all, _dimensions(named, style)]))
-    return f"{tables}\n{below({name: _remarks(result) for name, result in named})}"
+    of_all = table(ranked(named, "amber"), ("amber", *DESCRIPTIONS, *ANSWERS))
+    return tables.report([of_all, _dimensions(named)], {name: _remarks(result) for name, result in named})
 
 
 def _name(name: str, result: Mapping[str, Any]) -> str:
@@ -29,15 +39,15 @@ def _name(name: str, result: Mapping[str, Any]) -> str:
     return f"{name}, {result['parser']}" if result.get("parser") else name
 
 
-def _dimensions(results: Named, style: str) -> str:
+def _dimensions(results: Named) -> Table:
     """A row for each dimension of the questions that were answered."""
-    rows = [
-        [name, group.removeprefix("/"), *(percent(result[f"{score}{group}"]) for score in ANSWERS)]
-        for name, result in results
+    rows: list[list[Cell]] = [
+        [responses, group.removeprefix("/"), *(score(result, f"{name}{group}") for name in ANSWERS)]
+        for responses, result in results
         for group in GROUPS
         if group and result[f"accuracy{group}"] == result[f"accuracy{group}"]
     ]
-    return aligned(rows, ["responses", "dimension", *ANSWERS], style, left=2)
+    return Table("dimensions", ["responses", "dimension", *ANSWERS], rows, left=2, ranked=True)
 
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:

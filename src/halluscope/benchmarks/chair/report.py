@@ -1,29 +1,25 @@
 """CHAIR's results as text."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from halluscope.reporting.tables import Named, aligned, below, interval, percent
+from halluscope.reporting import tables
+from halluscope.reporting.tables import Named, Report, Shown, Table, label_names, labels, plain, score
+from halluscope.responses.lengths import MEAN_WORDS
 
 COLUMNS = ("chair_s", "chair_i", "recall")
 
 
-def report(results: Named, shown: Named, style: str, **_: Any) -> str:
-    """One row per LVLM, in percent, with the interval where there is one, and the signatures below."""
-    with_interval = "interval" in results[0][1]
-    header = ["responses", *COLUMNS, "words", *(f"{name} interval" for name in COLUMNS if with_interval)]
+def report(results: Named, shown: Shown, **_: Any) -> Report:
+    """One row per LVLM, in percent, with the interval where there is one, and the signatures below.
+
+    Args:
+        results: of the responses that were scored.
+        shown: the same, and published ones if they were asked for.
+    """
     rows = [
-        [
-            name,
-            *(percent(result.get(column)) for column in COLUMNS),
-            f"{result['mean_words']:.1f}",
-            *_intervals(result),
-        ]
-        for name, result in shown
+        [*label, *(score(result, name) for name in COLUMNS), plain(result[MEAN_WORDS], ".1f")]
+        for label, (_, result) in zip(labels(shown), shown, strict=True)
     ]
-    signatures = {name: [f"signature: {result['signature']}"] for name, result in results}
-    return f"{aligned(rows, header, style)}\n{below(signatures)}"
-
-
-def _intervals(result: Mapping[str, Any]) -> list[str]:
-    return [interval(result["interval"][name]) for name in COLUMNS if "interval" in result]
+    names = label_names(shown)
+    scores = Table("scores", [*names, *COLUMNS, MEAN_WORDS], rows, ranked=True, intervals=COLUMNS)
+    return tables.report([scores], {name: [f"signature: {result['signature']}"] for name, result in results})

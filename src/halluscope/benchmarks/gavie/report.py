@@ -3,26 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
-from halluscope.reporting.tables import Named, below, percent, ranked, table, uncertainty
+from halluscope.reporting import tables
+from halluscope.reporting.tables import Named, Report, Shown, percent, ranked, table, uncertainty
 from halluscope.responses.lengths import MEAN_WORDS
 
 PLAIN = COLUMNS = (MEAN_WORDS, "relevancy", "accuracy")
 """The columns; none is a fraction."""
 
 
-def report(results: Named, shown: Named, style: str, *, source: str = "", **_: Any) -> str:
+def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
     """A table like the authors', the most accurate first, and what a reader of the numbers has to know.
 
     Args:
         results: of the responses that were scored.
         shown: the same, and published ones if they were asked for.
-        style: of the tables.
         source: of what is published; "" if nothing is shown.
     """
-    lines = [table(ranked(shown, "accuracy"), COLUMNS, style, plain=PLAIN)]
-    if source:
-        lines += ["", f"In square brackets: who judged. {source}."]
-    return "\n".join([*lines, below({name: _remarks(result) for name, result in results})])
+    remarks = {name: _remarks(result) for name, result in results}
+    return tables.report([table(ranked(shown, "accuracy"), COLUMNS, PLAIN)], remarks, "who judged", source)
 
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:

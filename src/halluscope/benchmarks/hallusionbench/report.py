@@ -5,13 +5,18 @@ from typing import Any
 
 from halluscope.benchmarks.hallusionbench import metric
 from halluscope.benchmarks.hallusionbench.rows import OFFICIAL
+from halluscope.reporting import tables
 from halluscope.reporting.tables import (
     Named,
-    aligned,
+    Report,
+    Shown,
+    Table,
+    as_published,
     group_table,
     interval,
     percent,
     ranked,
+    score,
     table,
     uncertainty,
 )
@@ -35,54 +40,42 @@ PLAIN = (MEAN_WORDS, "pct_diff", "fp_ratio")
 
 def report(
     results: Named,
-    shown: Named,
-    style: str,
+    shown: Shown,
     *,
     rows: Sequence[Any],
     source: str = "",
     protocol: str = OFFICIAL,
     **_: Any,
-) -> str:
+) -> Report:
     """Tables like the paper's, best aAcc first, and what a reader of the numbers has to know.
 
     Args:
         results: of the responses that were scored.
         shown: the same, and published ones if they were asked for.
-        style: of the tables.
         rows: the questions that were answered; they tell what a coin would score.
         source: of what is published; "" if nothing is shown.
         protocol: whose way to count.
     """
     chance = ("random chance, expected", metric.chance(rows, protocol))
     best = ranked([*shown, chance], "aAcc")
-    lines = [
-        table(best, ACCURACY, style, "answers"),
-        "",
-        table(best, (MEAN_WORDS, *ANALYSIS), style, "answers", PLAIN),
-        "",
-        categories(results, style),
-        "",
-        group_table(results, "aAcc", style),
+    scores = [
+        table(best, ACCURACY, name="table 2"),
+        table(best, (MEAN_WORDS, *ANALYSIS), PLAIN, name="table 3"),
+        categories(results),
+        group_table(results, "aAcc"),
     ]
-    if source:
-        lines += [
-            "",
-            "In square brackets: who judged. Where no number of rows stands there, the row is as published, of all "
-            f"1,129 questions. {source}.",
-        ]
-    for name, result in results:
-        lines += [f"\n{name}", *(f"  {line}" for line in remarks(result))]
-    return "\n".join(lines)
+    said = {name: remarks(result) for name, result in results}
+    return tables.report(scores, said, as_published("who judged", 1_129), source)
 
 
-def categories(results: Named, style: str) -> str:
+def categories(results: Named) -> Table:
     """One row per LVLM and category, and one for both: what the authors' script says of VD, VS and overall."""
     rows = [
-        [name, of or "overall", *(percent(result.get(f"{score}{of and '/'}{of}")) for score in BY_CATEGORY)]
+        [name, of or "overall", *(score(result, f"{by}{of and '/'}{of}") for by in BY_CATEGORY)]
         for name, result in results
         for of in (*result["counts"], "")
     ]
-    return aligned(rows, ["answers", "category", *BY_CATEGORY], style, left=2)
+    return Table("categories", ["responses", "category", *BY_CATEGORY], rows, left=2, ranked=True)
 
 
 def remarks(result: Mapping[str, Any]) -> list[str]:

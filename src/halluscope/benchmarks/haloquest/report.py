@@ -6,9 +6,11 @@ from typing import Any
 
 from halluscope.benchmarks.haloquest.rows import PARTS
 from halluscope.benchmarks.haloquest.scoring import ACCURACY
+from halluscope.reporting import tables
 from halluscope.reporting.tables import (
     Named,
-    below,
+    Report,
+    Shown,
     group_table,
     interval,
     percent,
@@ -21,19 +23,17 @@ COLUMNS = (ACCURACY, *(f"{ACCURACY}/{part}" for part in PARTS))
 """The columns of the leaderboard."""
 
 
-def report(results: Named, shown: Named, style: str, *, source: str = "", **_: Any) -> str:
+def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
     """Tables in percent, the most right responses first, and what a reader of the numbers has to know.
 
     Args:
         results: of the responses that were scored.
         shown: the same, and published ones if they were asked for.
-        style: of the tables.
         source: of what is published; "" if nothing is shown.
     """
-    lines = [table(ranked(shown, ACCURACY), COLUMNS, style), "", group_table(results, ACCURACY, style)]
-    if source:
-        lines += ["", f"In square brackets: who judged, and when. {source}."]
-    return "\n".join([*lines, below({name: _remarks(result) for name, result in results})])
+    scores = [table(ranked(shown, ACCURACY), COLUMNS), group_table(results, ACCURACY)]
+    remarks = {name: _remarks(result) for name, result in results}
+    return tables.report(scores, remarks, "who judged, and when", source)
 
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:

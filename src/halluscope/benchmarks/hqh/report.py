@@ -4,9 +4,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from halluscope.reporting import tables
 from halluscope.reporting.tables import (
     Named,
-    below,
+    Report,
+    Shown,
+    as_published,
     group_table,
     interval,
     percent,
@@ -26,28 +29,21 @@ PLAIN = (MEAN_WORDS, "extra_hal")
 """What is a number of words, or of claims."""
 
 
-def report(results: Named, shown: Named, style: str, *, source: str = "", **_: Any) -> str:
+def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
     """Tables like the paper's, the least hallucination first, and what a reader of the numbers has to know.
 
     Args:
         results: of the responses that were scored.
         shown: the same, and published ones if they were asked for.
-        style: of the tables.
         source: of what is published; "" if nothing is shown.
     """
     by = "main_hal" if any(math.isnan(result["overall_hal"]) for _, result in shown) else "overall_hal"
-    lines = [
-        table(ranked(shown, by, higher=False), (MEAN_WORDS, *COLUMNS), style, plain=PLAIN),
-        "",
-        group_table(results, "main_hal", style),
+    scores = [
+        table(ranked(shown, by, higher=False), (MEAN_WORDS, *COLUMNS), PLAIN),
+        group_table(results, "main_hal"),
     ]
-    if source:
-        lines += [
-            "",
-            "In square brackets: who judged. Where no number of rows stands there, the row is as published, of all "
-            f"4,000 questions. {source}.",
-        ]
-    return "\n".join([*lines, below({name: _remarks(result) for name, result in results})])
+    remarks = {name: _remarks(result) for name, result in results}
+    return tables.report(scores, remarks, as_published("who judged", 4_000), source)
 
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:

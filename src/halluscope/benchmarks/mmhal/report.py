@@ -1,45 +1,35 @@
 """MMHal-Bench's results as text: a row per LVLM with the ratings of each type, and what a reader has to know."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from halluscope.benchmarks.mmhal.rows import TYPES
-from halluscope.reporting.tables import Named, aligned, below, interval, percent, ranked, table, uncertainty
+from halluscope.reporting import tables
+from halluscope.reporting.tables import Named, Report, Shown, interval, percent, ranked, table, uncertainty
 from halluscope.responses.lengths import MEAN_WORDS
 
-PLAIN = (MEAN_WORDS, "rating")
+BY_TYPE = tuple(f"rating/{name}" for name in TYPES)
+
+PLAIN = (MEAN_WORDS, "rating", *BY_TYPE)
 """What is a number of words, or of points."""
 
 
-def report(results: Named, shown: Named, style: str, *, source: str = "", **_: Any) -> str:
+def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
     """A table of scores, the best rating first, one of the ratings of each type, and what a reader has to know.
 
     Args:
         results: of the responses that were scored.
         shown: the same, and published ones if they were asked for.
-        style: of the tables.
         source: of what is published; "" if nothing is shown.
     """
     best = ranked(shown, "rating")
-    lines = [
-        table(best, (MEAN_WORDS, "rating", "hallucination_rate"), style, plain=PLAIN),
-        "",
-        aligned([[name, *map(_of_type(result), TYPES)] for name, result in best], ["rating", *TYPES], style),
+    scores = [
+        table(best, (MEAN_WORDS, "rating", "hallucination_rate"), PLAIN),
+        table(best, BY_TYPE, PLAIN, name="types", turned=True),
     ]
-    if source:
-        lines += ["", f"In square brackets: who judged. {source}."]
-    return "\n".join([*lines, below({name: _remarks(result) for name, result in results})])
-
-
-def _of_type(result: Mapping[str, Any]) -> Callable[[str], str]:
-    """The mean rating of a type of questions, "-" where there is none."""
-
-    def shown(name: str) -> str:
-        value = result.get(f"rating/{name}", math.nan)
-        return "-" if math.isnan(value) else f"{value:.2f}"
-
-    return shown
+    remarks = {name: _remarks(result) for name, result in results}
+    return tables.report(scores, remarks, "who judged", source)
 
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from halluscope.reporting.tables import Named, below, interval, percent, ranked, table
+from halluscope.reporting import tables
+from halluscope.reporting.tables import Named, Report, Shown, interval, percent, ranked, table
 
 MANY = 0.1
 """From this share of unreadable replies on a remark says what to do."""
@@ -11,16 +12,15 @@ MANY = 0.1
 COLUMNS = ("openchair", "undecided", "unreadable")
 
 
-def report(results: Named, shown: Named, style: str, **_: Any) -> str:
+def report(results: Named, shown: Shown, **_: Any) -> Report:
     """A table in percent and the signatures.
 
     Args:
         results: of the responses that were scored.
         shown: the same; nothing is published in this form.
-        style: of the tables.
     """
-    rows = table(ranked(results, "openchair", higher=False), COLUMNS, style)
-    return f"{rows}\n{below({name: _remarks(result) for name, result in results})}"
+    scores = table(ranked(results, "openchair", higher=False), COLUMNS)
+    return tables.report([scores], {name: _remarks(result) for name, result in results})
 
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:

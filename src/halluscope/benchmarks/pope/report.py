@@ -3,7 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from halluscope.reporting.tables import Named, aligned, class_table, interval, percent
+from halluscope.reporting.tables import (
+    Cell,
+    Named,
+    Notes,
+    Number,
+    Report,
+    Shown,
+    Table,
+    class_table,
+    share,
+)
 
 POOLED = "pooled"
 
@@ -11,40 +21,40 @@ COLUMNS = ("accuracy", "precision", "recall", "f1", "yes_ratio", "unparsed")
 """Scores; beside them stands the mean of the samplings' F1, which LLaVA reports."""
 
 
-def report(results: Named, shown: Named, style: str, *, every: bool = False, **_: Any) -> str:
+def report(results: Named, shown: Shown, *, every: bool = False, **_: Any) -> Report:
     """Tables of results, in percent, and the signatures.
 
     Args:
         results: of the responses that were scored, each with the `parser` that read them.
         shown: the same; nothing is published in this form.
-        style: of the tables.
         every: whether each parser has a row; then the samplings have none.
     """
-    parts = [_table(shown, style, every)]
+    parts: list[Table | Notes] = [_table(shown, every)]
     if any("corrected" in result for _, result in results):
-        parts += ["", _correction(results, style)]
+        parts.append(_correction(results))
     for name, result in results:
-        parts.append(f"\n{name}, {result['parser']}\n  signature: {result['signature']}")
+        read = f"{name}, {result['parser']}"
+        parts.append(Notes([f"signature: {result['signature']}"], read))
         if "classes" in result:
-            parts.append(class_table(result, style))
-    return "\n".join(parts)
+            parts.append(class_table(result, read))
+    return parts
 
 
-def _table(results: Named, style: str, pooled_only: bool) -> str:
-    rows = []
+def _table(results: Shown, pooled_only: bool) -> Table:
+    rows: list[list[Cell]] = []
     for name, result in results:
         intervals, parser = result.get("interval", {}), result["parser"]
         for sampling, scores in ({} if pooled_only else result.get("samplings", {})).items():
             of_sampling = intervals.get("samplings", {}).get(sampling, {})
             rows.append([name, parser, sampling, *_row(scores, of_sampling)])
         rows.append([name, parser, POOLED, *_row(result, intervals)])
-    header = ["responses", "parser", "sampling", "questions", *COLUMNS, "f1 interval", "f1_mean"]
-    return aligned(rows, header, style, left=3)
+    header = ["responses", "parser", "sampling", "rows", *COLUMNS, "f1_mean"]
+    return Table("scores", header, rows, left=3, ranked=True, intervals=("f1",))
 
 
-def _correction(results: Named, style: str) -> str:
+def _correction(results: Named) -> Table:
     """What corrected answers move: each sampling's F1 and rank by POPE's own answers and by the others."""
-    rows = []
+    rows: list[list[Cell]] = []
     for sampling in dict.fromkeys(
         (*(name for _, result in results for name in result.get("samplings", ())), POOLED)
     ):
@@ -55,22 +65,12 @@ def _correction(results: Named, style: str) -> str:
         rows += [
             [
                 *(name, result["parser"], sampling, _of(result["corrected"], sampling)["rows"]),
-                *(percent(own), percent(other), f"{100 * (other - own):+.1f}", *rank),
+                *(share(own), share(other), Number(other - own, "+.1f"), *rank),
             ]
             for (name, result), (own, other), rank in zip(results, pairs, ranks, strict=True)
         ]
-    header = [
-        "responses",
-        "parser",
-        "sampling",
-        "questions",
-        "f1",
-        "corrected f1",
-        "moved",
-        "rank",
-        "corrected rank",
-    ]
-    return aligned(rows, header, style, left=3)
+    names = ("f1", "corrected f1", "moved", "rank", "corrected rank")
+    return Table("corrected", ["responses", "parser", "sampling", "rows", *names], rows, left=3)
 
 
 def _of(result: Mapping[str, Any], sampling: str) -> Mapping[str, Any]:
@@ -84,10 +84,8 @@ def _ranks(scores: Sequence[float]) -> list[int]:
     return [1 + sum(other > score for other in scores) for score in scores]
 
 
-def _row(scores: Mapping[str, Any], intervals: Mapping[str, Any]) -> list[Any]:
+def _row(scores: Mapping[str, Any], intervals: Mapping[str, Any]) -> list[Cell]:
     return [
         scores["rows"],
-        *(percent(scores[column]) for column in COLUMNS),
-        interval(intervals.get("f1", ())),
-        percent(scores["f1_mean"]) if "f1_mean" in scores else "",
+        *(share(scores.get(column), intervals.get(column, ())) for column in (*COLUMNS, "f1_mean")),
     ]

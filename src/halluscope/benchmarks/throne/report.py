@@ -5,8 +5,23 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from halluscope.foreign import one_line
-from halluscope.reporting.tables import SIMPLE, Named, aligned, below, class_table, interval, percent, ranked
+from halluscope.reporting.tables import (
+    Cell,
+    Named,
+    Notes,
+    Report,
+    Shown,
+    Table,
+    below,
+    class_table,
+    label_names,
+    labels,
+    percent,
+    plain,
+    ranked,
+    score,
+    share,
+)
 
 LENGTH = "median_characters"
 COLUMNS = (
@@ -18,63 +33,71 @@ COLUMNS = (
 RANKED_BY = "f0.5_cls"
 """THRONE's principal metric (section 3.1)."""
 
-SAMPLED = {"sampled": "on the sampled cells", "difference": "difference"}
-"""What is shown below a result that was also scored on sampled cells."""
+SAMPLED = ("sampled", "difference")
+"""What is shown of a result that was also scored on sampled cells (THRONE, supplement, Table 2)."""
 
 
-def report(results: Named, shown: Named, style: str, **_: Any) -> str:
+def report(results: Named, shown: Shown, **_: Any) -> Report:
     """Tables of results, and remarks on each.
 
     Args:
         results: of the responses that were scored.
         shown: the same, and published ones if they were asked for.
-        style: of the tables.
     """
-    parts = [table(shown, style), below({name: remarks(result) for name, result in results})]
-    parts += [f"\n{name}\n{corrected(result, style)}" for name, result in results if "corrected" in result]
-    parts += [f"\n{name}\n{class_table(result, style)}" for name, result in results if "classes" in result]
-    return "\n".join(parts)
-
-
-def table(results: Named, style: str = SIMPLE) -> str:
-    """One row per LVLM, the best class-wise F0.5 first, in percent; with the interval where there is one."""
-    columns = [*COLUMNS[:4], *_asked(results, "all"), *COLUMNS[4:], *_asked(results, "cls")]
-    with_interval = any("interval" in result for _, result in results)
-    header = [
-        "responses",
-        LENGTH,
-        *columns,
-        *([f"{RANKED_BY} interval"] * with_interval),
+    sampled = [_sampled(results)] if any("sampled" in result for _, result in results) else []
+    parts: list[Table | Notes] = [
+        table(shown),
+        *sampled,
+        *below({name: remarks(result) for name, result in results}),
     ]
-    rows = []
-    for name, result in ranked(results, RANKED_BY):
-        ends = interval(result.get("interval", {}).get(RANKED_BY, ()))
-        length = f"{result[LENGTH]:g}" if LENGTH in result else "-"
-        rows.append([name, length, *_scores(result, columns), *([ends] * with_interval)])
-        if "sampled" in result:  # THRONE, supplement, Table 2
-            for what in ("sampled", "difference"):
-                rows.append(
-                    [f"  {SAMPLED[what]}", "", *_scores(result[what], columns), *([""] * with_interval)]
-                )
-    return aligned(rows, header, style)
+    for name, result in results:
+        parts += corrected(result, name) if "corrected" in result else []
+    return parts + [class_table(result, name) for name, result in results if "classes" in result]
 
 
-def corrected(result: Mapping[str, Any], style: str = SIMPLE) -> str:
+def table(results: Shown) -> Table:
+    """One row per LVLM, the best class-wise F0.5 first, in percent; with the interval where there is one."""
+    best, columns = ranked(results, RANKED_BY), _columns(results)
+    rows = [
+        [*label, plain(result.get(LENGTH), "g"), *(score(result, name) for name in columns)]
+        for label, (_, result) in zip(labels(best), best, strict=True)
+    ]
+    header = [*label_names(best), LENGTH, *columns]
+    return Table("scores", header, rows, ranked=True, intervals=(RANKED_BY,))
+
+
+def _sampled(results: Named) -> Table:
+    """Scores on the sampled cells, and how far they are from those on all."""
+    columns = _columns(results)
+    rows: list[list[Cell]] = [
+        [name, what, *(share(result[what].get(column)) for column in columns)]
+        for name, result in ranked(results, RANKED_BY)
+        for what in SAMPLED
+        if what in result
+    ]
+    return Table("sampled", ["responses", "cells", *columns], rows, left=2)
+
+
+def _columns(results: Shown) -> list[str]:
+    return [*COLUMNS[:4], *_asked(results, "all"), *COLUMNS[4:], *_asked(results, "cls")]
+
+
+def corrected(result: Mapping[str, Any], of: str) -> list[Table | Notes]:
     """Each score as the judges' labels give it, and corrected by people's, with what these rest on."""
     found = result["corrected"]
     rows = [
-        [name, percent(result[name]), percent(one["value"]), interval((one["low"], one["high"]))]
+        [name, share(result[name]), share(one["value"], (one["low"], one["high"]))]
         for name, one in found.items()
         if isinstance(one, Mapping) and "value" in one
     ]
     lines = [
-        aligned(rows, ["score", "raw", "corrected", "interval"], style),
         f"corrected by {found['labels']:,} labels of {found['labelled_texts']:,} texts, given by "
-        f"{one_line(found['labelled_by'])}",
+        f"{found['labelled_by']}",
         *(f"{name} is not corrected: {why}" for name, why in found["refused"].items()),
         f"signature: {found['signature']}",
     ]
-    return "\n".join(lines)
+    header = ["score", "raw", "corrected"]
+    return [Table("corrected", header, rows, of=of, intervals=("corrected",)), Notes(lines, of)]
 
 
 def remarks(result: Mapping[str, Any]) -> list[str]:
@@ -89,7 +112,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     if "explained" in result:
         lines.append(_explained(result["explained"]))
     if "sampled" in result:
-        lines.append(_sampled(**{name: result["sampled"][name] for name in ("cells", "cells_of")}))
+        lines.append(_cells(**{name: result["sampled"][name] for name in ("cells", "cells_of")}))
     return [*lines, f"signature: {result['signature']}"]
 
 
@@ -100,17 +123,13 @@ def _explained(images: Sequence[Sequence[Mapping[str, Any]]]) -> str:
     return f"mentions that the lexical judge read: {rules.total():,}; taken back: {counts or 'none'}"
 
 
-def _sampled(cells: int, cells_of: int | None) -> str:
+def _cells(cells: int, cells_of: int | None) -> str:
     """How much of the sample lies in the images that were scored."""
     of = "" if cells_of is None else f" of {cells_of:,} ({percent(cells / cells_of)} %)"
     return f"sampled cells in the scored images: {cells:,}{of}"
 
 
-def _scores(result: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
-    return [percent(result.get(column)) for column in columns]
-
-
-def _asked(results: Named, suffix: str) -> list[str]:
+def _asked(results: Shown, suffix: str) -> list[str]:
     """F of another beta than 1 and 0.5, where it was asked for."""
     columns = dict.fromkeys(column for _, result in results for column in result)
     return [

@@ -1,0 +1,430 @@
+"""How a report is written down: for people, as CSV, Markdown, or LaTeX. Whoever's words stand in a cell change only it.
+
+Each format begins with the same cells (`_cells`); a `_Pen` says how it writes one.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tabulate import tabulate
+
+from halluscope.foreign import one_line
+from halluscope.registry import HIGHER, Direction
+from halluscope.reporting.tables import OTHER, Cell, Label, Notes, Number, Report, Table
+
+TABLE, CSV, MARKDOWN, LATEX, JSON = "table", "csv", "markdown", "latex", "json"
+
+FORMATS = (TABLE, CSV, MARKDOWN, LATEX, JSON)
+"""What a report can be written as; JSON holds the results themselves, and each command makes its own."""
+
+WIDEST = 80
+"""Characters of a line of a table for people."""
+
+GAP, PADDING = 2, 2
+"""Characters between its columns, and those that tabulate adds to the name of one."""
+
+LONGEST = 40
+"""Characters of a name in it; a longer one is cut in the middle. All other formats have it whole."""
+
+FORMULA = "=+-@＝＋－＠"
+"""A spreadsheet computes a text that begins so; an apostrophe before it says that it is a text."""
+
+Better = Callable[[str], Direction]
+"""Which way a score is better, by the name of its column."""
+
+
+def written(
+    report: Report, style: str, better: Better = lambda _: None, intervals: bool = False
+) -> tuple[str, str]:
+    """A report in one of the formats: what goes to standard output, and what is told beside it.
+
+    Args:
+        report: its tables and notes.
+        style: one of `FORMATS`, but JSON.
+        better: which way a score is better; of ranked tables, the best of each column is then shown.
+        intervals: whether each score is shown with its interval.
+    """
+    if style == CSV:
+        return _csv([one for one in report if isinstance(one, Table)]), _text(_only_notes(report))
+    return _WRITERS[style](_numbered(report), _Taste(better, intervals)), ""
+
+
+def aligned(rows: Sequence[Sequence[object]], header: Sequence[str], left: int = 1) -> str:
+    """A table for people, whose first columns are aligned to the left, the others to the right; nothing without rows.
+
+    No cell can break it, whoever's words stand there. A table that is too wide comes in parts, each with the columns
+    that are aligned to the left.
+    """
+    if not rows:
+        return ""
+    align = ["left"] * left + ["right"] * (len(header) - left)
+    shown = [["" if cell is None else one_line(cell) for cell in row] for row in (header, *rows)]
+    return "\n\n".join(
+        tabulate(
+            [[row[place] for place in part] for row in shown[1:]],
+            [shown[0][place] for place in part],
+            tablefmt="simple",
+            disable_numparse=True,
+            colalign=[align[place] for place in part],
+        )
+        for part in _parts(shown, left)
+    )
+
+
+def _parts(shown: Sequence[Sequence[str]], left: int) -> list[list[int]]:
+    """The columns of each part of a table that is to be no wider than `WIDEST`: those to the left, and some others.
+
+    There is one part where those to the left leave no room for others.
+    """
+    widths = [max(len(head) + PADDING, *map(len, cells)) + GAP for head, *cells in zip(*shown, strict=True)]
+    first, before = list(range(left)), sum(widths[:left]) - GAP
+    if before > WIDEST * 3 / 4:
+        return [list(range(len(widths)))]
+    parts, taken = [[*first]], before
+    for place in range(left, len(widths)):
+        if taken + widths[place] > WIDEST and len(parts[-1]) > left:
+            parts.append([*first])
+            taken = before
+        parts[-1].append(place)
+        taken += widths[place]
+    return parts
+
+
+# The cells of each format
+
+
+@dataclass(frozen=True)
+class _Taste:
+    """Which way scores are better, and whether each is shown with its interval."""
+
+    better: Better
+    intervals: bool
+
+
+@dataclass(frozen=True)
+class _Pen:
+    """How a format writes a text, and a number: with its interval or without, and whether it is the best."""
+
+    text: Callable[[str], str]
+    number: Callable[[Number, bool, bool], str]
+
+
+Grid = list[list[str]]
+"""A table as it is written: the header, and each row."""
+
+
+def _cells(table: Table, pen: _Pen, taste: _Taste, columns: bool = True) -> Grid:
+    """A table's cells.
+
+    Args:
+        table: the table.
+        pen: writes each cell.
+        taste: what is shown.
+        columns: whether intervals that are not shown with each score have columns of their own.
+    """
+    best = _best(table, taste.better) if table.ranked else set()
+    beside = [name for name in table.intervals if columns and not taste.intervals and _has_ends(table, name)]
+
+    def written(row: Sequence[Cell], number: int) -> Iterator[str]:
+        for place, (name, cell) in enumerate(zip(table.header, row, strict=True)):
+            yield _cell(cell, pen, (number, place) in best, taste.intervals)
+            if name in beside:
+                yield pen.text(cell.interval if isinstance(cell, Number) else "")
+
+    header = [
+        pen.text(shown)
+        for name in table.header
+        for shown in (name, *([f"{name} interval"] if name in beside else []))
+    ]
+    grid = [header, *([*written(row, number)] for number, row in enumerate(table.rows))]
+    return [list(column) for column in zip(*grid, strict=True)] if table.turned else grid
+
+
+def _cell(cell: Cell, pen: _Pen, is_best: bool, with_ends: bool) -> str:
+    if isinstance(cell, Number):
+        return pen.number(cell, is_best, with_ends and cell.has_ends)
+    return pen.text("-" if cell is None else str(cell))
+
+
+def _has_ends(table: Table, name: str) -> bool:
+    place = list(table.header).index(name)
+    return any(isinstance(row[place], Number) and row[place].has_ends for row in table.rows)  # type: ignore[union-attr]
+
+
+def _best(table: Table, better: Better) -> set[tuple[int, int]]:
+    """The places of the best numbers of each column, where at least two compete; rows about other data do not."""
+    found: set[tuple[int, int]] = set()
+    rivals: dict[tuple[str, ...], list[int]] = {}
+    for number, row in enumerate(table.rows):
+        if not any(isinstance(cell, Number) and cell.mark == OTHER for cell in row):
+            rivals.setdefault(tuple(map(str, row[1 : table.left])), []).append(number)
+    for place in range(table.left, len(table.header)):
+        direction = better(table.header[place])
+        for rows in rivals.values() if direction else ():
+            found |= {(row, place) for row in _winners(table, place, rows, direction == HIGHER)}
+    return found
+
+
+def _winners(table: Table, place: int, rows: Sequence[int], higher: bool) -> Iterator[int]:
+    """The rows that have the best number of a column, as it is printed."""
+    known = {
+        row: cell for row in rows if isinstance(cell := table.rows[row][place], Number) and cell.is_defined
+    }
+    if len(known) > 1:
+        order = sorted(known.values(), key=lambda number: number.value or 0.0)
+        first = str(order[-1 if higher else 0])
+        yield from (row for row, cell in known.items() if str(cell) == first)
+
+
+def _numbered(report: Report) -> Report:
+    """A report in which what is said of names stands in notes below the last table that has it."""
+    labels = {place: _labels(one) for place, one in enumerate(report) if isinstance(one, Table)}
+    said = dict.fromkeys(label.said for of in labels.values() for label in of)
+    numbers = {text: number for number, text in enumerate(said, 1)}
+    if not numbers:
+        return report
+    last = max(place for place, of in labels.items() if of)
+    notes = Notes([f"[{number}] {said}" for said, number in numbers.items()])
+    named = [_with_numbers(one, numbers) if isinstance(one, Table) else one for one in report]
+    return [*named[: last + 1], notes, *named[last + 1 :]]
+
+
+def _labels(table: Table) -> list[Label]:
+    return [cell for row in table.rows for cell in row if isinstance(cell, Label)]
+
+
+def _with_numbers(table: Table, numbers: dict[str, int]) -> Table:
+    rows = [
+        [f"{cell.name} [{numbers[cell.said]}]" if isinstance(cell, Label) else cell for cell in row]
+        for row in table.rows
+    ]
+    return Table(**{**vars(table), "rows": rows})
+
+
+def _only_notes(report: Report) -> Report:
+    return [one for one in report if isinstance(one, Notes)]
+
+
+# For people
+
+
+def _text(report: Report, taste: _Taste | None = None) -> str:
+    shown = taste or _Taste(lambda _: None, False)
+    return "\n\n".join(
+        _text_notes(one) if isinstance(one, Notes) else _text_table(one, shown) for one in report
+    )
+
+
+def _text_table(table: Table, taste: _Taste) -> str:
+    header, *rows = _cells(table, _TEXT, taste)
+    titled = [one_line(table.of)] if table.of else []
+    return "\n".join([*titled, aligned(rows, header, 1 if table.turned else table.left)])
+
+
+def _text_notes(notes: Notes) -> str:
+    lines = [one_line(line) for line in notes.lines]
+    return "\n".join([one_line(notes.of), *(f"  {line}" for line in lines)] if notes.of else lines)
+
+
+def _short(text: str) -> str:
+    """A name that leaves room for others: its beginning and its end."""
+    line, half = one_line(text), LONGEST // 2
+    return line if len(line) <= LONGEST else f"{line[: half - 2]}...{line[1 - half :]}"
+
+
+def _with_interval(number: Number, _: bool, with_ends: bool) -> str:
+    return f"{number} ({number.interval})" if with_ends else str(number)
+
+
+_TEXT = _Pen(_short, _with_interval)
+
+
+# CSV
+
+
+def _csv(tables: Sequence[Table]) -> str:
+    """All tables as one, which has the columns of all: a cell that a table does not have is empty.
+
+    Numbers have all their digits, fractions are not in percent, and what is undefined is empty. The ends of intervals,
+    marks, and what is said of names have columns of their own.
+    """
+    rows = [
+        ({("table", 0): one.name} if len(tables) > 1 else {}) | row for one in tables for row in _records(one)
+    ]
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    if rows:
+        writer.writerow([_inert(name) for name, _ in columns])
+        writer.writerows([row.get(column, "") for column in columns] for row in rows)
+    return file.getvalue().removesuffix("\n")
+
+
+_Column = tuple[str, int]
+"""A column by its name, and the how manieth of this name in its table."""
+
+
+def _records(table: Table) -> Iterator[dict[_Column, object]]:
+    """Each row of a table by its columns."""
+    header = [name or f"column {place}" for place, name in enumerate(table.header, 1)]
+    columns = [(name, header[:place].count(name)) for place, name in enumerate(header)]
+    parts = [
+        [part for part in _PARTS if any(part in _written(row[place]) for row in table.rows)]
+        for place in range(len(header))
+    ]
+    for row in table.rows:
+        record: dict[_Column, object] = {("responses", 0): _inert(table.of)} if table.of else {}
+        for (name, which), cell, has in zip(columns, row, parts, strict=True):
+            written = _written(cell)
+            record |= {(f"{name}{part}", which): written.get(part, "") for part in has}
+        yield record
+
+
+_PARTS = ("", " low", " high", " mark", " said")
+"""What a cell may be written as: itself, and what stands in columns beside it."""
+
+
+def _written(cell: Cell) -> dict[str, object]:
+    """What CSV has of a cell."""
+    if isinstance(cell, Label):
+        return {"": _inert(cell.name), " said": _inert(cell.said)}
+    if not isinstance(cell, Number):
+        return {"": _inert(cell) if isinstance(cell, str) else "" if cell is None else cell}
+    ends = dict(zip((" low", " high"), map(float, cell.ends), strict=True)) if cell.has_ends else {}
+    return {
+        "": _plain(cell) if cell.is_defined else "",
+        **ends,
+        **({" mark": _inert(cell.mark)} if cell.mark else {}),
+    }
+
+
+def _plain(number: Number) -> int | float:
+    value = number.value
+    assert value is not None
+    return int(value) if number.form.endswith("d") else float(value)
+
+
+def _inert(text: str) -> str:
+    """A text that no spreadsheet takes for a formula."""
+    line = one_line(text)
+    return f"'{line}" if line.startswith(tuple(FORMULA)) else line
+
+
+# Markdown
+
+_MEANS = re.compile(r"[\\`*\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_])")
+"""What Markdown reads as more than a letter; an underscore within a word is none."""
+
+_BEGINS = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)]))")
+"""What it reads so at the beginning of a line."""
+
+
+def _markdown(report: Report, taste: _Taste) -> str:
+    """Tables, and below them the notes as lists."""
+    return "\n\n".join(
+        _markdown_notes(one) if isinstance(one, Notes) else _markdown_table(one, taste) for one in report
+    )
+
+
+def _markdown_table(table: Table, taste: _Taste) -> str:
+    header, *rows = _cells(table, _MARKDOWN, taste)
+    left = 1 if table.turned else table.left
+    rule = [":---"] * left + ["---:"] * (len(header) - left)
+    titled = [f"{_markdown_line(table.of)}\n"] if table.of else []
+    return "\n".join([*titled, *(f"| {' | '.join(row)} |" for row in (header, rule, *rows))])
+
+
+def _markdown_notes(notes: Notes) -> str:
+    titled = [f"{_markdown_line(notes.of)}\n"] if notes.of else []
+    return "\n".join([*titled, *(f"- {_markdown_line(line)}" for line in notes.lines)])
+
+
+def _markdown_line(text: str) -> str:
+    """A text that begins no other block either."""
+    return _BEGINS.sub(lambda found: re.sub(r"(\W)$", r"\\\1", found[0]), _markdown_text(text).lstrip())
+
+
+def _markdown_text(text: str) -> str:
+    return _MEANS.sub(r"\\\g<0>", one_line(text))
+
+
+def _markdown_number(number: Number, is_best: bool, with_ends: bool) -> str:
+    shown = _markdown_text(str(number))
+    best = f"**{shown}**" if is_best else shown
+    return f"{best} ({number.interval})" if with_ends else best
+
+
+_MARKDOWN = _Pen(_markdown_text, _markdown_number)
+
+
+# LaTeX
+
+_LATEX_SIGNS = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{sign: f"{{{sign}}}" for sign in "[]*`"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}"},
+}
+"""What means something to LaTeX, or makes a ligature, and the same as a text."""
+
+_LATEX_MEANS = re.compile("|".join(map(re.escape, _LATEX_SIGNS)) + "|-(?=-)|'(?=')")
+
+
+def _latex(report: Report, taste: _Taste) -> str:
+    r"""Tables for `\usepackage{booktabs}`, and the notes as comments."""
+    return "\n\n".join(
+        _latex_notes(one) if isinstance(one, Notes) else _latex_table(one, taste) for one in report
+    )
+
+
+def _latex_table(table: Table, taste: _Taste) -> str:
+    grid = _cells(table, _LATEX, taste, columns=False)
+    header, *rows = (" & ".join(row) + r" \\" for row in grid)
+    left = 1 if table.turned else table.left
+    about = ", ".join(filter(None, (table.name, table.of)))
+    places = "l" * left + "r" * (len(grid[0]) - left)
+    return "\n".join(
+        [
+            _comment(about),
+            rf"\begin{{tabular}}{{{places}}}",
+            *(r"\toprule", header, r"\midrule", *rows, r"\bottomrule"),
+            r"\end{tabular}",
+        ]
+    )
+
+
+def _latex_notes(notes: Notes) -> str:
+    return "\n".join(map(_comment, _text_notes(notes).split("\n")))
+
+
+def _comment(line: str) -> str:
+    return f"% {one_line(line)}"
+
+
+def _latex_text(text: str) -> str:
+    return _LATEX_MEANS.sub(lambda found: _LATEX_SIGNS.get(found[0], f"{{{found[0]}}}"), one_line(text))
+
+
+def _latex_number(number: Number, is_best: bool, with_ends: bool) -> str:
+    r"""A number; one with a sign, or an interval, stands between signs "$"."""
+    if number.said or not number.is_defined:
+        return _latex_text(number.said) if number.said else "--"
+    low, high = number.printed_ends if with_ends else ("", "")
+    mark = "*" if number.mark else ""
+    shown = str(number).removesuffix(number.mark) if number.mark else str(number)
+    if with_ends:
+        base = rf"\mathbf{{{shown}}}" if is_best else shown
+        return f"${base}_{{{low}}}^{{{high}{mark}}}$"
+    if shown[0] in "+-":
+        shown = rf"$\mathbf{{{shown}}}$" if is_best else f"${shown}$"
+    elif is_best:
+        shown = rf"\textbf{{{shown}}}"
+    return shown + (f"$^{{{mark}}}$" if mark else "")
+
+
+_LATEX = _Pen(_latex_text, _latex_number)
+
+_WRITERS = {TABLE: _text, MARKDOWN: _markdown, LATEX: _latex}

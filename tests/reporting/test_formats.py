@@ -1,0 +1,310 @@
+"""Exports: each format holds what the table holds, and whatever stands in a cell changes only it."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from markdown_it import MarkdownIt
+
+from halluscope import cli, registry
+from halluscope.cli import score
+from halluscope.foreign import one_line
+from halluscope.registry import HIGHER, LOWER
+from halluscope.reporting import published
+from halluscope.reporting.formats import CSV, FORMATS, FORMULA, JSON, LATEX, MARKDOWN, TABLE, WIDEST, written
+from halluscope.reporting.tables import Label, Notes, Number, Table, class_table, plain, share, to_json
+from halluscope.runs.comparing import compare
+from halluscope.stats.bootstrap import Bootstrap
+from tests.runs.made import made
+from tests.small_datasets import needs
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.* questions are scored"),
+    pytest.mark.filterwarnings("ignore:.* was built from annotations without"),
+]
+ALL = [pytest.param(one, id=one.name) for one in registry.benchmarks() if one.is_scored]
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><!--",
+    "a\u2028b\u2029c",
+    "\ud800",
+    "x" * 1_000_000,
+    "\x00\x1b[31m\x07\x9b\x7f",
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    '=HYPERLINK("http://x","y")',
+    "\t=1",
+    "\r\n=1",
+    "＝1",
+    r"\input{/etc/passwd}",
+    "50% & $5 #1 _a_ {b} ~c ^d \\",
+    r"\\[1ex] * [2]",
+    "[x](javascript:alert) ![i](http://x/y.png)",
+    "| a | b \\| c |",
+    "**b** *b* `c` __x__ _y_ ~~z~~",
+    "# heading\n\n- item\n1. one",
+    'a"b,c\n"d";e',
+    "---",
+    "&lt;b&gt; &#64;",
+    "a\u202eb",
+    "%",
+    "?` !` ,, << >> '' `` \"",
+    "^^41 ^^M",
+    "\\",
+    "$x^2$",
+)
+HARMLESS = "harmless"
+NUMBERED = [ascii(text)[:20] for text in HOSTILE]
+
+
+def report(text):
+    """A report with a text wherever words of others can stand."""
+    rows = [[Label(text, text), 1, share(0.5, (0.25, 0.75))], [Label("other", "z"), -2, share(-0.25)]]
+    ranked = Table("scores", ["responses", "n", "f1"], rows, ranked=True, intervals=("f1",))
+    turned = Table("groups", ["responses", "a", "b"], [[text, 1, plain(2.5)]], turned=True)
+    classes = class_table({"classes": {text: {"yes": 1, "f1": 0.125}, "cat": {"yes": 2, "f1": 1.0}}}, text)
+    return [ranked, turned, Notes([text, "an end"], text), classes]
+
+
+def better(name):
+    return {"f1": HIGHER, "n": LOWER}.get(name)
+
+
+def told(text, style):
+    return written(report(text), style, better)[0]
+
+
+# CSV
+
+
+def rows_of(text):
+    csv.field_size_limit(10**7)
+    return list(csv.reader(io.StringIO(told(text, CSV), newline=""), strict=True))
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=NUMBERED)
+def test_csv_changes_in_one_cell(text):
+    guarded = one_line(text) if one_line(text)[0] not in FORMULA else f"'{one_line(text)}"
+    expected = [[guarded if cell == HARMLESS else cell for cell in row] for row in rows_of(HARMLESS)]
+    assert rows_of(text) == expected
+    texts = [cell for row in rows_of(text) for cell in row if not re.fullmatch(r"-?\d+(\.\d+)?|", cell)]
+    assert not [cell for cell in texts if cell.startswith(tuple(FORMULA))]
+
+
+def test_csv_is_one_table_with_all_digits():
+    """What pandas reads at once: fractions as in JSON, ends and marks in columns of their own, undefined is empty."""
+    rows = [["a", Number(10, "d", 1, mark="*"), share(1 / 3, (0.25, 0.5))], ["b", 20, share(None)]]
+    text, beside = written([Table("scores", ["responses", "rows", "f1"], rows), Notes(["said"])], CSV)
+    assert text.split("\n") == [
+        "responses,rows,rows mark,f1,f1 low,f1 high",
+        "a,10,*,0.3333333333333333,0.25,0.5",
+        "b,20,,,,",
+    ]
+    assert beside == "said"
+    assert [row[0] for row in rows_of(HARMLESS)] == ["table", *["scores"] * 2, "groups", *["classes"] * 2]
+    assert rows_of(HARMLESS)[2][4] == "-0.25"
+
+
+# Markdown
+
+
+def markdown(text):
+    """The kinds of its blocks, what stands within each beside text, and the texts."""
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(told(text, MARKDOWN))
+    inner = [token.children or [] for token in tokens if token.type == "inline"]
+    texts = ["".join(child.content for child in each) for each in inner]
+    within = [[child.type for child in each if not child.type.startswith("text")] for each in inner]
+    return [(token.type, token.tag) for token in tokens], within, texts
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=NUMBERED)
+def test_markdown_changes_in_one_cell(text):
+    kinds, within, texts = markdown(text)
+    others, plain_within, harmless = markdown(HARMLESS)
+    assert kinds == others and within == plain_within
+    assert texts == [one.replace(HARMLESS, one_line(text).strip()) for one in harmless]
+
+
+def test_markdown_has_the_best_in_bold():
+    assert "| harmless [1] | 1 | **50.0** |".replace("[1]", r"\[1\]") in told(HARMLESS, MARKDOWN).replace(
+        " 25.0 to 75.0 |", ""
+    )
+
+
+# LaTeX
+
+SAYS = {
+    "textbackslash": "\\",
+    "textasciitilde": "~",
+    "textasciicircum": "^",
+    "textless": "<",
+    "textgreater": ">",
+    "textbar": "|",
+}
+TOKEN = re.compile(
+    r"\\char34\{\}|\\(?P<word>[a-z]+)\{\}|\\(?P<sign>[&%$#_{}])|\{(?P<held>[^\\{}%&$#_^~])\}|(?P<plain>[^\\{}%&$#_^~\[\]*`]+)"
+)
+NUMBERS = re.compile(r"(\\textbf\{)?\$?-?[\d.]+\}?\$?|--")
+
+
+def read(cell):
+    """The text that a cell prints; a sign that means something to LaTeX is an error."""
+    said, at = "", 0
+    while at < len(cell):
+        found = TOKEN.match(cell, at)
+        assert found, cell[at : at + 40]
+        word, sign, held, letters = found.group("word", "sign", "held", "plain")
+        said += SAYS[word] if word else sign or held or letters or '"'
+        at = found.end()
+    return said
+
+
+def latex(text):
+    """The cells of each line of the tables; and every other line but comments."""
+    cells, others = [], []
+    for line in told(text, LATEX).split("\n"):
+        if line.endswith(r" \\"):
+            row = re.split(r" (?<!\\)& ", line.removesuffix(r" \\"))
+            cells.append([cell if NUMBERS.fullmatch(cell) else read(cell) for cell in row])
+        elif not line.startswith("% "):
+            others.append(line)
+    return cells, others
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=NUMBERED)
+def test_latex_changes_in_one_cell(text):
+    cells, others = latex(text)
+    expected, lines = latex(HARMLESS)
+    assert others == lines
+    assert cells == [[cell.replace(HARMLESS, one_line(text)) for cell in row] for row in expected]
+
+
+def test_latex_is_booktabs():
+    text = written([report(HARMLESS)[0]], LATEX, better, intervals=True)[0]
+    assert text.split("\n") == [
+        "% scores",
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"responses & n & f1 \\",
+        r"\midrule",
+        r"harmless {[}1{]} & 1 & $\mathbf{50.0}_{25.0}^{75.0}$ \\",
+        r"other {[}2{]} & -2 & $-25.0$ \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        "",
+        "% [1] harmless",
+        "% [2] z",
+    ]
+
+
+# For people, and JSON
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=NUMBERED)
+def test_tables_for_people_keep_their_form(text):
+    lines, others = (told(each, TABLE).split("\n") for each in (text, HARMLESS))
+    assert len(lines) == len(others)
+    tables = [line for line in lines if re.search(r"-{3}  |  \S+$", line) and one_line(text) not in line]
+    assert max(map(len, tables)) <= WIDEST
+    assert json.loads(to_json({text: text})) == {text: text}
+
+
+def test_the_best_are_of_the_same_rows():
+    """Rows about other data do not compete, nor one value alone; those that are printed alike are both the best."""
+    other = Number(5, "d", 1, mark="*")
+    rows = [["a", 9, share(0.9)], ["b", 9, share(0.90001)], ["c", other, share(0.99)]]
+    text = written([Table("scores", ["responses", "rows", "f1"], rows, ranked=True)], LATEX, better)[0]
+    assert re.findall(r"textbf\{(.*?)\}", text) == ["90.0", "90.0"] and "5$^{*}$" in text
+    assert (
+        "textbf"
+        not in written([Table("s", ["responses", "rows", "f1"], rows[1:], ranked=True)], LATEX, better)[0]
+    )
+
+
+# Every benchmark
+
+
+@pytest.mark.parametrize("benchmark", ALL)
+def test_each_format_of_each_benchmark(benchmark, tmp_path):
+    """With hostile names, as with harmless ones: as many cells and lines; differences are those of `compare`."""
+    one, other = made(benchmark, tmp_path), made(benchmark, tmp_path, ("Yes. A cat.", "No."))
+    resampling = Bootstrap(20, 1)
+
+    def shown(*names):
+        runs = [
+            replace(run, ready=replace(run.ready, matched=replace(run.ready.matched, name=name)))
+            for run, name in zip((one, other), names, strict=True)
+        ]
+        results = [
+            (run.name, {**({"parser": "p"} if benchmark.name == "pope" else {}), **run.scores})
+            for run in runs
+        ]
+        paper = published.of(benchmark, one.options)
+        report = score.told(results, runs, paper, one.options, resampling)
+        found = compare({run.name: run for run in runs}, [], resampling)
+        (differences,) = (table for table in report if getattr(table, "name", "") == "differences")
+        assert [repr((row[2].value, row[4].value, row[5].value)) for row in differences.rows] == [
+            repr((each.values[0], each.by.value, each.holm)) for each in found.scores
+        ]
+        return {
+            style: written(report, style, lambda _: HIGHER, True)[0] for style in FORMATS if style != JSON
+        }
+
+    hostile, harmless = shown("=1|&\\%\n", "*_`<b>"), shown("=1abcdefg", "*bcdefg")
+    for style in hostile:
+        assert hostile[style].count("\n") == harmless[style].count("\n"), style
+    tables = [list(csv.reader(io.StringIO(each[CSV]))) for each in (hostile, harmless)]
+    assert [list(map(len, table)) for table in tables[:1]] == [list(map(len, table)) for table in tables[1:]]
+    assert {len(row) for row in tables[0]} == {len(tables[0][0])}
+    assert "'=1|&\\%\\n" in {cell for row in tables[0] for cell in row}
+
+
+# The command line
+
+
+@needs("pope")
+def test_formats_and_quiet_on_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    made(registry.benchmark("pope"), tmp_path)
+    rows = registry.benchmark("pope").module("rows").load(["pope"])
+    for name, said in (("a", "Yes."), ("b", "No.")):
+        answers = [
+            {"question_id": row.question_id, "sampling": row.sampling, "response": said} for row in rows
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
+    words = ["score", "pope", "--dataset", "pope", "--responses", "a.jsonl", "b.jsonl", "--limit", "6"]
+    alone = [sys.executable, "-m", "halluscope", *words, "--quiet"]
+    done = subprocess.run(alone, capture_output=True, check=True)
+    assert done.stdout and done.stderr == b""  # no bars of libraries either
+    assert cli.main(words) == 0  # libraries were told of bars before
+    assert "are scored" in capsys.readouterr().err
+    for style in FORMATS:
+        assert cli.main([*words, "--format", style, "--quiet"]) == 0
+        quiet = capsys.readouterr()
+        assert quiet.out and quiet.err == ""
+        assert cli.main([*words, "--format", style]) == 0
+        loud = capsys.readouterr()
+        assert loud.out == quiet.out and "are scored" in loud.err
+        assert ("signature: pope|" in loud.err) == (style == CSV)
+    assert cli.main(["--quiet", *words, "--dataset", "nowhere"]) == 2
+    assert "nowhere" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main([*words, "--quiet", "--format", "github"])
+    said = capsys.readouterr().err
+    assert all(f"'{style}'" in said for style in FORMATS)
+
+
+@pytest.mark.parametrize("command", [name for name in cli.COMMANDS if name != "report"])
+def test_quiet_is_known_to_every_command(command, capsys):
+    words = ["build", "pope"] if command == "build" else [command]
+    with pytest.raises(SystemExit):
+        cli.main([*words, "--help"])
+    assert "--quiet" in capsys.readouterr().out
