@@ -11,7 +11,7 @@ import pytest
 
 from halluscope import cli
 from halluscope.benchmarks.throne import demo
-from halluscope.paths import PACKAGE
+from halluscope.paths import PACKAGE, share
 
 MARK = re.compile(r"\[([^\]:(]+)(: \w+)?\]|~([^~]+)~")
 
@@ -113,7 +113,11 @@ def test_what_to_type_next_can_be_typed():
 
 def test_it_runs_away_from_the_checkout_without_torch_and_matplotlib(folder):
     """A package as a wheel installs it, in a fresh process: nothing heavy is imported, and the page says what it lacks."""
-    shutil.copytree(PACKAGE, folder / "site" / "halluscope")
+    installed = folder / "site" / "halluscope"
+    shutil.copytree(PACKAGE, installed)
+    (installed / "_share").mkdir(exist_ok=True)
+    for name in ("builders", "dataset_cards", "datasets", "metrics"):
+        (installed / "_share" / name).symlink_to(share(name))
     code = (
         "import sys\n"
         "sys.modules['torch'] = sys.modules['transformers'] = sys.modules['matplotlib'] = None\n"

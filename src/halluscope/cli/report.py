@@ -24,7 +24,7 @@ from halluscope.runs.run import Run
 from halluscope.runs.showing import shown
 from halluscope.runs.verifying import check
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.terminal import say, tell
+from halluscope.terminal import is_quiet, say, tell
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +58,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="resamples by which several runs are compared (default: 1,000); 0 compares nothing",
     )
     option("--seed", type=whole, default=0, help="of the bootstrap")
-    option("--quiet", action="store_true", help="no progress bars")
     parser.set_defaults(run=run)
 
 
@@ -119,7 +118,7 @@ def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]
             )
         tell(f"{len(missing):,} of {len(wanted):,} images are not in {one_line(where)}.")
     owners = credits(given.credits) if given.credits else {}
-    return pictures(there, lambda name: find(known[name]), owners, not given.quiet)
+    return pictures(there, lambda name: find(known[name]), owners, not is_quiet())
 
 
 def _stored(dataset: str, folder: str | None) -> tuple[Mapping[str, object], Find]:
