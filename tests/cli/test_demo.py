@@ -112,7 +112,7 @@ def test_what_to_type_next_can_be_typed():
 
 
 def test_it_runs_away_from_the_checkout_without_torch_and_matplotlib(folder):
-    """A package as a wheel installs it, in a fresh process: nothing heavy is imported, and the page says what it lacks."""
+    """As a wheel installs it, in a fresh process: nothing heavy is imported, and the page says what it lacks."""
     installed = folder / "site" / "halluscope"
     shutil.copytree(PACKAGE, installed)
     (installed / "_share").mkdir(exist_ok=True)
