@@ -162,7 +162,7 @@ def _has_ends(table: Table, name: str) -> bool:
 
 
 def _best(table: Table, better: Better) -> set[tuple[int, int]]:
-    """The places of the best numbers of each column, where at least two compete; rows about other data do not."""
+    """The places of the best numbers of each column, where two differ; rows about other data do not compete."""
     found: set[tuple[int, int]] = set()
     rivals: dict[tuple[str, ...], list[int]] = {}
     for number, row in enumerate(table.rows):
@@ -176,11 +176,11 @@ def _best(table: Table, better: Better) -> set[tuple[int, int]]:
 
 
 def _winners(table: Table, place: int, rows: Sequence[int], higher: bool) -> Iterator[int]:
-    """The rows that have the best number of a column, as it is printed."""
+    """The rows that have the best number of a column, as it is printed; none where all have the same."""
     known = {
         row: cell for row in rows if isinstance(cell := table.rows[row][place], Number) and cell.is_defined
     }
-    if len(known) > 1:
+    if len({*map(str, known.values())}) > 1:
         order = sorted(known.values(), key=lambda number: number.value or 0.0)
         first = str(order[-1 if higher else 0])
         yield from (row for row, cell in known.items() if str(cell) == first)
