@@ -197,7 +197,7 @@ def test_rows_without_classes_are_wrong_by_their_errors():
 
 
 @settings(max_examples=25)
-@given(ITEMS)
+@given(ITEMS.map(lambda items: items * 4))
 def test_bins_hold_each_row_once(items):
     known = [one for one in items if one.classes] or items
     found = texts.by_length(items)
