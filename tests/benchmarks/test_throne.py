@@ -190,7 +190,9 @@ def test_the_table_of_sampled_cells_with_an_interval():
     scores = dict.fromkeys(("precision_all", "f0.5_cls"), 0.5)
     remarked = {"ignored": None, "unparsed": 0, "undefined_classes": 0, "signature": "throne|version:1"}
     sampled = {**scores, "cells": 3, "cells_of": 4}
-    result = remarked | scores | {"interval": {"f0.5_cls": (0.4, 0.6)}, "sampled": sampled, "difference": scores}
+    result = (
+        remarked | scores | {"interval": {"f0.5_cls": (0.4, 0.6)}, "sampled": sampled, "difference": scores}
+    )
     lines = written(report([("one", result)], [("one", result)]), TABLE)[0].splitlines()
     assert any(re.match(r"one +sampled +50\.0", line) for line in lines)
     assert any(line.endswith("40.0 to 60.0") for line in lines)
