@@ -51,7 +51,8 @@ def model(name, seed, classes=("dog", "cup", "bench", "bus"), rows=60):
     scores = {one: float(draws.uniform(0.2, 0.9)) for one in (*SCORES, "f0.5_cls/a", "f0.5_cls/b")}
     scores["interval"] = {one: (value - 0.1, value + 0.05) for one, value in scores.items()}
     votes = draws.integers(0, 2, (rows, len(classes), 3)).astype(np.int8)
-    return Shown(name, scores, items, [f"{name[:40]} {number}" for number in range(3)], votes)
+    voters = [f"{name[:40]} {number}" for number in range(3)]
+    return Shown(name, scores, items, voters=voters, votes=votes)
 
 
 @pytest.fixture(scope="module")
