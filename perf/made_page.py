@@ -232,7 +232,11 @@ def _table(runs: Sequence[Shown]) -> Table:
     ]
     note = "Invented: the share of named objects that were not drawn, in percent. Best values are bold."
     return Table(
-        "All models", ["model", "pictures", "invented", "missed"], rows, frozenset({(0, 2), (0, 3)}), note
+        "All models",
+        ["model", "pictures", "invented", "missed"],
+        rows,
+        frozenset({(0, 2), (0, 3)}),
+        note=note,
     )
 
 
