@@ -34,7 +34,8 @@ formulas, LaTeX, Markdown, a name of JavaScript's, and a million characters."""
 def page_of(text: str, models: int = 2) -> Page:
     """A page on which the same text stands in every place; of the items only one has it."""
     runs = [
-        Shown(f"{model} {text}", {}, [_item(text), _item("harmless")], [text, "b"]) for model in range(models)
+        Shown(f"{model} {text}", {}, [_item(text), _item("harmless")], voters=[text, "b"])
+        for model in range(models)
     ]
     return Page(
         title=text,
@@ -115,7 +116,8 @@ def small_page(items: int = 45) -> Page:
             )
         ],
         runs=[
-            Shown(name, {}, said, ["one", "two"]) for name, said in zip(names, (first, second), strict=True)
+            Shown(name, {}, said, voters=["one", "two"])
+            for name, said in zip(names, (first, second), strict=True)
         ],
         pictures={"even": Picture(images.file(images.noise(), "JPEG"), 23, 17, "drawn, public domain")},
         facts={"Data": "made up"},
