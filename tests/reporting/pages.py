@@ -42,7 +42,7 @@ def page_of(text: str, models: int = 2) -> Page:
         headlines=[
             Headline(text, text, text, text, text, [text, f"{model}{text}"], text) for model in range(models)
         ],
-        tables=[Table(text, [text, text], [[text, text]], frozenset({(0, 1)}), text)],
+        tables=[Table(text, [text, text], [[text, text]], frozenset({(0, 1)}), note=text)],
         figures=[Figure(text, text, text, "<svg xmlns='http://www.w3.org/2000/svg'/>")],
         runs=runs,
         pictures={text: Picture(images.file(images.noise(), "JPEG"), 23, 17, text)},
@@ -102,7 +102,7 @@ def small_page(items: int = 45) -> Page:
                 ["model", "right"],
                 [[name, "50.0"] for name in names],
                 frozenset({(0, 1)}),
-                "In percent.",
+                note="In percent.",
             )
         ],
         figures=[

@@ -122,9 +122,12 @@ def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]
 
 
 def _stored(dataset: str, folder: str | None) -> tuple[Mapping[str, object], Find]:
-    """What a dataset's images are called, as text -> as it stands there; and who finds them."""
+    """What a dataset's images are called, by their keys or their files -> their keys; and who finds them."""
     source = open_source(dataset, folder, keep=0)
-    return {str(key): key for key in source.rows.unique(source.key) if key is not None}, source.find
+    keys, file = source.rows[source.key], source.dataset.file
+    names = source.rows[file] if file in source.rows.column_names else keys
+    each = [(key, name) for key, name in zip(keys, names, strict=True) if key is not None]
+    return {str(key): key for key, _ in each} | {str(name): key for key, name in each}, source.find
 
 
 def _files(folder: Path, wanted: set[str]) -> tuple[Mapping[str, object], Find]:

@@ -144,7 +144,7 @@ function picture(place, id) {
 
 function itemCard(item, runs, pictured) {
   const [question, each] = rowOf(item), id = index.ids[item];
-  const link = make("a", { href: `#${new URLSearchParams({ item: id })}` }, id);
+  const link = make("a", { href: `#${new URLSearchParams({ item: id })}`, onclick: (event) => open(event, id) }, id);
   const head = make("header", {}, make("h3", {}, link), ...partsOf(item));
   const made = make("div", { className: "item" }, head);
   if (question) made.append(...textOf([question], "question"));
@@ -170,7 +170,8 @@ function partsOf(item) {
 
 function response(item, run, [text, facts, votes], same) {
   const [errors, , , disputed] = index.signs[run][item];
-  const head = make("header", {}, make("h4", {}, index.runs[run]), ...errors.map((error) => chip(index.errors[error], "bad")));
+  const head = make("header", {}, ...errors.map((error) => chip(index.errors[error], "bad")));
+  if (index.runs.length > 1) head.prepend(make("h4", {}, index.runs[run]));
   if (disputed) head.append(chip("judges disagree", "open"));
   const said = text.length ? textOf(text, "text") : [make("p", { className: "text none" }, "An empty response.")];
   const made = make("div", { className: "response" }, head, ...said);
@@ -236,8 +237,7 @@ function votesOf(votes, voters) {
     make("tr", {}, cell("th", name), ...[...signs].map((sign) => cell("td", SIGNS[sign] ?? sign))),
   );
   const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
-  const what = `${votes.length} ${votes.length === 1 ? "class" : "classes"}`;
-  const summary = make("summary", {}, voters.length === 1 ? `A judge's votes on ${what}` : `${voters.length} judges' votes on ${what}`);
+  const summary = make("summary", {}, `Votes on ${votes.length} ${votes.length === 1 ? "class" : "classes"}`);
   return make("details", { className: "votes" }, summary, make("div", { tabIndex: 0 }, table));
 }
 
@@ -257,9 +257,13 @@ function fromAddress() {
   view = { ...fromForm(), item: wanted.get("item") ?? "" };
 }
 
-function toAddress() {
+function toAddress(put = "replaceState") {
   const set = Object.entries(view).filter(([, value]) => value !== "");
-  history.replaceState(null, "", set.length ? `#${new URLSearchParams(set)}` : "#items");
+  try {
+    history[put](null, "", set.length ? `#${new URLSearchParams(set)}` : "#items");
+  } catch {
+    // a page within a notebook has no address
+  }
 }
 
 function change() {
@@ -274,9 +278,22 @@ function reset() {
   form.elements.q.focus();
 }
 
+function open(event, item) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  form.reset();
+  view = { ...fromForm(), item };
+  toAddress("pushState");
+  arrive();
+}
+
 function follow() {
-  if (!location.hash.includes("=")) return;  // a place on the page
+  if (!location.hash.includes("=") && !view.item) return;  // a place on the page
   fromAddress();
+  arrive();
+}
+
+function arrive() {
   show();
   byId("items").scrollIntoView();
   if (view.item) list.querySelector("article")?.focus({ preventScroll: true });
@@ -330,6 +347,6 @@ byId("more").addEventListener("click", more);
 new IntersectionObserver(([seen]) => seen.isIntersecting && shown < found.length && more(), { rootMargin: "800px" }).observe(byId("more"));
 addEventListener("hashchange", follow);
 fromAddress();
-show();
-follow();
+if (location.hash.includes("=")) arrive();
+else show();
 later(prepare);
