@@ -1,7 +1,7 @@
 """`halluscope demo [NAME]`: the main job on what a benchmark's room embeds, and what to type next.
 
-A room's `demo` has `shown` and `pictures`, a `WARNING` that stands first on the page, what to type `NEXT`, and what that
-takes (`ABOUT_NEXT`).
+A room's `demo` has `shown` and `pictures`, a `WARNING` that stands first on the page, what to type `NEXT`, and what
+that takes (`ABOUT_NEXT`).
 """
 
 import argparse
