@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
     demo = benchmark.module("demo")
     shown, pictures = demo.shown(), demo.pictures()
     _say(benchmark, shown)
-    _write(_warned(page(benchmark, [shown], pictures), demo.WARNING), options.out)
+    _write(_warned(page(benchmark, [shown], pictures, among_published=False), demo.WARNING), options.out)
     say(f"\n{one_line(options.out)} shows all this with the pictures; open it in a browser.")
     say(f"\nNext, a model and images of your own:\n\n{demo.NEXT}\n\n{demo.ABOUT_NEXT}")
 

@@ -34,6 +34,7 @@ def page(
     images: Mapping[str, Picture],
     compared: Comparison | None = None,
     facts: Mapping[str, str] | None = None,
+    among_published: bool = True,
 ) -> Page:
     """Put together what stands on a page.
 
@@ -43,6 +44,7 @@ def page(
         images: what an item's image is called -> a small copy.
         compared: the models with each other; None for no comparison.
         facts: what is to be known beside.
+        among_published: whether they stand among published results, where there are any.
     """
     by = principal(benchmark, [one.scores for one in models])
     best = ranked([(one.name, one.scores) for one in models], by, _is_higher(benchmark, by))
@@ -53,7 +55,7 @@ def page(
         benchmark.title,
         " ".join(benchmark.description.split()),
         [_headline(benchmark, one, by) for one in models],
-        list(_tables(benchmark, models, compared)),
+        list(_tables(benchmark, models, compared, among_published)),
         drawn,
         models,
         images,
@@ -155,9 +157,11 @@ def _named(judges: Any) -> str:
 # Tables
 
 
-def _tables(benchmark: Benchmark, models: Sequence[Shown], compared: Comparison | None) -> Iterator[Table]:
+def _tables(
+    benchmark: Benchmark, models: Sequence[Shown], compared: Comparison | None, among_published: bool
+) -> Iterator[Table]:
     """The benchmark's own, among published results where there are any, and the differences."""
-    paper = published.of(benchmark, models[0].options)
+    paper = published.of(benchmark, models[0].options) if among_published else None
     results = [(one.name, with_choices(benchmark, one.scores, one.options)) for one in models]
     told = of_results(benchmark, results, models[0].options, paper)
     if compared:
