@@ -25,7 +25,7 @@ KINDS = {
     "7": "teddy bear good, bed good",
     "8": "boats good, Seagulls good, person bad",
 }
-"""The mentions in each description, as its picture has it: a person drew these, and wrote those."""
+"""The mentions in each description, and what its picture makes of them: looked at, not computed."""
 
 
 @pytest.fixture

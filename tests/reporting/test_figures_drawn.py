@@ -131,7 +131,7 @@ def test_judges_that_never_disagree_are_not_drawn():
 
 def test_one_model_and_too_many():
     one, two = model("one", 1), [model(f"model {number}", number) for number in range(7)]
-    alone = {figure.name: figure for figure in plots.figures([one], THRONE)}
+    alone = {plot.name: plot for plot in plots.able([*plots.FIGURES], [one], THRONE)[0]}
     assert "scores" not in alone and "models" not in alone["classes"].caption
     plot = plots.able(["classes"], two, THRONE)[0][0]
     assert "Of 7 models, these are drawn: model 0, model 1, model 2, model 3, model 4." in plot.caption
