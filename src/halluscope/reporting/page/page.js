@@ -149,33 +149,28 @@ function itemCard(item, runs, pictured) {
   const made = make("div", { className: "item" }, head);
   if (question) made.append(...textOf([question], "question"));
   if (pictured && index.pictures[item] >= 0) made.append(picture(index.pictures[item], id));
-  const same = common(each);
+  const same = each.find(Boolean)[1].filter(isCommon);
   if (same.length) made.append(factsOf(same));
   const there = runs.filter((run) => each[run]);
-  made.append(make("div", { className: "responses" }, ...there.map((run) => response(item, run, each[run], same))));
+  made.append(make("div", { className: "responses" }, ...there.map((run) => response(item, run, each[run]))));
   return made;
 }
 
-/** The facts that are the same for all of several models, which are shown once. */
-function common(each) {
-  const [first, ...others] = each.filter(Boolean).map((said) => said[1]);
-  return others.length ? first.filter((fact) => others.every((facts) => facts.some((other) => isSame(fact, other)))) : [];
-}
-const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+const isCommon = ([name]) => index.common.includes(name);  // it is the same for all models
 
 function partsOf(item) {
   const signs = index.signs.find((of) => of[item])[item];
   return signs[2].map((part) => make("span", { className: "tag" }, index.parts[part].join(": ")));
 }
 
-function response(item, run, [text, facts, votes], same) {
+function response(item, run, [text, facts, votes]) {
   const [errors, , , disputed] = index.signs[run][item];
   const head = make("header", {}, ...errors.map((error) => chip(index.errors[error], "bad")));
   if (index.runs.length > 1) head.prepend(make("h4", {}, index.runs[run]));
   if (disputed) head.append(chip("judges disagree", "open"));
   const said = text.length ? textOf(text, "text") : [make("p", { className: "text none" }, "An empty response.")];
   const made = make("div", { className: "response" }, head, ...said);
-  const own = facts.filter((fact) => !same.some((other) => isSame(fact, other)));
+  const own = facts.filter((fact) => !isCommon(fact));
   if (own.length) made.append(factsOf(own));
   if (votes.length) made.append(votesOf(votes, index.voters[run]));
   return made;
