@@ -104,6 +104,8 @@ def _compared(runs: Mapping[str, Run], resampling: Bootstrap) -> tuple[Compariso
 def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]:
     """The images that were asked for, as far as they are there."""
     if not (given.dataset or given.images):
+        if given.credits:
+            raise ValueError("--credits are those of images; give --dataset or --images too.")
         return {}
     known, find = (
         _stored(given.dataset, given.images) if given.dataset else _files(Path(given.images), wanted)
@@ -118,6 +120,8 @@ def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]
             )
         tell(f"{len(missing):,} of {len(wanted):,} images are not in {one_line(where)}.")
     owners = credits(given.credits) if given.credits else {}
+    if given.credits and not owners.keys() & {*there}:
+        tell(f"{one_line(given.credits)} has no licence of any of these images.")
     return pictures(there, lambda name: find(known[name]), owners, not is_quiet())
 
 

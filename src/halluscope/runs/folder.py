@@ -10,6 +10,7 @@
 """
 
 import json
+import math
 import platform
 import re
 import shutil
@@ -310,7 +311,9 @@ def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
         [row[RESPONSE] for row in rows],
         **facts["matched"],
     )
-    scores = {name: value for name, value in read_json(folder / SCORES).items() if name != "responses"}
+    scores = {
+        name: value for name, value in _defined(read_json(folder / SCORES)).items() if name != "responses"
+    }
     found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
     said = Transcript(
         is_read=True,
@@ -319,6 +322,15 @@ def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
         said=dict(map(_reply, json_rows(folder / REPLIES))) if facts["grader"] else {},
     )
     return Run(benchmark, Ready(matched, whole | columns), options, said, scores, found, facts)
+
+
+def _defined(value: Any) -> Any:
+    """What JSON has of a result, with NaN again where a number is undefined."""
+    if isinstance(value, dict):
+        return {key: _defined(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_defined(item) for item in value]
+    return math.nan if value is None else value
 
 
 def _reply(located: tuple[str, Any]) -> tuple[Place, str]:

@@ -137,13 +137,17 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
         yield f"{part:,} of {of:,} {what} are scored."
     if judges and (named := model.options.get(judges.option, judges.default)) != judges.default:
         beside = f", not by {judges.default}" if judges.default else ""
-        yield f"Judged by {_named(named)}{beside}; other judges give other scores."
+        yield (
+            "No judge was asked."
+            if named == "none"
+            else f"Judged by {_named(named)}{beside}; other judges give other scores."
+        )
     if scores.get("left_out"):
         yield f"{scores['left_out']:,} responses are about others than the dataset's rows, and left out."
     if scores.get("other_prompts"):
         yield f"{scores['other_prompts']:,} responses answer another prompt than the dataset asks."
     if scores.get("thoughts"):
-        yield f"{scores['thoughts']:,} responses held thoughts, which do not count."
+        yield f"Responses with thoughts, which do not count: {scores['thoughts']:,}."
     for name in UNREAD:
         if share := scores.get(name):
             yield f"{percent(share)} % of the responses could not be read or judged ({name})."
