@@ -1,6 +1,7 @@
 """`halluscope report` of runs as they were written, for every benchmark."""
 
 import pytest
+from PIL import Image
 
 from halluscope import cli, registry
 from tests.runs.made import made, write
@@ -18,3 +19,16 @@ def test_a_page_of_a_written_run(benchmark, tmp_path, capsys):
         capsys.readouterr().err
     )
     assert "</html>" in (tmp_path / "page.html").read_text("utf-8")
+
+
+def test_credits_of_no_image(tmp_path, capsys):
+    """Whoever names credits wants them: without images, or of others, that is said."""
+    folder = write(made(registry.benchmark("throne"), tmp_path), tmp_path / "run")
+    (tmp_path / "credits.json").write_text('{"images": [{"id": "a"}, 3]}', "utf-8")
+    page, credits = str(tmp_path / "page.html"), ["--credits", str(tmp_path / "credits.json")]
+    assert cli.main(["report", str(folder), "--out", page, *credits]) == 2
+    assert "give --dataset or --images" in capsys.readouterr().err
+    Image.new("RGB", (8, 8)).save(tmp_path / "000000000010.jpg")
+    images = ["--images", str(tmp_path)]
+    assert cli.main(["report", str(folder), "--out", page, *credits, *images]) == 0
+    assert "has no licence of any of these images" in capsys.readouterr().err

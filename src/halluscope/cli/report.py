@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tqdm import tqdm
+
 from halluscope.answering.sources import open_source
 from halluscope.arguments import whole
 from halluscope.cli import common
@@ -72,7 +74,8 @@ def run(given: argparse.Namespace) -> None:
     common.check_output(given, "out")
     runs = folders.named({folder: check(folder) for folder in folders.folders(given.folders)})
     benchmark = _benchmark(runs)
-    models = [replace(shown(one), name=name) for name, one in runs.items()]
+    each = tqdm(runs.items(), desc="reading", unit=" runs", delay=2, leave=False, disable=is_quiet())
+    models = [replace(shown(one), name=name) for name, one in each]
     wanted = {item.image for model in models for item in model.items if item.image is not None}
     made = _pictures(given, wanted)
     compared, why = _compared(runs, Bootstrap(given.bootstrap, given.seed))
