@@ -3,6 +3,7 @@
 import pytest
 from PIL import Image
 
+import halluscope
 from halluscope import cli, registry
 from tests.runs.made import made, write
 
@@ -32,3 +33,16 @@ def test_credits_of_no_image(tmp_path, capsys):
     images = ["--images", str(tmp_path)]
     assert cli.main(["report", str(folder), "--out", page, *credits, *images]) == 0
     assert "has no licence of any of these images" in capsys.readouterr().err
+
+
+def test_what_no_report_is_made_of():
+    texts, objects = ["A dog and a cat."], [["dog"]]
+    compute = registry.benchmark("throne").compute
+    result = compute(texts, references=objects, judges="lexical", per_image=True, bootstrap=0)
+    for said, given in (
+        (r"images\[0\] is 'x'; expected a PIL.Image", {"images": ["x"]}),
+        ("name is 7; expected a text", {"name": 7}),
+        (r"predictions\[0\] is None; expected a text", {"predictions": [None]}),
+    ):
+        with pytest.raises(ValueError, match=said):
+            halluscope.report(result, **{"predictions": texts, "references": objects, **given})

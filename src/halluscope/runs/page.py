@@ -9,7 +9,7 @@ from PIL.Image import Image
 
 from halluscope import registry
 from halluscope.errors import MissingExtra
-from halluscope.foreign import one_line
+from halluscope.foreign import brief, one_line
 from halluscope.registry import LOWER, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.figures.plots import figures
@@ -73,12 +73,15 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
         images: a picture per row, or None for one without.
 
     Raises:
-        ValueError: for another number of images.
+        ValueError: for another number of images, or what is no image.
     """
     if images is not None and len(images) != len(model.items):
         raise ValueError(
             f"There are {len(images):,} images and {len(model.items):,} rows; expected one per row."
         )
+    for place, image in enumerate(images or ()):
+        if not isinstance(image, Image | None):
+            raise ValueError(f"images[{place}] is {brief(image)}; expected a PIL.Image, or None.")
     each = zip(model.items, images or (), strict=bool(images))
     known = {item.image or item.id: image for item, image in each if image is not None}
     items = [
