@@ -14,7 +14,7 @@ import math
 import platform
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -311,9 +311,8 @@ def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
         [row[RESPONSE] for row in rows],
         **facts["matched"],
     )
-    scores = {
-        name: value for name, value in _defined(read_json(folder / SCORES)).items() if name != "responses"
-    }
+    kept = _result(read_json(folder / SCORES), benchmark.scores)
+    scores = {name: value for name, value in kept.items() if name != "responses"}
     found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
     said = Transcript(
         is_read=True,
@@ -324,13 +323,14 @@ def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
     return Run(benchmark, Ready(matched, whole | columns), options, said, scores, found, facts)
 
 
-def _defined(value: Any) -> Any:
-    """What JSON has of a result, with NaN again where a number is undefined."""
-    if isinstance(value, dict):
-        return {key: _defined(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_defined(item) for item in value]
-    return math.nan if value is None else value
+def _result(value: Any, scores: Collection[str]) -> Any:
+    """A result as JSON has it, with NaN again where one of its scores is undefined."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: math.nan if item is None and name in scores else _result(item, scores)
+        for name, item in value.items()
+    }
 
 
 def _reply(located: tuple[str, Any]) -> tuple[Place, str]:
