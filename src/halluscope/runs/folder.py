@@ -323,14 +323,13 @@ def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
     return Run(benchmark, Ready(matched, whole | columns), options, said, scores, found, facts)
 
 
-def _result(value: Any, scores: Collection[str]) -> Any:
-    """A result as JSON has it, with NaN again where one of its scores is undefined."""
-    if not isinstance(value, dict):
-        return value
-    return {
-        name: math.nan if item is None and name in scores else _result(item, scores)
-        for name, item in value.items()
-    }
+def _result(value: Any, scores: Collection[str], name: str = "") -> Any:
+    """A result as JSON has it, with NaN again where one of its scores, or an end of its interval, is undefined."""
+    if isinstance(value, dict):
+        return {inner: _result(item, scores, inner) for inner, item in value.items()}
+    if isinstance(value, list):
+        return [_result(item, scores, name) for item in value]
+    return math.nan if value is None and name.partition("/")[0] in scores else value
 
 
 def _reply(located: tuple[str, Any]) -> tuple[Place, str]:
