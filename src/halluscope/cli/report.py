@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tqdm import tqdm
+
 from halluscope.answering.sources import open_source
 from halluscope.arguments import whole
 from halluscope.cli import common
@@ -72,7 +74,8 @@ def run(given: argparse.Namespace) -> None:
     common.check_output(given, "out")
     runs = folders.named({folder: check(folder) for folder in folders.folders(given.folders)})
     benchmark = _benchmark(runs)
-    models = [replace(shown(one), name=name) for name, one in runs.items()]
+    each = tqdm(runs.items(), desc="reading", unit=" runs", delay=2, leave=False, disable=is_quiet())
+    models = [replace(shown(one), name=name) for name, one in each]
     wanted = {item.image for model in models for item in model.items if item.image is not None}
     made = _pictures(given, wanted)
     compared, why = _compared(runs, Bootstrap(given.bootstrap, given.seed))
@@ -104,6 +107,8 @@ def _compared(runs: Mapping[str, Run], resampling: Bootstrap) -> tuple[Compariso
 def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]:
     """The images that were asked for, as far as they are there."""
     if not (given.dataset or given.images):
+        if given.credits:
+            raise ValueError("--credits are those of images; give --dataset or --images too.")
         return {}
     known, find = (
         _stored(given.dataset, given.images) if given.dataset else _files(Path(given.images), wanted)
@@ -118,6 +123,8 @@ def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]
             )
         tell(f"{len(missing):,} of {len(wanted):,} images are not in {one_line(where)}.")
     owners = credits(given.credits) if given.credits else {}
+    if given.credits and not owners.keys() & {*there}:
+        tell(f"{one_line(given.credits)} has no licence of any of these images.")
     return pictures(there, lambda name: find(known[name]), owners, not is_quiet())
 
 

@@ -10,10 +10,11 @@
 """
 
 import json
+import math
 import platform
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -310,7 +311,8 @@ def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
         [row[RESPONSE] for row in rows],
         **facts["matched"],
     )
-    scores = {name: value for name, value in read_json(folder / SCORES).items() if name != "responses"}
+    kept = _result(read_json(folder / SCORES), benchmark.scores)
+    scores = {name: value for name, value in kept.items() if name != "responses"}
     found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
     said = Transcript(
         is_read=True,
@@ -319,6 +321,15 @@ def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
         said=dict(map(_reply, json_rows(folder / REPLIES))) if facts["grader"] else {},
     )
     return Run(benchmark, Ready(matched, whole | columns), options, said, scores, found, facts)
+
+
+def _result(value: Any, scores: Collection[str], name: str = "") -> Any:
+    """A result as JSON has it, with NaN again where one of its scores, or an end of its interval, is undefined."""
+    if isinstance(value, dict):
+        return {inner: _result(item, scores, inner) for inner, item in value.items()}
+    if isinstance(value, list):
+        return [_result(item, scores, name) for item in value]
+    return math.nan if value is None and name.partition("/")[0] in scores else value
 
 
 def _reply(located: tuple[str, Any]) -> tuple[Place, str]:

@@ -9,7 +9,7 @@ from PIL.Image import Image
 
 from halluscope import registry
 from halluscope.errors import MissingExtra
-from halluscope.foreign import one_line
+from halluscope.foreign import brief, one_line
 from halluscope.registry import LOWER, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.figures.plots import figures
@@ -73,12 +73,15 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
         images: a picture per row, or None for one without.
 
     Raises:
-        ValueError: for another number of images.
+        ValueError: for another number of images, or what is no image.
     """
     if images is not None and len(images) != len(model.items):
         raise ValueError(
             f"There are {len(images):,} images and {len(model.items):,} rows; expected one per row."
         )
+    for place, image in enumerate(images or ()):
+        if not isinstance(image, Image | None):
+            raise ValueError(f"images[{place}] is {brief(image)}; expected a PIL.Image, or None.")
     each = zip(model.items, images or (), strict=bool(images))
     known = {item.image or item.id: image for item, image in each if image is not None}
     items = [
@@ -137,13 +140,17 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
         yield f"{part:,} of {of:,} {what} are scored."
     if judges and (named := model.options.get(judges.option, judges.default)) != judges.default:
         beside = f", not by {judges.default}" if judges.default else ""
-        yield f"Judged by {_named(named)}{beside}; other judges give other scores."
+        yield (
+            "No judge was asked."
+            if named == "none"
+            else f"Judged by {_named(named)}{beside}; other judges give other scores."
+        )
     if scores.get("left_out"):
         yield f"{scores['left_out']:,} responses are about others than the dataset's rows, and left out."
     if scores.get("other_prompts"):
         yield f"{scores['other_prompts']:,} responses answer another prompt than the dataset asks."
     if scores.get("thoughts"):
-        yield f"{scores['thoughts']:,} responses held thoughts, which do not count."
+        yield f"Responses with thoughts, which do not count: {scores['thoughts']:,}."
     for name in UNREAD:
         if share := scores.get(name):
             yield f"{percent(share)} % of the responses could not be read or judged ({name})."

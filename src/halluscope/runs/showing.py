@@ -47,6 +47,11 @@ def of_result(
     Raises:
         ValueError: for what is no result of a benchmark, one without its table of rows, or of other rows.
     """
+    for place, text in enumerate(predictions):
+        if not isinstance(text, str):
+            raise ValueError(f"predictions[{place}] is {brief(text)}; expected a text.")
+    if not isinstance(name, str):
+        raise ValueError(f"name is {brief(name)}; expected a text.")
     benchmark = of_signature(result)
     found = result.get(benchmark.items)
     if not isinstance(found, list):

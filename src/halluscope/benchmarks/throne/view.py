@@ -41,8 +41,8 @@ def meaning(scores: Mapping[str, Any]) -> str:
     precision, recall = percent(scores["precision_cls"]), percent(scores["recall_cls"])
     return (
         f"F0.5 is {percent(scores['f0.5_cls'])} of 100; on average over the classes, a class that is described is in "
-        f"the image {precision} times of 100 (precision, which weighs more), and one that is in the image is described "
-        f"{recall} times of 100 (recall)."
+        f"the image {precision} times in 100 (precision, which weighs more), and one that is in the image is described "
+        f"{recall} times in 100 (recall)."
     )
 
 

@@ -22,7 +22,7 @@ PLACES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 MOST_MODELS = 12
 """Points that are named in a plane."""
 
-WILSON = "Thin lines are Wilson's intervals at 95 %, which take what was counted as independent."
+WILSON = "Thin lines are Wilson's intervals at 95 %, which assume that the counts are independent."
 
 ENDS = "Thin lines are the intervals of the result, where it has them."
 
@@ -103,7 +103,8 @@ def _lengths(runs: Runs, _: Benchmark) -> Answer:
         title = "Do longer responses hallucinate more?"
         panels = {"of the responses, with a hallucination": rows, "of the classes said, not there": said}
         more = (
-            "Whoever says more can be wrong about more: hence also, to the right, the share of what was said."
+            "A longer response has more chances to be wrong; so the right part shows which share of the classes that "
+            "were said is wrong."
         )
     else:
         title, more = "Are longer responses wrong more often?", "Those that nobody could judge are left out."
@@ -173,14 +174,14 @@ def _together(runs: Runs, _: Benchmark) -> Answer:
     pairs = sorted(found[:MOST_PAIRS], key=lambda one: -one.times)
     labels = [f"{look.name(one.invented)}, beside {look.name(one.beside)}" for one in pairs]
     told = [f"{one.times:.3g} × ({one.when.count:,} of {one.when.total:,})" for one in pairs]
-    which = f"The {len(pairs)} surest of {len(found):,} pairs" if len(pairs) < len(found) else "All pairs"
+    which = f"the {len(pairs)} surest of {len(found):,} pairs" if len(pairs) < len(found) else "all pairs"
     of = "An image counts if any of the models invented the class. " if len(runs) > 1 else ""
     caption = (
-        "A class that was said and is not there, and one that is there: of the images in which the first was invented, "
-        "the share with the second (filled), and of all images without the first, the same (hollow). At the end of a "
-        f"row, how many times as often, and the counts. {which} that came at least {classes.FEWEST} times, and more "
-        f"often than by chance (Fisher's exact test, at {100 * classes.BY_CHANCE:g} % for all pairs together by Holm). "
-        f"{of}{WILSON}"
+        "Each row has a class that was invented and one that is in the image. The filled point is the share of images "
+        "with the second class where the first was invented; the hollow point is that share of all images without the "
+        "first class. At the end of a row stand the ratio of both and the counts. "
+        f"Shown are {which} that came at least {classes.FEWEST} times, and more often than by chance "
+        f"(Fisher's exact test, at {100 * classes.BY_CHANCE:g} % for all pairs together by Holm). {of}{WILSON}"
     )
     when, usual = [one.when for one in pairs], [one.otherwise for one in pairs]
     title = "What is in the image when a class is invented?"
