@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import halluscope
 from halluscope import cli
+from halluscope.runs.folder import folders, read
 from halluscope.signature import data_of, keys_of
 from tests import small_datasets
 
@@ -99,10 +100,11 @@ def test_a_table_of_questions_for_each_parser(pope, tmp_path):
         "".join(json.dumps({"question_id": number, "response": "Yes."}) + "\n" for number in (1, 2))
     )
     words = ["--responses", str(tmp_path / "mine.jsonl"), "--dataset", *questions(pope, "random")]
-    table = tmp_path / "rows.jsonl"
-    assert cli.main(["score", "pope", *words, "--parser", "all", "--per-question", str(table)]) == 0
-    rows = [json.loads(line) for line in table.read_text().splitlines()]
-    said = {(row["parser"], row["question_id"]): row["said"] for row in rows}
+    out = tmp_path / "runs"
+    assert cli.main(["score", "pope", *words, "--parser", "all", "--out", str(out)]) == 0
+    runs = {run.options["parser"]: run for run in map(read, folders([out]))}
+    rows = [row for run in runs.values() for row in run.found]
+    said = {(parser, row["question_id"]): row["said"] for parser, run in runs.items() for row in run.found}
     assert len(rows) == 10 and {row["sampling"] for row in rows} == {"random"}
     assert (said["pope", 1], said["lmms-eval", 1], rows[0]["answer"]) == ("yes", None, "no")
 
@@ -414,10 +416,10 @@ def test_a_typo_in_a_datasets_name(tmp_path, monkeypatch):
 def test_a_file_that_cannot_be_written_is_found_before_anything_is_scored(tmp_path, labels, capsys):
     file = write(tmp_path / "mine.jsonl", SAID_ROWS)
     words = ["score", "throne", "--dataset", labels, "--responses", str(file), "--judges", "no/such-judge"]
-    assert cli.main([*words, "--per-image", str(file / "rows.jsonl")]) == 2
+    assert cli.main([*words, "--out", str(file / "run")]) == 2
     assert "is a file; expected a folder" in capsys.readouterr().err
-    assert cli.main([*words, "--per-image", str(file)]) == 2
-    assert "is read as well" in capsys.readouterr().err
+    assert cli.main([*words, "--out", str(file)]) == 2
+    assert "is there already" in capsys.readouterr().err
     assert file.read_text().count("\n") == 2
 
 

@@ -261,11 +261,10 @@ def test_options_with_odd_words(benchmark, good, tmp_path, capsys, monkeypatch):
     assert files_of(responses.parent) == before
 
 
-@pytest.mark.parametrize("benchmark", [one for one in SCORED if one.values[0].items])
+@pytest.mark.parametrize("benchmark", SCORED)
 def test_no_output_replaces_what_is_there(benchmark, good, tmp_path, capsys):
     """Whatever is read, under any of its names, and any other file too."""
     words, responses = good[benchmark.name]
-    option = f"--{benchmark.items.replace('_', '-')}"
     mine = tmp_path / "mine.jsonl"
     shutil.copy(responses, mine)
     (tmp_path / "soft.jsonl").symlink_to(mine)
@@ -273,7 +272,7 @@ def test_no_output_replaces_what_is_there(benchmark, good, tmp_path, capsys):
     (tmp_path / "folder").mkdir()
     before = files_of(tmp_path)
     for target in ("mine.jsonl", "soft.jsonl", "hard.jsonl", "folder", "folder/../mine.jsonl"):
-        status, _, err = ended([*words, "--responses", str(mine), option, str(tmp_path / target)], capsys)
+        status, _, err = ended([*words, "--responses", str(mine), "--out", str(tmp_path / target)], capsys)
         assert status == 2 and target.rpartition("/")[2] in err, target
     assert files_of(tmp_path) == before
 

@@ -342,10 +342,10 @@ def command(tmp_path, listed):
 
 def test_the_command_with_coco_files(command, coco_files, tmp_path, capsys):
     files = ["--dataset", str(coco_files[0]), "--captions", str(coco_files[1])]
-    assert cli.main([*command, *files, "--json", "--per-image", str(tmp_path / "images.jsonl")]) == 0
+    assert cli.main([*command, *files, "--json", "--out", str(tmp_path / "run")]) == 0
     (result,) = json.loads(capsys.readouterr().out)
     assert (result["responses"], result["chair_s"], result["recall"]) == ("mine", 0.5, 0.5)
-    rows = [json.loads(line) for line in (tmp_path / "images.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in (tmp_path / "run" / "items.jsonl").read_text().splitlines()]
     assert rows[0]["hallucinated"] == ["cat"]
 
 

@@ -436,11 +436,8 @@ def test_ratings_are_written_and_read(files, served, capsys):
     capsys.readouterr()
     lines = [json.dumps({"id": n, "image_id": 10 + n // 2, "response": text}) for n, text in enumerate(TEXTS)]
     (files / "mine.jsonl").write_text("\n".join(lines[::-1]))
-    mine, kept = str(files / "mine.jsonl"), files / "rated.jsonl"
-    assert (
-        score(files, mine, options=["--judge", served.judge, "--json", "--quiet", "--per-question", kept])
-        == 0
-    )
+    mine, kept = str(files / "mine.jsonl"), files / "rated"
+    assert score(files, mine, options=["--judge", served.judge, "--json", "--quiet", "--out", kept]) == 0
     (first,) = json.loads(capsys.readouterr().out)
     assert (first["accuracy"], first["matched"], first["rated"]) == (4.0, "id", 4)
     assert score(files, mine, options=["--ratings", kept, "--published"]) == 0

@@ -497,18 +497,19 @@ def score(files, *responses, options=()):
 def test_verdicts_are_written_and_read(files, served, capsys):
     mine = answers(files, "mine.jsonl")
     right = answers(files, "right.jsonl", [row["answers"][0] for row in rows()])
-    kept = files / "judged.jsonl"
-    options = ["--quiet", "--judge", served.judge, "--per-question", kept, "--bootstrap", 50, "--published"]
+    kept = files / "runs"
+    options = ["--quiet", "--judge", served.judge, "--out", kept, "--bootstrap", 50, "--published"]
     assert score(files, mine, right, options=options) == 0
     out = capsys.readouterr().out
     order = [line.split(" [")[0] for line in out.splitlines() if " [" in line]
     assert [order[0], order[-1]] == ["right", "Open-flamingo"]
     assert order.index("Gemini 1.5 Pro") < order.index("mine") < order.index("BEiT-3")
     assert "interval over images: accuracy" in out and "no readable verdict" not in out
-    assert score(files, mine, right, options=["--json", "--judgements", kept, kept]) == 0
+    judged = [kept / "mine", kept / "right"]
+    assert score(files, mine, right, options=["--json", "--judgements", *judged]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [one["accuracy"] for one in found] == [3 / 6, 1.0]
-    assert score(files, mine, options=["--judgements", kept, kept]) == 2
+    assert score(files, mine, options=["--judgements", *judged]) == 2
     assert "2 files of judgements and 1 of responses" in capsys.readouterr().err
 
 

@@ -947,11 +947,12 @@ def test_tables_like_the_papers(files, texts, served, capsys):
 
 def test_judgements_are_written_and_read(files, texts, served, capsys):
     mine, right = answers(files, "mine.jsonl", texts), answers(files, "right.jsonl", TRUTHS)
-    kept = files / "judged.jsonl"
+    kept = files / "runs"
     options = ["--json", "--quiet", "--bootstrap", 0]
-    assert score(files, mine, right, options=[*options, "--judge", served.judge, "--per-question", kept]) == 0
+    assert score(files, mine, right, options=[*options, "--judge", served.judge, "--out", kept]) == 0
     first = json.loads(capsys.readouterr().out)
-    assert score(files, mine, right, options=[*options, "--judgements", kept, kept]) == 0
+    given = [*options, "--judgements", kept / "mine", kept / "right"]
+    assert score(files, mine, right, options=given) == 0
     second = json.loads(capsys.readouterr().out)
     assert [one["counts"] for one in first] == [one["counts"] for one in second]
     assert first[0]["extra_hal"] == 3 / 8 and "judge:given" in second[0]["signature"]

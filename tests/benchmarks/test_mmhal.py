@@ -437,14 +437,14 @@ def answered(files, texts=TEXTS):
 
 def test_the_authors_own_form_of_responses(files, served, capsys):
     mine = answered(files)
-    options = ["--judge", served.judge, "--json", "--quiet", "--per-question", files / "rated.jsonl"]
+    options = ["--judge", served.judge, "--json", "--quiet", "--out", files / "rated"]
     assert score(files, mine, options=options) == 0
     (first,) = json.loads(capsys.readouterr().out)
     assert first["rating"] == 27 / 8 and first["matched"] == "order"
-    assert score(files, mine, options=["--ratings", files / "rated.jsonl", "--json"]) == 0
+    assert score(files, mine, options=["--ratings", files / "rated", "--json"]) == 0
     (second,) = json.loads(capsys.readouterr().out)
     assert second["counts"] == first["counts"] and "|judge:given|" in second["signature"]
-    assert score(files, mine, options=["--published", "--ratings", files / "rated.jsonl"]) == 0
+    assert score(files, mine, options=["--published", "--ratings", files / "rated" / "items.jsonl"]) == 0
     out = capsys.readouterr().out
     assert "IDEFICS-80B [GPT-4]" in out and "3.375" in out and "interval over images: rating" in out
     assert score(files, mine) == 2

@@ -51,33 +51,33 @@ def test_what_is_there_stays(folder, name, capsys, monkeypatch):
     monkeypatch.setattr("halluscope.scoring.prepare", lambda *_: pytest.fail("it was scored"))
     before = contents(folder)
     more = ["--judges", "replay:votes.jsonl", "--store", "store.sqlite"]
-    assert score(*more, "--per-image", name) == 2
+    assert score(*more, "--out", name) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and contents(folder) == before
-    assert ("is read as well" in said) is (name in TAKEN and name != "round")
+    assert ("is there already" in said) is (name != "notes.txt/rows")
 
 
 @pytest.mark.parametrize("name", ["new.sqlite", "./new.sqlite", "linked/new.sqlite"])
 def test_the_store_that_is_not_there_yet(folder, name, capsys):
     (folder / "linked").symlink_to(folder)
-    assert score("--store", "new.sqlite", "--per-image", name) == 2
+    assert score("--store", "new.sqlite", "--out", name) == 2
     assert "is read as well" in capsys.readouterr().err
-    assert score("--per-image", "usual.sqlite") == 2
+    assert score("--out", "usual.sqlite") == 2
     assert "is read as well" in capsys.readouterr().err
 
 
 def test_rows_are_written_whole_with_half_characters_too(folder):
-    assert score("--per-image", "new/rows.jsonl") == 0
-    rows = [json.loads(line) for line in (folder / "new" / "rows.jsonl").read_text().splitlines()]
+    assert score("--out", "new/run") == 0
+    rows = [json.loads(line) for line in (folder / "new" / "run" / "items.jsonl").read_text().splitlines()]
     assert [row["found"] for row in rows] == [["dog"], ["cat"]]
-    assert [file.name for file in (folder / "new").iterdir()] == ["rows.jsonl"]
+    assert [file.name for file in (folder / "new").iterdir()] == ["run"]
 
 
-def test_a_name_that_is_no_utf_8_stands_in_the_rows(folder):
+def test_a_name_that_is_no_utf_8_stands_in_the_run(folder):
     name = os.fsdecode(b"m\xff")
-    named = ["--responses", f"{name}=mine.jsonl,rest.jsonl", "--per-image", "rows.jsonl"]
+    named = ["--responses", f"{name}=mine.jsonl,rest.jsonl", "--out", "run"]
     assert score(*named) == 0
-    assert json.loads((folder / "rows.jsonl").read_text().splitlines()[0])["responses"] == name
+    assert json.loads((folder / "run" / "run.json").read_text())["responses"] == name
 
 
 def test_what_appears_meanwhile_stays(folder, monkeypatch, capsys):
@@ -86,10 +86,10 @@ def test_what_appears_meanwhile_stays(folder, monkeypatch, capsys):
     compute = scoring.compute
 
     def slow(*given):
-        (folder / "rows.jsonl").write_text("of another process")
+        (folder / "run").write_text("of another process")
         return compute(*given)
 
     monkeypatch.setattr("halluscope.scoring.compute", slow)
-    assert score("--per-image", "rows.jsonl") == 2
+    assert score("--out", "run") == 2
     assert "is there already" in capsys.readouterr().err
-    assert (folder / "rows.jsonl").read_text() == "of another process"
+    assert (folder / "run").read_text() == "of another process"

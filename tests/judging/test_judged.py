@@ -67,7 +67,7 @@ def test_what_a_model_says():
         lambda one: {"why": one[1] if one else None},
     )
     assert np.array_equal(got.values["rating"], [[5, 1], [4, np.nan]], equal_nan=True)
-    assert got.of(1) == {"rating": 1, "why": "bad"} and got.by_model
+    assert got.of(1) == {"rating": 1, "why": "bad", "repeats": {"rating": [1, None]}} and got.by_model
     assert got.drawn == {"seeds": "5-6"} and got.key == [grading.chat.key, "prompt-1"]
     other = Judged(got.criteria, {"rating": got.values["rating"][::-1]}, got.key, got.drawn, got.notes)
     assert got.digest([1, 2]) != other.digest([1, 2]) and got.digest([1, 2])["verdicts"].startswith(
@@ -108,3 +108,19 @@ def test_a_file_of_verdicts(tmp_path):
     file.write_text('{"rating": 1}')
     with pytest.raises(ValueError, match="expected an object with id, rating"):
         read_given(file, "mine", [1], (RATING,))
+
+
+def test_the_verdicts_of_a_run(tmp_path):
+    """Of these responses, and no others; what else stands in a row is left out."""
+    with pytest.raises(
+        ValueError, match=r"is a folder without run\.json; expected a file of verdicts, or the fol"
+    ):
+        read_given(tmp_path, "mine", [1], (RATING,))
+    (tmp_path / "run.json").write_text('{"responses": "mine"}')
+    (tmp_path / "items.jsonl").write_text('{"id": 1, "rating": null, "response": "A dog.", "inputs": {}}')
+    assert read_given(tmp_path, "mine", [1], (RATING,)) == [{"rating": None}]
+    with pytest.raises(ValueError, match="is a run of the responses 'mine'; expected a run of 'other'"):
+        read_given(tmp_path, "other", [1], (RATING,))
+    (tmp_path / "run.json").write_text("[]")
+    with pytest.raises(ValueError, match="is a run of the responses None"):
+        read_given(tmp_path, "mine", [1], (RATING,))

@@ -370,7 +370,7 @@ def files(descriptions, tmp_path):
 def test_the_command_that_scores_with_plan_for_score(files, tiny_t5, tmp_path, capsys, one_thread):
     """11 texts are not empty and 10 of them differ; 80 classes, 3 questions."""
     options = [*files, "--judges", str(tiny_t5), "lexical", "--ask", "all", "--per-class", "--bootstrap", "9"]
-    options += ["--per-image", str(tmp_path / "images.jsonl"), "--published", "--seed", "1"]
+    options += ["--out", str(tmp_path / "run"), "--published", "--seed", "1"]
     assert cli.main(["plan", *options, "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["exact"] and plan["at_most"] == 4800

@@ -2,17 +2,24 @@
 
 import json
 import random
+import re
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from halluscope import cli
+from halluscope import cli, registry
+from halluscope.judging.transcript import Transcript
 from halluscope.reliability import agreement
 from halluscope.reliability.agreement import Both, Method, Said
 from halluscope.reliability.review import readings
 from halluscope.reliability.review.sheet import Sheet, read_sheet
+from halluscope.responses.match import Matched
+from halluscope.runs.folder import write as write_runs
+from halluscope.runs.run import Run
+from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.strata import Clustered, Stratum, clustered_error_rate, error_rate
 from tests.reliability.sheets import save, table
@@ -38,30 +45,42 @@ def write(path, rows):
     return str(path)
 
 
+def run_of(model, texts, found):
+    """A run of a model's responses {image: text}, in which this was found."""
+    rows = [SimpleNamespace(image_id=image) for image in texts]
+    matched = Matched(model, rows, list(texts.values()), by="image_id", of=len(rows))
+    ready = Ready(matched, {"references": [[] for _ in rows]})
+    return Run(registry.benchmark("throne"), ready, {}, Transcript(), {"signature": "throne|"}, found)
+
+
+def write_method(folder, words, place=0):
+    """The runs of a method: what it finds and calls hallucinated stands in two places of the words."""
+    runs = []
+    for model in dict.fromkeys(model for model, _ in words):
+        of = {image: what[place : place + 2] for (one, image), what in words.items() if one == model}
+        texts = {image: f"<think>hm</think>{model} saw {image}." for image in of}
+        runs.append(
+            run_of(model, texts, [{"found": one, "hallucinated": other} for one, other in of.values()])
+        )
+    write_runs(runs, folder)
+    return str(folder)
+
+
 @pytest.fixture
 def files(tmp_path):
-    """What two methods wrote, and the responses of two models."""
+    """What two methods read out of the responses of two models."""
     for place, name in enumerate(("first", "second")):
-        rows = [
-            {"responses": model, "image_id": image}
-            | {"found": of[2 * place], "hallucinated": of[2 * place + 1], "missed": []}
-            for (model, image), of in WORDS.items()
-        ]
-        write(tmp_path / f"{name}.jsonl", rows)
-    for model in ("alpha", "beta"):
-        rows = [{"image_id": i, "response": f"<think>hm</think>{model} saw {i}."} for i in (1, 2, 3)]
-        write(tmp_path / f"{model}.jsonl", rows)
+        write_method(tmp_path / name, WORDS, 2 * place)
     return tmp_path
 
 
 def agree(files, *words):
-    return cli.main(["agree", str(files / "first.jsonl"), str(files / "second.jsonl"), *map(str, words)])
+    return cli.main(["agree", str(files / "first"), str(files / "second"), *map(str, words)])
 
 
 def make(files, *words, out="review"):
     folder = files / out
-    responses = [files / "alpha.jsonl", files / "beta.jsonl"]
-    assert agree(files, "--out", folder, "--responses", *responses, *words) == 0
+    assert agree(files, "--out", folder, *words) == 0
     return folder
 
 
@@ -75,7 +94,7 @@ def mark(folder, says):
 
 def test_worked_by_hand(files, capsys):
     """They agree on alpha 1 and 3 and on beta 3: what is in the image does not count, and silence is agreement."""
-    assert agree(files, "--json", "--per-image", files / "each.jsonl") == 0
+    assert agree(files, "--json", "--each", files / "each.jsonl") == 0
     got = json.loads(capsys.readouterr().out)
     assert got["methods"] == ["first", "second"] and got["sheet"] is None
     assert (got["images"], got["agree"], got["agreement"]) == (6, 3, 0.5)
@@ -101,7 +120,7 @@ def test_worked_by_hand(files, capsys):
 
 
 def test_as_a_table(files, capsys):
-    command = ["agree", f"A={files / 'first.jsonl'}", f"B={files / 'second.jsonl'}"]
+    command = ["agree", f"A={files / 'first'}", f"B={files / 'second'}/"]
     assert cli.main(command) == 0
     out = capsys.readouterr().out
     assert [line.split() for line in out.splitlines()[2:5]] == [
@@ -114,64 +133,93 @@ def test_as_a_table(files, capsys):
 
 def test_the_signature_tells_what_was_compared(files, capsys):
     seen = []
-    for _ in range(2):
-        assert agree(files, "--json") == 0
+    changed = WORDS | {("alpha", 1): ([], [], [], ["cat"])}
+    for second in ("second", "changed"):
+        write_method(files / "changed", changed, 2) if second == "changed" else None
+        assert cli.main(["agree", str(files / "first"), f"second={files / second}", "--json"]) == 0
         seen.append(json.loads(capsys.readouterr().out)["signature"])
-        rows = [json.loads(line) for line in (files / "second.jsonl").read_text().splitlines()]
-        rows[0]["found"] = []
-        write(files / "second.jsonl", rows)
     assert seen[0] != seen[1]
 
 
-ROW = {"responses": "m", "image_id": 1, "found": [], "hallucinated": []}
+NOTHING = ([], [])
 
 
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
         (
-            [ROW],
-            [ROW | {"image_id": 2}],
+            {("m", 1): NOTHING},
+            {("m", 2): NOTHING},
             "second says nothing of 1 of the 1 responses that first has read, .* of m to",
         ),
-        ([ROW], [ROW, ROW | {"responses": "n"}], "first says nothing of 1 of the 2 .* of n to the image 1"),
-        ([ROW, ROW], [ROW], "the response of m to the image 1 comes twice"),
         (
-            [ROW],
-            [ROW | {"hallucinated": [["man", "person"]]}],
-            "lists of class names as found and hallucinated",
+            {("m", 1): NOTHING},
+            {("m", 1): NOTHING, ("n", 1): NOTHING},
+            "first says nothing of 1 of the 2 .* of n to the image 1",
         ),
-        ([ROW], [{"responses": "m", "image_id": 1, "found": []}], "lists of class names"),
-        ([ROW], [ROW | {"responses": None}], "with responses, image_id"),
-        ([ROW], [ROW | {"image_id": 1.5}], "with responses, image_id"),
-        ([ROW], [[1]], "with responses, image_id"),
-        ([ROW], [], "holds no row|no row"),
+        (
+            {("m", 1): NOTHING},
+            {("m", 1): ([], [["man", "person"]])},
+            "lists of class names as found and hall",
+        ),
+        (
+            {("m", 1): NOTHING},
+            {("m", 1): ([], None)},
+            "expected a run that reads classes out of descriptions",
+        ),
+        ({("m", 1): NOTHING}, {("m", 1.5): NOTHING}, "with image_id, and lists of class names"),
     ],
 )
-def test_files_that_cannot_be_compared(tmp_path, first, second, message):
-    paths = [write(tmp_path / f"{name}.jsonl", rows) for name, rows in (("first", first), ("second", second))]
-    with pytest.raises(ValueError, match=message):
-        agreement.read(*paths)
+def test_runs_that_cannot_be_compared(tmp_path, capsys, first, second, message):
+    write_method(tmp_path / "first", first)
+    write_method(tmp_path / "second", second)
+    assert agree(tmp_path) == 2
+    assert re.search(message, capsys.readouterr().err)
 
 
-@pytest.mark.parametrize("names", [("A", "A"), ("A and B", "C")])
-def test_names_that_tell_nothing_apart(files, names):
-    given = [f"{name}={files / file}.jsonl" for name, file in zip(names, ("first", "second"), strict=True)]
-    with pytest.raises(ValueError, match="expected two names, neither with ' and ' in it"):
-        agreement.read(*given)
+def test_rows_that_say_nothing():
+    row = ("m", "A dog.", {"image_id": 1, "found": ["dog"], "hallucinated": []})
+    assert agreement.method("first", [row]).said["m", "1"] == Said(frozenset(["dog"]), frozenset(), "A dog.")
+    with pytest.raises(ValueError, match="first: the response of m to the image 1 comes twice"):
+        agreement.method("first", [row, row])
+    with pytest.raises(ValueError, match="with image_id"):
+        agreement.method("first", [(None, *row[1:])])
+    with pytest.raises(ValueError, match="first holds no row"):
+        agreement.method("first", [])
 
 
-def test_a_benchmark_is_no_file(capsys):
-    assert cli.main(["agree", "throne", "pope"]) == 2
-    assert (
-        "There is no file throne; expected what `halluscope score NAME --per-image FILE` wrote"
-        in capsys.readouterr().err
+def test_other_texts_of_the_same_names(files, capsys):
+    """Two methods that read different responses are no two methods on the same ones."""
+    found = [{"found": [], "hallucinated": []}]
+    for name in ("A", "B"):
+        write_runs([run_of("m", {1: f"{name} dog."}, found)], files / name)
+    assert cli.main(["agree", str(files / "A"), str(files / "B")]) == 2
+    assert "A and B have read different texts as 1 of the responses, such as that of m to the image 1" in (
+        capsys.readouterr().err
     )
 
 
-@pytest.mark.parametrize(
-    "words", [["--out", "x"], ["--responses", "x"], ["--dataset", "x"], ["--images", "x"]]
-)
+@pytest.mark.parametrize("names", [("A", "A"), ("A and B", "C")])
+def test_names_that_tell_nothing_apart(files, names, capsys):
+    given = [f"{name}={files / folder}" for name, folder in zip(names, ("first", "second"), strict=True)]
+    assert cli.main(["agree", *given]) == 2
+    assert "expected two names, neither with ' and ' in it" in capsys.readouterr().err
+
+
+def test_a_benchmark_is_no_folder(capsys):
+    assert cli.main(["agree", "throne", "pope"]) == 2
+    said = "throne holds no run; expected a folder that `halluscope score NAME ... --out FOLDER` wrote"
+    assert said in capsys.readouterr().err
+
+
+def test_a_run_that_was_changed_is_refused(files, capsys):
+    items = files / "second" / "alpha" / "items.jsonl"
+    items.write_text(items.read_text().replace("dog", "cat"))
+    assert agree(files) == 2
+    assert "items.jsonl is not as it was written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--dataset", "x"], ["--images", "x"]])
 def test_options_that_belong_together(files, words, capsys):
     assert agree(files, *words) == 2
     assert "--out" in capsys.readouterr().err
@@ -278,26 +326,6 @@ def test_an_unmarked_row_is_left_out(files, capsys):
     assert got["unmarked"] == 1 and [row["evaluated"] for row in got["table"]] == [2, 2, 2]
 
 
-def test_responses_of_another_name(files, capsys):
-    assert agree(files, "--out", files / "review", "--responses", files / "alpha.jsonl") == 2
-    assert "--responses has no file called 'beta'" in capsys.readouterr().err
-    assert not (files / "review").exists()
-
-
-def test_responses_of_a_part_are_the_first(files):
-    more = [{"image_id": i, "response": f"alpha saw {i}."} for i in (1, 2, 3, 4)]
-    write(files / "alpha.jsonl", more)
-    assert len(table(make(files) / "sheet.csv")) == 8
-
-
-def test_columns_by_name(files):
-    for model in ("alpha", "beta"):
-        rows = [{"picture": i, "said": f"{model} saw {i}.", "text": "none of it"} for i in (1, 2, 3)]
-        write(files / f"{model}.jsonl", rows)
-    rows = table(make(files, "--id-column", "picture", "--text-column", "said") / "sheet.csv")
-    assert all(row["response"] == f"{row['model']} saw {row['id']}." for row in rows)
-
-
 def test_each_image_stands_on_the_page_once(files):
     rows = [{"image_id": i, "file_name": f"{i}.png"} for i in (1, 2, 3)]
     for i in (1, 2, 3):
@@ -309,8 +337,7 @@ def test_each_image_stands_on_the_page_once(files):
 
 def test_an_image_that_the_dataset_lacks(files, capsys):
     dataset = write(files / "images.jsonl", [{"image_id": 9, "file_name": "9.png"}])
-    responses = [files / "alpha.jsonl", files / "beta.jsonl"]
-    assert agree(files, "--out", files / "review", "--responses", *responses, "--dataset", dataset) == 2
+    assert agree(files, "--out", files / "review", "--dataset", dataset) == 2
     assert "has no row with the image_id 1" in capsys.readouterr().err
 
 
@@ -526,28 +553,14 @@ def test_real_responses_of_five_models(tmp_path, upstream, capsys):
         "100",
         "--bootstrap",
         "0",
-        "--per-image",
+        "--out",
     ]
-    by_votes, by_words = str(tmp_path / "throne.jsonl"), str(tmp_path / "chair.jsonl")
+    by_votes, by_words = str(tmp_path / "throne"), str(tmp_path / "chair")
     assert cli.main(["score", "throne", *words, by_votes, "--judges", "lexical", "--quiet"]) == 0
     synonyms = str(upstream / "chair" / "synonyms.txt")
     assert cli.main(["score", "chair", *words, by_words, "--synonyms", synonyms]) == 0
     capsys.readouterr()
-    assert (
-        cli.main(
-            [
-                "agree",
-                by_votes,
-                by_words,
-                "--json",
-                "--out",
-                str(tmp_path / "review"),
-                "--responses",
-                *responses,
-            ]
-        )
-        == 0
-    )
+    assert cli.main(["agree", by_votes, by_words, "--json", "--out", str(tmp_path / "review")]) == 0
     got = json.loads(capsys.readouterr().out)
     assert got["images"] == 500 and all(0.6 < one["agreement"] < 0.95 for one in got["models"])
     rows = table(tmp_path / "review" / "sheet.csv")

@@ -4,8 +4,7 @@ Source: THRONE, supplement, section 4. What is marked on the sheet is read by `h
 """
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,39 +13,32 @@ from halluscope.cli import common
 from halluscope.files.writing import json_line, new_file
 from halluscope.foreign import one_line
 from halluscope.reliability import agreement
-from halluscope.reliability.agreement import AND, Both, Key
+from halluscope.reliability.agreement import AND, Both, Method
 from halluscope.reliability.review.sheet import READING
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import Notes, Table, share, to_json
-from halluscope.responses import files
-from halluscope.responses.files import Reading, Responses
-from halluscope.responses.match import Identity, match
 from halluscope.responses.thoughts import without
+from halluscope.runs.folder import folders
+from halluscope.runs.verifying import check
 from halluscope.terminal import say, tell
 
 SHOWN = 15
 """So many classes are printed; --json gives all."""
 
 
-@dataclass(frozen=True)
-class _Image:
-    """A row as the matcher finds it."""
-
-    image_id: str | int
-
-
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the files of two methods, and the options of a review sheet."""
+    """Add the runs of two methods, and the options of a review sheet."""
     parser.set_defaults(run=run)
     option = parser.add_argument
     for which in ("first", "second"):
         option(
             which,
             metavar=which.upper(),
-            help="what `score NAME --per-image FILE` wrote for one or more LVLMs; METHOD=FILE names the method",
+            help="a run, or a folder of runs, that `halluscope score NAME ... --out FOLDER` wrote; METHOD=FOLDER "
+            "names the method (default: the folder's name)",
         )
     option(
-        "--per-image",
+        "--each",
         type=Path,
         metavar="FILE",
         help="write what each reads out of which response, as JSON lines",
@@ -54,15 +46,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(
         "--out", type=Path, metavar="FOLDER", help="where page.html and sheet.csv go, to mark their errors on"
     )
-    option(
-        "--responses",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="for the sheet: the responses that were scored",
-    )
-    option("--id-column", metavar="NAME", help="their column with the id, if `score` was given one")
-    option("--text-column", metavar="NAME", help="their column with the text, if `score` was given one")
     option(
         "--agreeing",
         type=whole,
@@ -83,21 +66,17 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Compare, and draw a sheet if one is asked for."""
-    if bool(given.out) != bool(given.responses):
-        raise ValueError(
-            "--out and --responses belong together: the sheet shows the responses. Give both, or neither."
-        )
     if (given.dataset and not given.out) or (given.images and not given.dataset):
         raise ValueError(
             "--images says where the files are that --dataset names, and --dataset is for the sheet: --out."
         )
-    if given.per_image:
-        common.check_output(given, "per_image")
-    both = agreement.read(given.first, given.second)
+    if given.each:
+        common.check_output(given, "each")
+    both = agreement.together(_method(given.first), _method(given.second))
     found = agreement.compare(both)
     sheet = _sheet(given, both) if given.out else ""
-    if given.per_image:
-        _write(given.per_image, both)
+    if given.each:
+        _write(given.each, both)
     if given.format == JSON:
         say(to_json({**found, "sheet": sheet or None}))
         return
@@ -107,6 +86,15 @@ def run(given: argparse.Namespace) -> None:
         tell(
             f"{out}: the sheet {sheet}. Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet."
         )
+
+
+def _method(given: str) -> Method:
+    """What a method says, by the runs that an argument names."""
+    name, equals, folder = given.partition("=")
+    path = Path(folder if equals and name and not Path(given).exists() else given)
+    runs = map(check, folders([path]))
+    rows = ((run.name, *of) for run in runs for of in zip(run.ready.matched.texts, run.found, strict=True))
+    return agreement.method(path.resolve().name if path == Path(given) else name, rows)
 
 
 def _write(file: Path, both: Both) -> None:
@@ -120,42 +108,13 @@ def _sheet(given: argparse.Namespace, both: Both) -> str:
 
     drawn = readings.draw(
         both,
-        _texts(files.read(given.responses, Reading(text_column=given.text_column)), both, given.id_column),
+        {key: without(said.text) for key, said in both.first.said.items()},
         given.agreeing,
         given.disagreeing,
         given.seed,
         _pictures(given.dataset, given.images) if given.dataset else lambda image: None,
     )
     return making.write(drawn, given.out, READING, f"Review of {AND.join(both.names)}")
-
-
-def _texts(given: Sequence[Responses], both: Both, column: str | None) -> dict[Key, str]:
-    """The responses' texts, without thoughts: of each LVLM as many as were scored.
-
-    Args:
-        given: the responses.
-        both: what was read out of them.
-        column: that holds their ids; None looks for it.
-
-    Raises:
-        ValueError: for responses that are missing, or none of these.
-    """
-    images: dict[str, list[_Image]] = {}
-    for model, image in both.first.said:
-        images.setdefault(model, []).append(_Image(image))
-    read = {one.name: one for one in given}
-    if lacking := sorted(images.keys() - read.keys()):
-        raise ValueError(
-            f"--responses has no file called {lacking[0]!r:.80}, whose responses were scored; it has "
-            f"{', '.join(sorted(read)):.200}. Name the same files as in `halluscope score`."
-        )
-    texts = {}
-    for model, rows in images.items():
-        scored = replace(read[model], each=read[model].each[: len(rows)])  # the first of them, with --limit
-        matched = match(scored, rows, Identity(("image_id",), column=column))
-        for row, text in zip(matched.rows, matched.texts, strict=True):
-            texts[model, str(row.image_id)] = without(text)
-    return texts
 
 
 def _pictures(dataset: str, folder: Path | None) -> Callable[[str], str | None]:

@@ -82,16 +82,9 @@ def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """All that a benchmark's responses are scored by, and what is shown of it."""
     add_responses(parser, benchmark)
     add_options(parser, benchmark)
-    option = parser.add_argument
-    if benchmark.items:
-        option(
-            f"--{benchmark.items.replace('_', '-')}",
-            dest="items",
-            type=Path,
-            metavar="FILE",
-            help="write what was found in each row, as JSON lines",
-        )
-    option("--published", action="store_true", help="among the paper's results, where it prints some")
+    parser.add_argument(
+        "--published", action="store_true", help="among the paper's results, where it prints some"
+    )
     add_intervals(parser)
     add_format(parser)
 

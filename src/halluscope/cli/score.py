@@ -2,13 +2,12 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.cli import common
 from halluscope.errors import RunError
-from halluscope.files.writing import check_new, check_no_folder, json_line, new_file
+from halluscope.files.writing import check_no_folder
 from halluscope.foreign import one_line
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
@@ -45,9 +44,6 @@ def run(given: argparse.Namespace) -> None:
     """Score one or more files of responses; all are read and matched before the first is scored."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
-    items = getattr(given, "items", None)
-    if items:
-        common.check_output(given, "items")
     if given.out:
         check_no_folder(given.out)
         common.check_output(given, "out")
@@ -56,7 +52,6 @@ def run(given: argparse.Namespace) -> None:
         remark(benchmark, one, given)
     shared = {"bootstrap": given.bootstrap, "seed": given.seed}
     about = {"command": given.words, "dataset": given.dataset}
-    every = [option.name for option in benchmark.options if option.every]
     results: Results = []
     scored: list[Run] = []
     for one in ready:
@@ -66,8 +61,6 @@ def run(given: argparse.Namespace) -> None:
             if result["thoughts"]:
                 tell(f"{_shown(one)}: {result['thoughts']:,} responses held thoughts, now removed.")
             results.append((one.matched.name, with_choices(benchmark, result, chosen)))
-    if items:
-        _write(items, scored, benchmark, every if len(results) > len(ready) else [])
     if given.out:
         folders.write(scored, given.out)
         if len(scored) > 1:
@@ -118,18 +111,6 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
         said.append(f"{matched.other_prompts:,} answer another prompt than the dataset asks")
     if said:
         tell(f"{_shown(ready)}: {'; '.join(said)}.")
-
-
-def _write(file: Path, scored: Sequence[Run], benchmark: Benchmark, varied: Sequence[str]) -> None:
-    """Write what was found in each row, several times where an option varies, to a new file of JSON lines."""
-    key = registry.identity(benchmark).key
-    check_new(file)
-    with new_file(file) as lines:
-        for one in scored:
-            how = {"responses": one.name, **{option: one.options[option] for option in varied}}
-            for row, found in zip(one.ready.matched.rows, one.found, strict=True):
-                known = {part: getattr(row, part) for part in key if part not in found}
-                lines.write(json_line({**how, **known, **found}))
 
 
 def _told(

@@ -21,6 +21,9 @@ from halluscope.judging.votes import UNASKED
 Place = tuple[str, int, int]
 """A prompt, which repeat of it, and the seed of the reply, as a store has them."""
 
+RUN, ITEMS = "run.json", "items.jsonl"
+"""The files of a run's folder that say whose responses were judged, and what was said of each."""
+
 SIGNS = b"-01?"
 """How a vote is written: a question that was not put, no, yes, and a reply that is neither, by its code from -1 on."""
 

@@ -6,12 +6,10 @@ What is in the image does not count here, so that each method may have a ground 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from halluscope.files.opening import json_rows, plain_name
 from halluscope.foreign import brief, one_line
 from halluscope.signature import data_of, signature
 
@@ -19,7 +17,7 @@ AND = " and "
 """What joins the names of methods that say the same."""
 
 Key = tuple[str, str]
-"""The name of the responses' file, and the image's id as text."""
+"""The name of the responses, and the image's id as text."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +27,12 @@ class Said:
     Attributes:
         found: classes that are in the image.
         hallucinated: classes that are not.
+        text: the response.
     """
 
     found: frozenset[str]
     hallucinated: frozenset[str]
+    text: str = ""
 
     @property
     def classes(self) -> frozenset[str]:
@@ -87,33 +87,31 @@ class Both:
         return any(name in one.said[key].hallucinated for one in (self.first, self.second))
 
 
-def read(first: str, second: str) -> Both:
-    """Read what two methods say of the same responses.
-
-    Args:
-        first: a file that `halluscope score NAME --per-image FILE` wrote; "METHOD=FILE" names the method, which else is
-            called as the file is.
-        second: the other.
+def together(first: Method, second: Method) -> Both:
+    """Put two methods together that read the same responses.
 
     Raises:
-        ValueError: for a file of another kind, a response that comes twice, methods of one name, or other responses.
-        FileNotFoundError: if there is no such file.
+        ValueError: for methods of one name, or of other responses.
     """
-    both = Both(_method(first), _method(second))
+    both = Both(first, second)
     one, other = both.names
     if one == other or AND in one or AND in other:
         raise ValueError(
             f"The methods are called {one!r:.80} and {other!r:.80}; expected two names, neither with {AND!r} in it. "
-            "Name them: METHOD=FILE."
+            "Name them: METHOD=FOLDER."
         )
     for here, there in ((both.first, both.second), (both.second, both.first)):
         if lacking := sorted(here.said.keys() - there.said.keys()):
-            model, image = map(one_line, lacking[0])
             raise ValueError(
                 f"{one_line(there.name)} says nothing of {len(lacking):,} of the {len(here.said):,} responses that "
-                f"{one_line(here.name)} has read, such as that of {model:.80} to the image {image:.80}. Expected "
-                "the same files of responses and the same images; score both on these."
+                f"{one_line(here.name)} has read, such as that of {_shown(lacking[0])}. Expected the same files of "
+                "responses and the same images; score both on these."
             )
+    if differ := [key for key in sorted(first.said) if first.said[key].text != second.said[key].text]:
+        raise ValueError(
+            f"{one_line(first.name)} and {one_line(second.name)} have read different texts as {len(differ):,} of the "
+            f"responses, such as that of {_shown(differ[0])}. Expected the same responses; score both on these."
+        )
     return both
 
 
@@ -122,8 +120,8 @@ def compare(both: Both) -> dict[str, Any]:
 
     Returns:
         `methods`, their names; `images`, how many responses there are; `agree`, on how many they agree; `agreement`,
-        the share, in [0, 1]; `models`, the same of each file of responses; `classes`, class -> out of how many
-        responses "both" read it, "first" alone, and "second" alone; `signature`.
+        the share, in [0, 1]; `models`, the same of each model; `classes`, class -> out of how many responses
+        "both" read it, "first" alone, and "second" alone; `signature`.
     """
     agree = {key: both.agree(key) for key in sorted(both.first.said)}
     models = dict.fromkeys(model for model, _ in agree)
@@ -173,37 +171,42 @@ def _compared(both: Both) -> Iterator[list[str]]:
         yield [*key, *sorted(said.classes), "", *sorted(both.second.said[key].classes)]
 
 
-def _method(given: str) -> Method:
-    name, equals, file = given.partition("=")
-    path = Path(file if equals and name and not Path(given).exists() else given)
-    if not path.exists():
-        raise FileNotFoundError(
-            f"There is no file {path}; expected what `halluscope score NAME --per-image FILE` wrote."
-        )
+def method(name: str, rows: Iterable[tuple[str, str, Mapping[str, Any]]]) -> Method:
+    """What a method reads out of responses.
+
+    Args:
+        name: of the method.
+        rows: for each response the name of the responses that it belongs to, its text, and what was found in it.
+
+    Raises:
+        ValueError: for rows that do not say which classes were found and which hallucinated, a response that comes
+            twice, or no rows.
+    """
     said: dict[Key, Said] = {}
-    for where, row in json_rows(path):
-        key, one = _said(row, where)
+    for responses, text, found in rows:
+        key, one = _said(responses, text, found)
         if key in said:
-            raise ValueError(
-                f"{where}: the response of {one_line(key[0], 80)} to the image {one_line(key[1], 80)} comes twice."
-            )
+            raise ValueError(f"{one_line(name)}: the response of {_shown(key)} comes twice.")
         said[key] = one
     if not said:
-        raise ValueError(
-            f"{path} holds no row; expected what `halluscope score NAME --per-image FILE` writes."
-        )
-    return Method(plain_name(path) if str(path) == given else name, said)
+        raise ValueError(f"{one_line(name)} holds no row; expected at least one response.")
+    return Method(name, said)
 
 
-def _said(row: Any, where: str) -> tuple[Key, Said]:
-    lists = [row.get(name) for name in ("found", "hallucinated")] if isinstance(row, Mapping) else [None]
-    if not all(map(_are_names, lists)) or not _is_key(row.get("responses"), row.get("image_id")):
+def _said(responses: Any, text: Any, found: Mapping[str, Any]) -> tuple[Key, Said]:
+    lists, image = [found.get(name) for name in ("found", "hallucinated")], found.get("image_id")
+    if not all(map(_are_names, lists)) or not _is_key(responses, image):
         raise ValueError(
-            f"{where}: expected what `halluscope score NAME --per-image FILE` writes, with responses, image_id, and "
-            f"lists of class names as found and hallucinated; got {brief(row, 120)}."
+            f"A row of {brief(responses)} is {brief(found, 120)}; expected a run that reads classes out of "
+            "descriptions, with image_id, and lists of class names as found and hallucinated."
         )
-    key = row["responses"], str(row["image_id"])
-    return key, Said(frozenset(row["found"]), frozenset(row["hallucinated"]))
+    one = Said(frozenset(found["found"]), frozenset(found["hallucinated"]), str(text))
+    return (responses, str(image)), one
+
+
+def _shown(key: Key) -> str:
+    model, image = (one_line(part, 80) for part in key)
+    return f"{model} to the image {image}"
 
 
 def _are_names(names: Any) -> bool:

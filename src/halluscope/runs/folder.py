@@ -30,7 +30,7 @@ from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_
 from halluscope.files.writing import check_no_folder, json_line, new_folder
 from halluscope.foreign import brief, keyless
 from halluscope.inputs import kind
-from halluscope.judging.transcript import Place, Transcript, Voted
+from halluscope.judging.transcript import ITEMS, RUN, Place, Transcript, Voted
 from halluscope.registry import Benchmark
 from halluscope.reporting.tables import finite, to_json
 from halluscope.responses.files import Given
@@ -40,7 +40,7 @@ from halluscope.runs.run import HERE, Run
 from halluscope.scoring import Ready
 from halluscope.version import __version__
 
-SCORES, ITEMS, REPLIES, RUN, FILES = "scores.json", "items.jsonl", "replies.jsonl", "run.json", "files"
+SCORES, REPLIES, FILES = "scores.json", "replies.jsonl", "files"
 SUMS = "SHA256SUMS"
 
 RESPONSE, BALLOTS, INPUTS = "response", "ballots", "inputs"

@@ -13,6 +13,7 @@ from typing import Any
 from halluscope.errors import RunError
 from halluscope.files.opening import json_rows
 from halluscope.foreign import brief
+from halluscope.judging.transcript import ITEMS, RUN
 from halluscope.reporting.tables import finite
 from halluscope.runs import folder as folders
 from halluscope.runs.run import Run, again
@@ -41,9 +42,9 @@ def differences(folder: Path) -> Iterator[str]:
     yield from _of_facts(run, made)
     kept = folders.plain(finite(run.scores))
     yield from _between(kept, folders.plain(finite(made.scores)), folders.SCORES)
-    rows = zip(json_rows(folder / folders.ITEMS), folders.items(made), strict=True)
+    rows = zip(json_rows(folder / ITEMS), folders.items(made), strict=True)
     for number, ((_, row), item) in enumerate(rows, 1):
-        yield from _between(row, folders.plain(item), f"{folders.ITEMS}, row {number}")
+        yield from _between(row, folders.plain(item), f"{ITEMS}, row {number}")
 
 
 def check(folder: Path) -> Run:
@@ -76,7 +77,7 @@ def _of_facts(run: Run, made: Run) -> Iterator[str]:
     """What stands in run.json and does not fit the rest."""
     known = {"signature": made.scores["signature"], "rows": len(made.ready.matched.rows)}
     for name, expected in known.items():
-        yield from _between(run.about.get(name), expected, f"{folders.RUN}, {name}")
+        yield from _between(run.about.get(name), expected, f"{RUN}, {name}")
 
 
 def _between(kept: Any, made: Any, where: str) -> Iterator[str]:

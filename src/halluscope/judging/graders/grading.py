@@ -79,14 +79,14 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
 
 
 def given(name: str, columns: str, does: str) -> Option:
-    """What the command line offers for verdicts that somebody gave: a file of them for each file of responses.
+    """What the command line offers for verdicts that somebody gave: a file, or a run, for each file of responses.
 
     Args:
         name: of the option.
         columns: what each row of the file holds, for the help.
         does: what nobody else does then, such as "rates".
     """
-    about = f"a file for each of --responses, with {columns}; nothing else {does}"
+    about = f"a file, or a run's folder, for each of --responses, with {columns}; nothing else {does}"
     return Option(name, about, many=True, metavar="FILE", each=True)
 
 

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from halluscope.files.opening import json_rows
+from halluscope.files.opening import json_rows, read_json
 from halluscope.foreign import brief
 from halluscope.inputs import listed
 from halluscope.judging.graders.grading import GIVEN, Grading
+from halluscope.judging.transcript import ITEMS, RUN
 from halluscope.numbers import is_number
 from halluscope.signature import data_of
 from halluscope.stats.ratios import Floats
@@ -237,11 +238,11 @@ def from_model(
 def as_option(
     name: str, verdicts: Any, responses: str, ids: Sequence[Hashable], criteria: Sequence[Criterion]
 ) -> dict[str, Any]:
-    """The option of a metric for given verdicts, read if they are a file's name; nothing if there are none.
+    """The option of a metric for given verdicts, read if a file or a run is named; nothing if there are none.
 
     Args:
         name: of the option.
-        verdicts: a file, or what the metric takes.
+        verdicts: a file, a run's folder, or what the metric takes.
         responses: as `read_given` has it, like `ids` and `criteria`.
         ids: of the questions.
         criteria: what a verdict says.
@@ -257,21 +258,22 @@ def as_option(
 def read_given(
     file: str | Path, responses: str, ids: Sequence[Hashable], criteria: Sequence[Criterion]
 ) -> list[Mapping[str, Any]]:
-    """Read verdicts from a file, JSON lines or a JSON list with `id`, in the order of the ids.
+    """Read verdicts from a file, JSON lines or a JSON list with `id`, or from a run, in the order of the ids.
 
     Args:
-        file: the verdicts.
+        file: the verdicts; a run's folder stands for its rows.
         responses: the name of the responses that were judged; rows that name others in `responses` are left out.
         ids: of the questions.
         criteria: what a verdict says.
 
     Raises:
-        ValueError: for a row that is none, an id that comes twice or is no question's, or a question without one.
+        ValueError: for a row that is none, an id that comes twice or is no question's, a question without one, or a
+            folder that holds no run of these responses.
         FileNotFoundError: if there is no such file.
     """
     found: dict[Hashable, Mapping[str, Any]] = {}
     known = {*ids}
-    for where, row in json_rows(Path(file)):
+    for where, row in _rows(Path(file), responses):
         if not isinstance(row, Mapping) or "id" not in row:
             names = ", ".join(one.name for one in criteria)
             raise ValueError(f"{where} is {brief(row)}; expected an object with id, {names}.")
@@ -284,10 +286,29 @@ def read_given(
             raise ValueError(
                 f"{where} is the second verdict of the id {key}; expected one. Remove one of them."
             )
-        found[key] = row
+        found[key] = {one.name: row[one.name] for one in criteria if one.name in row}
     if missing := [key for key in ids if key not in found]:
         raise ValueError(
             f"{file} has no verdict of {len(missing):,} of the {len(ids):,} questions, such as id {missing[0]} of "
             f"{responses}; expected one per question, with null where nobody could judge."
         )
     return [found[key] for key in ids]
+
+
+def _rows(given: Path, responses: str) -> Iterator[tuple[str, Any]]:
+    """The rows of a file, or of a run of these responses, each with where it stands."""
+    if not given.is_dir():
+        return json_rows(given)
+    if not (given / RUN).is_file():
+        raise ValueError(
+            f"{given} is a folder without {RUN}; expected a file of verdicts, or the folder of one run, as "
+            "`halluscope score NAME ... --out FOLDER` writes it."
+        )
+    about = read_json(given / RUN)
+    of = about.get("responses") if isinstance(about, Mapping) else None
+    if of != responses:
+        raise ValueError(
+            f"{given} is a run of the responses {brief(of)}; expected a run of {brief(responses)}. Name the "
+            "runs in the order of the responses, and the responses as they were named then: NAME=FILE."
+        )
+    return json_rows(given / ITEMS)
