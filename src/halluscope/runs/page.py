@@ -148,7 +148,8 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
         yield f"{scores['other_prompts']:,} responses answer another prompt than the dataset asks."
     if scores.get("thoughts"):
         yield f"{scores['thoughts']:,} responses held thoughts."
-    for remark in benchmark.module("report").remarks(scores):
+    remarks = getattr(benchmark.module("report"), "remarks", None)
+    for remark in remarks(scores) if remarks else ():
         if not remark.startswith(registry.SIGNATURE):
             yield f"{remark[:1].upper()}{remark[1:]}."
 
