@@ -1,6 +1,6 @@
 """A run, or a metric's result, as people are shown it: its rows as items, by the view of its benchmark's room."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halluscope import registry
@@ -59,21 +59,33 @@ def of_result(
             f"The result is about {len(found):,} rows, and there are {len(texts):,} predictions; expected those that "
             "it was made of."
         )
+    rows = list(_rows(benchmark, texts, _read(benchmark, known), found, options))
+    scores = {key: value for key, value in result.items() if key != benchmark.items}
+    shown = list(benchmark.module("view").items(rows, options, None))
+    if any(mark.end > len(item.text) for item in shown for mark in item.marks):
+        raise ValueError(
+            "The predictions end before places that the result names; expected those that it was made of."
+        )
+    return Shown(name, scores, shown, options)
+
+
+def _rows(
+    benchmark: Benchmark,
+    texts: Sequence[str],
+    references: Sequence[Any],
+    found: Sequence[Mapping[str, Any]],
+    options: Mapping[str, Any],
+) -> Iterator[dict[str, Any]]:
+    """Rows as they stand in a run's items.jsonl."""
     columns = {
         name: listed(name, value, "a list, one per row", len(found))
         for name, value in options.items()
         if name in benchmark.given and is_like_a_list(value)
     }
-    rows = []
-    for place, (text, of, row) in enumerate(zip(texts, _read(benchmark, known), found, strict=True)):
+    for place, (text, of, row) in enumerate(zip(texts, references, found, strict=True)):
         given = {name: column[place] for name, column in columns.items()}
         own = _id(benchmark, place, of, given)
-        rows.append(plain({**own, RESPONSE: text, **finite(row), INPUTS: {"references": of, **given}}))
-    scores = {key: value for key, value in result.items() if key != benchmark.items}
-    shown = list(benchmark.module("view").items(rows, options, None))
-    if any(mark.end > len(item.text) for item in shown for mark in item.marks):
-        raise ValueError("The predictions end before places that the result names; expected those that it was made of.")
-    return Shown(name, scores, shown, options)
+        yield plain({**own, RESPONSE: text, **finite(row), INPUTS: {"references": of, **given}})
 
 
 def _lacking(benchmark: Benchmark) -> str:

@@ -77,9 +77,30 @@ def figures(runs: Runs, benchmark: Benchmark) -> list[content.Figure]:
         MissingExtra: without matplotlib.
     """
     plots, _ = able([*FIGURES], runs, benchmark)
-    return [
-        content.Figure(one.name, one.title, one.caption, one.saved("svg").decode("utf-8")) for one in plots
-    ]
+    return list(map(_drawn, plots))
+
+
+def _drawn(plot: Plot) -> content.Figure:
+    return content.Figure(plot.name, plot.title, plot.caption, plot.saved("svg").decode("utf-8"))
+
+
+def scores(name: str, result: results.Result, benchmark: Benchmark) -> content.Figure:
+    """The scores of one result with their intervals, those of the principal one's kind: all shares, or all points.
+
+    Args:
+        name: of the responses.
+        result: of the metric.
+        benchmark: by which it was scored.
+
+    Raises:
+        MissingExtra: without matplotlib.
+    """
+    shares = not benchmark.is_points(benchmark.principal)
+    alike = [one for one in benchmark.scores if benchmark.is_points(one) is not shares]
+    shown = {one: results.score(result, one) for one in alike if results.having([result], [one])}
+    panels = {"": {name: [*shown.values()]}}
+    plot = Plot("scores", "What are the scores?", ENDS, lambda: charts.rows([*shown], panels, shares))
+    return _drawn(plot)
 
 
 def able(names: Sequence[str], runs: Runs, benchmark: Benchmark) -> tuple[list[Plot], dict[str, str]]:

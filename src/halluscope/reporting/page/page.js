@@ -259,7 +259,8 @@ function fromAddress() {
 
 function toAddress() {
   const set = Object.entries(view).filter(([, value]) => value !== "");
-  history.replaceState(null, "", set.length ? `#${new URLSearchParams(set)}` : "#items");
+  const place = set.length ? new URLSearchParams(set) : "items";
+  history.replaceState(null, "", `${location.href.split("#")[0]}#${place}`);
 }
 
 function change() {
@@ -329,6 +330,14 @@ byId("reset").addEventListener("click", reset);
 byId("more").addEventListener("click", more);
 new IntersectionObserver(([seen]) => seen.isIntersecting && shown < found.length && more(), { rootMargin: "800px" }).observe(byId("more"));
 addEventListener("hashchange", follow);
+
+// In a frame that holds the page as its srcdoc, a link to a place would lead to the document around it.
+if (location.protocol === "about:") document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='#']");
+  if (!link) return;
+  event.preventDefault();
+  location.hash = link.hash;
+});
 fromAddress();
 show();
 follow();
