@@ -32,7 +32,7 @@ class Seen:
 
     Attributes:
         texts: the responses, each with its marks and facts; "" for a result without rows.
-        chart: a figure.
+        chart: a figure; "" for a result in which nothing is defined.
     """
 
     texts: str
@@ -80,13 +80,15 @@ def _texts(whole: content.Page) -> content.Page:
     return content.Page(title, head.meaning, [], [], [], whole.runs)
 
 
-def _chart(whole: content.Page, result: Mapping[str, Any], benchmark: Benchmark) -> content.Figure:
+def _chart(whole: content.Page, result: Mapping[str, Any], benchmark: Benchmark) -> content.Figure | None:
     """The figure that says most of a few rows; the scores, where there is none of these."""
     drawn = {figure.name: figure for figure in whole.figures}
     return next((drawn[name] for name in CHARTS if name in drawn), None) or scores(NAME, result, benchmark)
 
 
-def _figure(figure: content.Figure) -> str:
+def _figure(figure: content.Figure | None) -> str:
+    if figure is None:
+        return ""
     source = data_uri(figure.svg.encode("utf-8", "replace"), "image/svg+xml")
     title = escape(figure.title)
     return (

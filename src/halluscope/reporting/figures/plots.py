@@ -84,8 +84,10 @@ def _drawn(plot: Plot) -> content.Figure:
     return content.Figure(plot.name, plot.title, plot.caption, plot.saved("svg").decode("utf-8"))
 
 
-def scores(name: str, result: results.Result, benchmark: Benchmark) -> content.Figure:
+def scores(name: str, result: results.Result, benchmark: Benchmark) -> content.Figure | None:
     """The scores of one result with their intervals, those of the principal one's kind: all shares, or all points.
+
+    There is no figure if none of them is defined.
 
     Args:
         name: of the responses.
@@ -98,6 +100,8 @@ def scores(name: str, result: results.Result, benchmark: Benchmark) -> content.F
     shares = not benchmark.is_points(benchmark.principal)
     alike = [one for one in benchmark.scores if benchmark.is_points(one) is not shares]
     shown = {one: results.score(result, one) for one in alike if results.having([result], [one])}
+    if not shown:
+        return None
     panels = {"": {name: [*shown.values()]}}
     plot = Plot("scores", "What are the scores?", ENDS, lambda: charts.rows([*shown], panels, shares))
     return _drawn(plot)
