@@ -89,14 +89,24 @@ DRAWN: Mapping[str, Draw] = {
     "dog": _dog, "bench": _bench, "umbrella": _umbrella, "kite": _kite, "bird": _bird, "car": _car, "boat": _boat,
     "sports ball": _ball, "person": _person,
 }  # fmt: skip
-SENTENCES = (
-    "In the foreground there is a {}.",
-    "A {} stands out against the grass.",
-    "To the left, one can see a {}.",
-    "There is also a {}, which seems to be the focus of the scene.",
-    "Further back, a {} is visible.",
+BEGIN = (
+    "The image shows a quiet afternoon in the countryside, with green hills under a wide sky.",
+    "This is a drawing of an open meadow below two rounded hills.",
+    "The picture has a calm, rural setting; the sun stands low above the hills.",
 )
-END = "The light is soft, and the atmosphere is calm and inviting."
+SENTENCES = (
+    "In the foreground there is {}.",
+    "To the left, one can see {}.",
+    "Not far from it, {} stands out against the grass.",
+    "There is also {}, which seems to be the focus of the scene.",
+    "Further back, {} is visible.",
+    "In the background, a viewer may notice {}.",
+)
+END = (
+    "The light is soft, and the atmosphere is calm and inviting.",
+    "Overall, the scene suggests a day spent outdoors.",
+    "The colours are muted, which gives the whole a peaceful mood.",
+)
 
 
 def made_page(items: int = 60, models: int = 5, size: tuple[int, int] = SIZE, seed: int = 0) -> Page:
@@ -164,7 +174,7 @@ def _item(name: str, there: Sequence[str], rate: float, draw: random.Random) -> 
     said = [one for one in there if one not in missed] + invented
     draw.shuffle(said)
     text, marks = _text(said, invented, draw)
-    votes = {one: "".join(draw.choices("10?", [12, 2, 0.3], k=len(VOTERS))) for one in said}
+    votes = {one: "1" * (len(VOTERS) - 1) + draw.choices("10?", [20, 1, 0.1])[0] for one in said}
     facts = [Fact("missed", [(one, "bad") for one in missed])] if missed else []
     return Item(
         id=name,
@@ -183,13 +193,14 @@ def _item(name: str, there: Sequence[str], rate: float, draw: random.Random) -> 
 
 
 def _text(said: Sequence[str], invented: Sequence[str], draw: random.Random) -> tuple[str, list[Mark]]:
-    text, marks = "The image shows a peaceful scene outdoors.", []
+    text, marks = draw.choice(BEGIN), []
     for one, sentence in zip(said, draw.sample(SENTENCES * 2, len(said)), strict=True):
-        start = len(text) + 1 + sentence.index("{")
-        text += " " + sentence.format(one)
+        named = f"{'an' if one[0] in 'aeiou' else 'a'} {one}"
+        end = len(text) + 1 + sentence.index("{") + len(named)
+        text += " " + sentence.format(named)
         kind, what = ("bad", "hallucinated") if one in invented else ("good", "found")
-        marks.append(Mark(start, start + len(one), kind, f"{one}: {what}", one))  # type: ignore[arg-type]
-    return f"{text} {END}", marks
+        marks.append(Mark(end - len(one), end, kind, f"{one}: {what}", one))  # type: ignore[arg-type]
+    return f"{text} {draw.choice(END)}", marks
 
 
 def _counts(run: Shown, outcome: str) -> dict[str, int]:
@@ -221,7 +232,11 @@ def _table(runs: Sequence[Shown]) -> Table:
     ]
     note = "Invented: the share of named objects that were not drawn, in percent. Best values are bold."
     return Table(
-        "All models", ["model", "pictures", "invented", "missed"], rows, frozenset({(0, 2), (0, 3)}), note
+        "All models",
+        ["model", "pictures", "invented", "missed"],
+        rows,
+        frozenset({(0, 2), (0, 3)}),
+        note=note,
     )
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
-from halluscope.reporting import tables
+from halluscope.reporting import formats
 from tests.standin_hub import StandInHub
 
 TESTS = Path(__file__).parent
@@ -106,4 +106,4 @@ def rng() -> np.random.Generator:
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables come in one part, however wide they are."""
-    monkeypatch.setattr(tables, "WIDEST", 1000)
+    monkeypatch.setattr(formats, "WIDEST", 1000)

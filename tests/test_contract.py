@@ -364,6 +364,7 @@ def test_the_face():
         "get_benchmark",
         "list_benchmarks",
         "load_judge",
+        "report",
         "score",
     }
     assert halluscope.list_benchmarks() == [one.name for one in ALL]

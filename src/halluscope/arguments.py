@@ -13,6 +13,9 @@ from halluscope.options import nearest
 LARGEST = 2**63 - 1
 """A whole number beyond this is a slip of the finger, and more than a machine counts with."""
 
+QUIET = "--quiet"
+"""The option by which every command tells errors alone beside what was asked for."""
+
 LONGEST = 1000
 """Characters of a message; it may repeat a word of any length."""
 
@@ -26,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         )
         super().__init__(*arguments, **({"epilog": about} | options))
         self.add_argument(
-            "--quiet", action="store_true", default=argparse.SUPPRESS, help="no notices, no progress bars"
+            QUIET, action="store_true", default=argparse.SUPPRESS, help="no notices, no progress bars"
         )
 
     def parse_known_args(self, *given: Any, **also: Any) -> Any:

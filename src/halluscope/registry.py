@@ -289,6 +289,13 @@ class Benchmark:
                     return direction
         raise KeyError(score)
 
+    def better(self, column: str) -> Direction:
+        """Which way what stands in a column of a table is better; None for what is no score."""
+        try:
+            return self.direction(column)
+        except KeyError:
+            return None
+
     def builder(self, dataset: Dataset) -> Any:
         """What builds one of its datasets: a `halluscope.building.command.Builder`."""
         module, _, name = dataset.builder.partition(":")

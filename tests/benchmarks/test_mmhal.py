@@ -460,7 +460,7 @@ def test_responses_in_another_order_are_an_error(files, capsys):
 def test_the_report_says_what_becomes_of_unreadable_replies(files, served, capsys):
     mine = answered(files)
     served.script = lambda prompt, *_: reply("Good." if "Answer 0" in prompt else "Rating: 6")
-    options = ["--judge", served.judge, "--quiet", "--store", files / "s.sqlite"]
+    options = ["--judge", served.judge, "--store", files / "s.sqlite"]
     assert score(files, mine, options=[*options, "--reading", "official"]) == 0
     out = capsys.readouterr().out
     assert "no readable rating: 12.5 % of the responses, which count as 0, as in the authors' script" in out

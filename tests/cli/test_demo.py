@@ -1,7 +1,9 @@
 """The demo: it ends where a user begins, with marked descriptions, a page of them, and what to type next."""
 
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -9,6 +11,7 @@ import pytest
 
 from halluscope import cli
 from halluscope.benchmarks.throne import demo
+from halluscope.paths import PACKAGE, share
 
 MARK = re.compile(r"\[([^\]:(]+)(: \w+)?\]|~([^~]+)~")
 
@@ -22,7 +25,7 @@ KINDS = {
     "7": "teddy bear good, bed good",
     "8": "boats good, Seagulls good, person bad",
 }
-"""The mentions in each description, as its picture has it: a person drew these, and wrote those."""
+"""The mentions in each description, and what its picture makes of them: looked at, not computed."""
 
 
 @pytest.fixture
@@ -108,15 +111,23 @@ def test_what_to_type_next_can_be_typed():
     assert all(len(line) <= 80 for line in f"{demo.NEXT}\n{demo.ABOUT_NEXT}".splitlines())
 
 
-def test_it_needs_neither_torch_nor_matplotlib(folder):
-    """In a fresh process: the demo runs, nothing heavy was imported, and the page says what it lacks."""
+def test_it_runs_away_from_the_checkout_without_torch_and_matplotlib(folder):
+    """As a wheel installs it, in a fresh process: nothing heavy is imported, and the page says what it lacks."""
+    installed = folder / "site" / "halluscope"
+    shutil.copytree(PACKAGE, installed)
+    (installed / "_share").mkdir(exist_ok=True)
+    for name in ("builders", "dataset_cards", "datasets", "metrics"):
+        (installed / "_share" / name).symlink_to(share(name))
     code = (
         "import sys\n"
         "sys.modules['torch'] = sys.modules['transformers'] = sys.modules['matplotlib'] = None\n"
-        "from halluscope import cli\n"
+        "from halluscope import cli, paths\n"
+        "assert paths.checkout() is None\n"
         "assert cli.main(['demo']) == 0\n"
         "heavy = {'datasets', 'evaluate', 'pyarrow', 'pandas', 'huggingface_hub'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
-    assert "halluscope[figures]" in (folder / "demo-report.html").read_text()
+    environment = os.environ | {"PYTHONPATH": str(folder / "site")}
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, env=environment)
+    page = (folder / "demo-report.html").read_text()
+    assert page.count("data:image/webp") == 8 and "halluscope[figures]" in page

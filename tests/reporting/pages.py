@@ -34,7 +34,8 @@ formulas, LaTeX, Markdown, a name of JavaScript's, and a million characters."""
 def page_of(text: str, models: int = 2) -> Page:
     """A page on which the same text stands in every place; of the items only one has it."""
     runs = [
-        Shown(f"{model} {text}", {}, [_item(text), _item("harmless")], [text, "b"]) for model in range(models)
+        Shown(f"{model} {text}", {}, [_item(text), _item("harmless")], voters=[text, "b"])
+        for model in range(models)
     ]
     return Page(
         title=text,
@@ -42,7 +43,7 @@ def page_of(text: str, models: int = 2) -> Page:
         headlines=[
             Headline(text, text, text, text, text, [text, f"{model}{text}"], text) for model in range(models)
         ],
-        tables=[Table(text, [text, text], [[text, text]], frozenset({(0, 1)}), text)],
+        tables=[Table(text, [text, text], [[text, text]], frozenset({(0, 1)}), note=text)],
         figures=[Figure(text, text, text, "<svg xmlns='http://www.w3.org/2000/svg'/>")],
         runs=runs,
         pictures={text: Picture(images.file(images.noise(), "JPEG"), 23, 17, text)},
@@ -102,7 +103,7 @@ def small_page(items: int = 45) -> Page:
                 ["model", "right"],
                 [[name, "50.0"] for name in names],
                 frozenset({(0, 1)}),
-                "In percent.",
+                note="In percent.",
             )
         ],
         figures=[
@@ -115,7 +116,8 @@ def small_page(items: int = 45) -> Page:
             )
         ],
         runs=[
-            Shown(name, {}, said, ["one", "two"]) for name, said in zip(names, (first, second), strict=True)
+            Shown(name, {}, said, voters=["one", "two"])
+            for name, said in zip(names, (first, second), strict=True)
         ],
         pictures={"even": Picture(images.file(images.noise(), "JPEG"), 23, 17, "drawn, public domain")},
         facts={"Data": "made up"},

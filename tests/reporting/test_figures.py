@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halluscope import registry
@@ -35,7 +35,7 @@ ITEMS = st.lists(
         ),
         classes=st.dictionaries(st.sampled_from("pqrst"), st.sampled_from(CAME)),
     ),
-    max_size=60,
+    max_size=25,
 )
 
 
@@ -61,6 +61,7 @@ def test_precision_and_recall_of_a_class():
     assert found["cup"].recall.value == 0
 
 
+@settings(max_examples=25)
 @given(ITEMS)
 def test_counts_of_classes_add_up(items):
     said = Counter(came for one in items for came in one.classes.values())
@@ -163,6 +164,7 @@ def test_where_mentions_stand():
     assert found == [Share(1, 2), *[Share(0, 0)] * 8, Share(1, 1)]
 
 
+@settings(max_examples=25)
 @given(ITEMS)
 def test_mentions_add_up(items):
     marks = [
@@ -194,7 +196,8 @@ def test_rows_without_classes_are_wrong_by_their_errors():
     assert not any(one.said.total for one in bins)
 
 
-@given(ITEMS)
+@settings(max_examples=25)
+@given(ITEMS.map(lambda items: items * 4))
 def test_bins_hold_each_row_once(items):
     known = [one for one in items if one.classes] or items
     found = texts.by_length(items)

@@ -34,7 +34,7 @@ HOSTILE = (
 )
 
 
-def model(name, seed, classes=("dog", "cup", "bench", "bus"), rows=60):
+def model(name, seed, classes=("dog", "cup", "bench", "bus"), rows=60, voters=("a", "b", "c")):
     """A run with all that figures show; wherever there is a dog, its model invents a cup."""
     draws = np.random.default_rng(seed)
     items = []
@@ -51,13 +51,13 @@ def model(name, seed, classes=("dog", "cup", "bench", "bus"), rows=60):
     scores = {one: float(draws.uniform(0.2, 0.9)) for one in (*SCORES, "f0.5_cls/a", "f0.5_cls/b")}
     scores["interval"] = {one: (value - 0.1, value + 0.05) for one, value in scores.items()}
     votes = draws.integers(0, 2, (rows, len(classes), 3)).astype(np.int8)
-    return Shown(name, scores, items, [f"{name[:40]} {number}" for number in range(3)], votes)
+    return Shown(name, scores, items, voters=voters, votes=votes)
 
 
 @pytest.fixture(scope="module")
 def hostile():
     """Five models and four classes with hostile names."""
-    return [model(name, seed, HOSTILE[5:9]) for seed, name in enumerate(HOSTILE[:5])]
+    return [model(name, seed, HOSTILE[5:9], voters=HOSTILE[1:4]) for seed, name in enumerate(HOSTILE[:5])]
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_judges_that_never_disagree_are_not_drawn():
 
 def test_one_model_and_too_many():
     one, two = model("one", 1), [model(f"model {number}", number) for number in range(7)]
-    alone = {figure.name: figure for figure in plots.figures([one], THRONE)}
+    alone = {plot.name: plot for plot in plots.able([*plots.FIGURES], [one], THRONE)[0]}
     assert "scores" not in alone and "models" not in alone["classes"].caption
     plot = plots.able(["classes"], two, THRONE)[0][0]
     assert "Of 7 models, these are drawn: model 0, model 1, model 2, model 3, model 4." in plot.caption
@@ -142,6 +142,23 @@ def test_judges_of_other_runs_are_left_out():
     one, other = model("one", 1), replace(model("other", 2), voters=["somebody else"] * 3)
     plot = plots.able(["judges"], [one, other], THRONE)[0][0]
     assert "Of 2 models, these are drawn: one." in plot.caption
+
+
+def test_models_with_different_rows_say_so():
+    """Whether they are drawn side by side, or added up."""
+    one, other = model("one", 1), model("other", 2, rows=40)
+    for plot in plots.able([*plots.FIGURES], [one, other], THRONE)[0]:
+        assert plot.caption.endswith(" The models have different rows: one 60, other 40.")
+    for plot in plots.able([*plots.FIGURES], [one, model("other", 2)], THRONE)[0]:
+        assert "different rows" not in plot.caption
+
+
+def test_where_nothing_can_be_missed_there_is_no_recall():
+    """As where judges vote only on what was said."""
+    one = Shown("a", {}, [Item("1", "", classes={"dog": FOUND, "cup": HALLUCINATED})])
+    two = Shown("a", {}, [Item("1", "", classes={"dog": FOUND, "cup": MISSED})])
+    drawn = [plots.able(["classes"], [run], THRONE)[0][0].saved("svg") for run in (one, two)]
+    assert [b"recall" in svg for svg in drawn] == [False, True] and all(b"precision" in svg for svg in drawn)
 
 
 def test_names_of_lines_stand_apart():

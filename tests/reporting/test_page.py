@@ -185,6 +185,18 @@ def test_models_that_were_asked_about_different_items():
     ]
 
 
+def test_facts_that_are_the_same_for_all_models_stand_once():
+    """What is right is known of the item; what was read is of the response, also where both read the same."""
+
+    def run(name, *replies):
+        facts = [[Fact("right", [("no", "plain")]), Fact("read", [(reply, "good")])] for reply in replies]
+        return Shown(name, {}, [Item(str(number), "x", facts=each) for number, each in enumerate(facts)])
+
+    two = Page("", "", [], [], [], [run("one", "yes", "no"), run("two", "yes", "yes")])
+    assert index(two)["common"] == ["right"]
+    assert index(Page("", "", [], [], [], [run("one", "yes")]))["common"] == []
+
+
 def test_a_badness_that_is_no_number():
     page = Page("", "", [], [], [], [Shown("one", {}, [Item("a", "x", badness=float("nan"))])])
     assert index(page)["signs"][0][0][4] == 0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from halluscope import limits
-from halluscope.arguments import Parser, without
+from halluscope.arguments import QUIET, Parser, without
 from halluscope.foreign import one_line
 from halluscope.terminal import alarm, quiet, tell_error, tell_warnings
 from halluscope.version import __version__
@@ -96,7 +96,9 @@ def parser(command: str | None = None) -> argparse.ArgumentParser:
 
 def _run(words: Sequence[str]) -> int:
     left, given = without(limits.OPTION, words)
-    with limits.given(",".join(given) if given else None):
+    first = left[:1] == [QUIET]
+    left = left[first:]
+    with limits.given(",".join(given) if given else None), quiet(first):
         if not left:
             parser().print_help()
             return DONE

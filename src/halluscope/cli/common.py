@@ -11,7 +11,7 @@ from halluscope.arguments import Parser, number, whole
 from halluscope.files.writing import check_new
 from halluscope.judging.store import AskAnew, default_path
 from halluscope.options import ALL, Door, Option
-from halluscope.registry import Benchmark, Direction
+from halluscope.registry import Benchmark
 from halluscope.reporting.formats import FORMATS, JSON, TABLE, written
 from halluscope.reporting.tables import Report
 from halluscope.responses.thoughts import THOUGHTS
@@ -221,13 +221,7 @@ def show(
         benchmark: whose scores it holds; it says which of them are better. None where there is no better.
         intervals: whether each score is shown with its interval.
     """
-
-    def better(column: str) -> Direction:
-        try:
-            return benchmark.direction(column) if benchmark else None
-        except KeyError:
-            return None
-
+    better = benchmark.better if benchmark else lambda _: None
     text, beside = written(report, given.format, better, intervals)
     say(text)
     tell(beside)

@@ -1,4 +1,8 @@
-"""`halluscope demo [NAME]`: the main job on what a benchmark's room embeds, and what to type next."""
+"""`halluscope demo [NAME]`: the main job on what a benchmark's room embeds, and what to type next.
+
+A room's `demo` has `shown` and `pictures`, a `WARNING` that stands first on the page, what to type `NEXT`, and what
+that takes (`ABOUT_NEXT`).
+"""
 
 import argparse
 import hashlib
@@ -7,6 +11,7 @@ from pathlib import Path
 
 from halluscope import registry
 from halluscope.files.writing import check_new, new_file
+from halluscope.foreign import one_line
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import TABLE, written
 from halluscope.reporting.marked_text import LEGEND, marked
@@ -49,8 +54,8 @@ def run(options: argparse.Namespace) -> None:
     demo = benchmark.module("demo")
     shown, pictures = demo.shown(), demo.pictures()
     _say(benchmark, shown)
-    _write(_warned(page(benchmark, [shown], pictures), demo.WARNING), options.out)
-    say(f"\n{options.out} shows all this with the pictures; open it in a browser.")
+    _write(_warned(page(benchmark, [shown], pictures, among_published=False), demo.WARNING), options.out)
+    say(f"\n{one_line(options.out)} shows all this with the pictures; open it in a browser.")
     say(f"\nNext, a model and images of your own:\n\n{demo.NEXT}\n\n{demo.ABOUT_NEXT}")
 
 

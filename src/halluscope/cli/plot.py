@@ -8,8 +8,9 @@ from pathlib import Path
 from halluscope.errors import RunError
 from halluscope.files.writing import check_no_folder, new_folder
 from halluscope.foreign import one_line
+from halluscope.reporting.figures.answers import FIGURES
 from halluscope.reporting.figures.files import FORMATS
-from halluscope.reporting.figures.plots import FIGURES, Plot, able, check
+from halluscope.reporting.figures.plots import Plot, able, check
 from halluscope.reporting.shown import Shown
 from halluscope.runs import verifying
 from halluscope.runs.run import Run, benchmark_of

@@ -24,7 +24,7 @@ from halluscope.runs.run import Run
 from halluscope.runs.showing import shown
 from halluscope.runs.verifying import check
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.terminal import say, tell
+from halluscope.terminal import is_quiet, say, tell
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +58,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="resamples by which several runs are compared (default: 1,000); 0 compares nothing",
     )
     option("--seed", type=whole, default=0, help="of the bootstrap")
-    option("--quiet", action="store_true", help="no progress bars")
     parser.set_defaults(run=run)
 
 
@@ -119,13 +118,16 @@ def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]
             )
         tell(f"{len(missing):,} of {len(wanted):,} images are not in {one_line(where)}.")
     owners = credits(given.credits) if given.credits else {}
-    return pictures(there, lambda name: find(known[name]), owners, not given.quiet)
+    return pictures(there, lambda name: find(known[name]), owners, not is_quiet())
 
 
 def _stored(dataset: str, folder: str | None) -> tuple[Mapping[str, object], Find]:
-    """What a dataset's images are called, as text -> as it stands there; and who finds them."""
+    """What a dataset's images are called, by their keys or their files -> their keys; and who finds them."""
     source = open_source(dataset, folder, keep=0)
-    return {str(key): key for key in source.rows.unique(source.key) if key is not None}, source.find
+    keys, file = source.rows[source.key], source.dataset.file
+    names = source.rows[file] if file in source.rows.column_names else keys
+    each = [(key, name) for key, name in zip(keys, names, strict=True) if key is not None]
+    return {str(key): key for key, _ in each} | {str(name): key for key, name in each}, source.find
 
 
 def _files(folder: Path, wanted: set[str]) -> tuple[Mapping[str, object], Find]:

@@ -6,30 +6,26 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry, scoring
-from halluscope.cli import common, compare
+from halluscope.cli import common
 from halluscope.errors import RunError
 from halluscope.files.writing import check_new, check_no_folder, json_line, new_file
 from halluscope.foreign import one_line
-from halluscope.options import defaults
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import JSON
-from halluscope.reporting.tables import OTHER, Label, Notes, Table, counted, listed, to_json
+from halluscope.reporting.tables import Notes, Table, listed, to_json
 from halluscope.responses.match import ORDER
 from halluscope.runs import comparing
 from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
 from halluscope.runs.run import Run
+from halluscope.runs.telling import FEW, of_differences, of_other_rows, of_results, with_choices
 from halluscope.scoring import Ready
-from halluscope.signature import keys_of
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, tell
 
 Results = list[tuple[str, dict[str, Any]]]
 """The name of what was scored, and its result."""
-
-FEW = 10
-"""So many differences between models are shown all; of more, only those from the best model."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +56,6 @@ def run(given: argparse.Namespace) -> None:
         remark(benchmark, one, given)
     shared = {"bootstrap": given.bootstrap, "seed": given.seed}
     about = {"command": given.words, "dataset": given.dataset}
-    unless = defaults(benchmark.compute)
     every = [option.name for option in benchmark.options if option.every]
     results: Results = []
     scored: list[Run] = []
@@ -70,8 +65,7 @@ def run(given: argparse.Namespace) -> None:
             result = scored[-1].scores
             if result["thoughts"]:
                 tell(f"{_shown(one)}: {result['thoughts']:,} responses held thoughts, now removed.")
-            named = {name: chosen.get(name, unless[name]) for name in every}
-            results.append((one.matched.name, {**named, **result}))
+            results.append((one.matched.name, with_choices(benchmark, result, chosen)))
     if items:
         _write(items, scored, benchmark, every if len(results) > len(ready) else [])
     if given.out:
@@ -82,11 +76,11 @@ def run(given: argparse.Namespace) -> None:
     if given.published and paper is None:
         tell(f"No paper's results are known for {benchmark.title} in this form.")
     if given.format == JSON:
-        tell("\n".join(_of_other_rows(results)))
+        tell("\n".join(of_other_rows(results)))
         say(to_json(listed([*results, *(paper.results if paper else ())])))
     else:
         resampling = Bootstrap(given.bootstrap, given.seed)
-        common.show(told(results, scored, paper, options, resampling), given, benchmark, given.intervals)
+        common.show(_told(results, scored, paper, options, resampling), given, benchmark, given.intervals)
 
 
 def _shown(ready: Ready) -> str:
@@ -126,21 +120,6 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
         tell(f"{_shown(ready)}: {'; '.join(said)}.")
 
 
-def _judged(name: str, result: Mapping[str, Any]) -> str | Label:
-    """A name, and who judged its result, among those of a paper."""
-    said = published.judged_by(result)
-    return Label(name, said) if said else name
-
-
-def _of_other_rows(results: Results) -> list[str]:
-    """Which results in one table are about other rows than the first."""
-    data = {name: keys_of(result["signature"])["data"] for name, result in results}
-    if len(set(data.values())) == 1:
-        return []
-    shown = ", ".join(f"{one_line(name)} {one_line(of)}" for name, of in data.items())
-    return [f"{OTHER} Not about the same rows: {shown}."]
-
-
 def _write(file: Path, scored: Sequence[Run], benchmark: Benchmark, varied: Sequence[str]) -> None:
     """Write what was found in each row, several times where an option varies, to a new file of JSON lines."""
     key = registry.identity(benchmark).key
@@ -153,39 +132,18 @@ def _write(file: Path, scored: Sequence[Run], benchmark: Benchmark, varied: Sequ
                 lines.write(json_line({**how, **known, **found}))
 
 
-def told(
+def _told(
     results: Results,
     scored: Sequence[Run],
     paper: published.Published | None,
     options: Mapping[str, Any],
     resampling: Bootstrap,
 ) -> list[Table | Notes]:
-    """What is said of results: the benchmark's report, whether they are about the same rows, and differences.
-
-    Args:
-        results: each of `scored`, by the name of its responses.
-        scored: the runs; of some responses there are several where an option varies.
-        paper: what is shown among them; None for nothing.
-        options: as they were given.
-        resampling: of the differences.
-    """
+    """What is said of results: the benchmark's report, and which differences are not by chance."""
+    benchmark, rows = scored[0].benchmark, scored[0].ready.matched.rows
     every = len({run.name for run in scored}) < len(scored)
-    named = counted(results)
-    shown = [*((_judged(*one), one[1]) for one in named), *paper.results] if paper else named
-    report = (
-        scored[0]
-        .benchmark.module("report")
-        .report(
-            named,
-            shown,
-            rows=scored[0].ready.matched.rows,
-            source=paper.source if paper else "",
-            every=every,
-            **options,
-        )
-    )
-    other = [Notes(said)] if (said := _of_other_rows(results)) else []
-    return [*report, *other, *([] if every else _differences(scored, resampling))]
+    told = of_results(benchmark, results, options, paper, rows, every)
+    return [*told, *([] if every else _differences(scored, resampling))]
 
 
 def _differences(scored: Sequence[Run], resampling: Bootstrap) -> list[Table | Notes]:
@@ -196,4 +154,4 @@ def _differences(scored: Sequence[Run], resampling: Bootstrap) -> list[Table | N
         found = comparing.compare({run.name: run for run in scored}, [], resampling, in_parts=False)
     except RunError as error:
         return [Notes([f"The models are not compared. {error}"])]
-    return compare.told(found, scored[0].benchmark, resampling, FEW)
+    return of_differences(found, scored[0].benchmark, FEW)

@@ -7,7 +7,8 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from tabulate import tabulate
 
@@ -48,8 +49,14 @@ def written(
         intervals: whether each score is shown with its interval.
     """
     if style == CSV:
-        return _csv([one for one in report if isinstance(one, Table)]), _text(_only_notes(report))
-    return _WRITERS[style](_numbered(report), _Taste(better, intervals)), ""
+        beside = (_text_notes(one) for one in report if isinstance(one, Notes))
+        return _csv([one for one in report if isinstance(one, Table)]), "\n\n".join(beside)
+    write_table, write_notes = _WRITERS[style]
+    taste = _Taste(better, intervals)
+    blocks = (
+        write_notes(one) if isinstance(one, Notes) else write_table(one, taste) for one in _numbered(report)
+    )
+    return "\n\n".join(blocks), ""
 
 
 def aligned(rows: Sequence[Sequence[object]], header: Sequence[str], left: int = 1) -> str:
@@ -100,23 +107,23 @@ def _parts(shown: Sequence[Sequence[str]], left: int) -> list[list[int]]:
 class _Taste:
     """Which way scores are better, and whether each is shown with its interval."""
 
-    better: Better
-    intervals: bool
+    better: Better = lambda _: None
+    intervals: bool = False
+
+
+Written = TypeVar("Written")
+"""What becomes of a cell."""
 
 
 @dataclass(frozen=True)
-class _Pen:
+class _Pen(Generic[Written]):
     """How a format writes a text, and a number: with its interval or without, and whether it is the best."""
 
-    text: Callable[[str], str]
-    number: Callable[[Number, bool, bool], str]
+    text: Callable[[str], Written]
+    number: Callable[[Number, bool, bool], Written]
 
 
-Grid = list[list[str]]
-"""A table as it is written: the header, and each row."""
-
-
-def _cells(table: Table, pen: _Pen, taste: _Taste, columns: bool = True) -> Grid:
+def _cells(table: Table, pen: _Pen[Written], taste: _Taste, columns: bool = True) -> list[list[Written]]:
     """A table's cells.
 
     Args:
@@ -124,11 +131,14 @@ def _cells(table: Table, pen: _Pen, taste: _Taste, columns: bool = True) -> Grid
         pen: writes each cell.
         taste: what is shown.
         columns: whether intervals that are not shown with each score have columns of their own.
+
+    Returns:
+        The header, and each row.
     """
     best = _best(table, taste.better) if table.ranked else set()
     beside = [name for name in table.intervals if columns and not taste.intervals and _has_ends(table, name)]
 
-    def written(row: Sequence[Cell], number: int) -> Iterator[str]:
+    def written(row: Sequence[Cell], number: int) -> Iterator[Written]:
         for place, (name, cell) in enumerate(zip(table.header, row, strict=True)):
             yield _cell(cell, pen, (number, place) in best, taste.intervals)
             if name in beside:
@@ -143,7 +153,7 @@ def _cells(table: Table, pen: _Pen, taste: _Taste, columns: bool = True) -> Grid
     return [list(column) for column in zip(*grid, strict=True)] if table.turned else grid
 
 
-def _cell(cell: Cell, pen: _Pen, is_best: bool, with_ends: bool) -> str:
+def _cell(cell: Cell, pen: _Pen[Written], is_best: bool, with_ends: bool) -> Written:
     if isinstance(cell, Number):
         return pen.number(cell, is_best, with_ends and cell.has_ends)
     return pen.text("-" if cell is None else str(cell))
@@ -151,11 +161,12 @@ def _cell(cell: Cell, pen: _Pen, is_best: bool, with_ends: bool) -> str:
 
 def _has_ends(table: Table, name: str) -> bool:
     place = list(table.header).index(name)
-    return any(isinstance(row[place], Number) and row[place].has_ends for row in table.rows)  # type: ignore[union-attr]
+    cells = (row[place] for row in table.rows)
+    return any(isinstance(cell, Number) and cell.has_ends for cell in cells)
 
 
 def _best(table: Table, better: Better) -> set[tuple[int, int]]:
-    """The places of the best numbers of each column, where at least two compete; rows about other data do not."""
+    """The places of the best numbers of each column, where two differ; rows about other data do not compete."""
     found: set[tuple[int, int]] = set()
     rivals: dict[tuple[str, ...], list[int]] = {}
     for number, row in enumerate(table.rows):
@@ -169,11 +180,11 @@ def _best(table: Table, better: Better) -> set[tuple[int, int]]:
 
 
 def _winners(table: Table, place: int, rows: Sequence[int], higher: bool) -> Iterator[int]:
-    """The rows that have the best number of a column, as it is printed."""
+    """The rows that have the best number of a column, as it is printed; none where all have the same."""
     known = {
         row: cell for row in rows if isinstance(cell := table.rows[row][place], Number) and cell.is_defined
     }
-    if len(known) > 1:
+    if len({*map(str, known.values())}) > 1:
         order = sorted(known.values(), key=lambda number: number.value or 0.0)
         first = str(order[-1 if higher else 0])
         yield from (row for row, cell in known.items() if str(cell) == first)
@@ -201,21 +212,10 @@ def _with_numbers(table: Table, numbers: dict[str, int]) -> Table:
         [f"{cell.name} [{numbers[cell.said]}]" if isinstance(cell, Label) else cell for cell in row]
         for row in table.rows
     ]
-    return Table(**{**vars(table), "rows": rows})
-
-
-def _only_notes(report: Report) -> Report:
-    return [one for one in report if isinstance(one, Notes)]
+    return replace(table, rows=rows)
 
 
 # For people
-
-
-def _text(report: Report, taste: _Taste | None = None) -> str:
-    shown = taste or _Taste(lambda _: None, False)
-    return "\n\n".join(
-        _text_notes(one) if isinstance(one, Notes) else _text_table(one, shown) for one in report
-    )
 
 
 def _text_table(table: Table, taste: _Taste) -> str:
@@ -240,6 +240,24 @@ def _with_interval(number: Number, _: bool, with_ends: bool) -> str:
 
 
 _TEXT = _Pen(_short, _with_interval)
+
+
+# For a page
+
+
+Cells = list[list[tuple[str, bool]]]
+"""A table's cells, the header first, each with whether it is the best of its column."""
+
+
+def laid_out(report: Report, better: Better) -> list[tuple[Table, Cells] | Notes]:
+    """A report for whoever lays it out: each table with its cells."""
+    taste = _Taste(better, False)
+    return [one if isinstance(one, Notes) else (one, _cells(one, _BARE, taste)) for one in _numbered(report)]
+
+
+_BARE: _Pen[tuple[str, bool]] = _Pen(
+    lambda text: (text, False), lambda number, is_best, _: (str(number), is_best)
+)
 
 
 # CSV
@@ -322,13 +340,6 @@ _BEGINS = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)]))")
 """What it reads so at the beginning of a line."""
 
 
-def _markdown(report: Report, taste: _Taste) -> str:
-    """Tables, and below them the notes as lists."""
-    return "\n\n".join(
-        _markdown_notes(one) if isinstance(one, Notes) else _markdown_table(one, taste) for one in report
-    )
-
-
 def _markdown_table(table: Table, taste: _Taste) -> str:
     header, *rows = _cells(table, _MARKDOWN, taste)
     left = 1 if table.turned else table.left
@@ -338,6 +349,7 @@ def _markdown_table(table: Table, taste: _Taste) -> str:
 
 
 def _markdown_notes(notes: Notes) -> str:
+    """Notes as a list."""
     titled = [f"{_markdown_line(notes.of)}\n"] if notes.of else []
     return "\n".join([*titled, *(f"- {_markdown_line(line)}" for line in notes.lines)])
 
@@ -373,14 +385,8 @@ _LATEX_SIGNS = {
 _LATEX_MEANS = re.compile("|".join(map(re.escape, _LATEX_SIGNS)) + "|-(?=-)|'(?=')")
 
 
-def _latex(report: Report, taste: _Taste) -> str:
-    r"""Tables for `\usepackage{booktabs}`, and the notes as comments."""
-    return "\n\n".join(
-        _latex_notes(one) if isinstance(one, Notes) else _latex_table(one, taste) for one in report
-    )
-
-
 def _latex_table(table: Table, taste: _Taste) -> str:
+    r"""A table for `\usepackage{booktabs}`."""
     grid = _cells(table, _LATEX, taste, columns=False)
     header, *rows = (" & ".join(row) + r" \\" for row in grid)
     left = 1 if table.turned else table.left
@@ -397,6 +403,7 @@ def _latex_table(table: Table, taste: _Taste) -> str:
 
 
 def _latex_notes(notes: Notes) -> str:
+    """Notes as comments."""
     return "\n".join(map(_comment, _text_notes(notes).split("\n")))
 
 
@@ -427,4 +434,8 @@ def _latex_number(number: Number, is_best: bool, with_ends: bool) -> str:
 
 _LATEX = _Pen(_latex_text, _latex_number)
 
-_WRITERS = {TABLE: _text, MARKDOWN: _markdown, LATEX: _latex}
+_WRITERS = {
+    TABLE: (_text_table, _text_notes),
+    MARKDOWN: (_markdown_table, _markdown_notes),
+    LATEX: (_latex_table, _latex_notes),
+}

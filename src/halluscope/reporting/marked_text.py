@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from textwrap import fill
 
 from halluscope.foreign import keyless, printable
-from halluscope.reporting.shown import Item, Kind, Piece, pieces
 from halluscope.reporting.formats import WIDEST
+from halluscope.reporting.shown import Item, Kind, Piece, pieces
 
 LEGEND = "[word] is right, [word: why] is not, ~word~ does not count"
 """How to read it."""

@@ -65,6 +65,7 @@ class Comparison:
         scores: the scores that were asked for, of each pair of runs.
         groups: the same of each group.
         classes: the same of each class in which runs differ often enough to tell, by swapping images between them.
+        resampling: how differences were resampled.
     """
 
     rows: int
@@ -73,6 +74,7 @@ class Comparison:
     scores: Sequence[Compared]
     groups: Sequence[Compared]
     classes: Sequence[Compared]
+    resampling: Bootstrap
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,7 @@ def compare(
         _corrected(benchmark, resampling, _of_scores(drawn, wanted, resampling)),
         _corrected(benchmark, resampling, _of_scores(drawn, groups, resampling)),
         _corrected(benchmark, resampling, _of_classes(drawn, resampling)),
+        resampling,
     )
 
 

@@ -10,19 +10,22 @@ from PIL.Image import Image
 from halluscope import registry
 from halluscope.errors import MissingExtra
 from halluscope.foreign import one_line
-from halluscope.registry import HIGHER, LOWER, Benchmark
+from halluscope.registry import LOWER, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.figures.plots import figures
+from halluscope.reporting.formats import Cells, laid_out
 from halluscope.reporting.page.content import Figure, Headline, Page, Picture, Table
 from halluscope.reporting.page.notebook import Report
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.shown import Shown
-from halluscope.reporting.tables import Named, interval, percent, printed, ranked
-from halluscope.runs.comparing import Compared, Comparison
+from halluscope.reporting.tables import Notes, percent, ranked, scored
+from halluscope.reporting.tables import Table as Told
+from halluscope.runs.comparing import Comparison
 from halluscope.runs.showing import of_signature
+from halluscope.runs.telling import of_differences, of_parts, of_results, with_choices
 
-MOST_DIFFERENCES = 20
-"""Rows of a table of differences."""
+UNREAD = ("unparsed", "unread", "unreadable", "unjudged")
+"""Scores that say how many responses nobody could read or judge."""
 
 
 def page(
@@ -31,6 +34,7 @@ def page(
     images: Mapping[str, Picture],
     compared: Comparison | None = None,
     facts: Mapping[str, str] | None = None,
+    among_published: bool = True,
 ) -> Page:
     """Put together what stands on a page.
 
@@ -40,6 +44,7 @@ def page(
         images: what an item's image is called -> a small copy.
         compared: the models with each other; None for no comparison.
         facts: what is to be known beside.
+        among_published: whether they stand among published results, where there are any.
     """
     by = principal(benchmark, [one.scores for one in models])
     best = ranked([(one.name, one.scores) for one in models], by, _is_higher(benchmark, by))
@@ -50,7 +55,7 @@ def page(
         benchmark.title,
         " ".join(benchmark.description.split()),
         [_headline(benchmark, one, by) for one in models],
-        list(_tables(benchmark, models, by, compared)),
+        list(_tables(benchmark, models, compared, among_published)),
         drawn,
         models,
         images,
@@ -110,48 +115,38 @@ def _figures(models: Sequence[Shown], benchmark: Benchmark) -> tuple[list[Figure
 
 def _headline(benchmark: Benchmark, model: Shown, by: str) -> Headline:
     scores = model.scores
-    value, ends = printed(scores.get(by), benchmark.is_points(by)), scores.get("interval", {}).get(by, ())
+    is_points, ends = benchmark.is_points(by), scores.get("interval", {}).get(by, ())
+    shown = scored(scores.get(by), is_points, ends)
     return Headline(
         model.name,
         by,
-        value,
-        _ends(ends, benchmark.is_points(by)),
+        str(shown),
+        shown.interval if shown.has_ends else "",
         benchmark.module("view").meaning(scores),
         list(_warnings(benchmark, model)),
-        scores["signature"],
+        scores[registry.SIGNATURE],
     )
-
-
-def _ends(ends: Sequence[float], points: bool) -> str:
-    return " to ".join(printed(end, True) for end in ends) if points else interval(ends)
 
 
 def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
     """Why to be careful with a model's scores."""
     scores, judges = model.scores, benchmark.judges
     if "part" in scores:
-        scored, of = scores["part"]
+        part, of = scores["part"]
         what = "images of the dataset" if benchmark.chooses else "questions"
-        yield f"{scored:,} of {of:,} {what} are scored."
-    if (
-        judges
-        and judges.default
-        and (named := model.options.get(judges.option, judges.default)) != judges.default
-    ):
-        yield (
-            f"Judged by {_named(named)}, not by {judges.default}: scores of other judges do not stand beside each "
-            "other's."
-        )
+        yield f"{part:,} of {of:,} {what} are scored."
+    if judges and (named := model.options.get(judges.option, judges.default)) != judges.default:
+        beside = f", not by {judges.default}" if judges.default else ""
+        yield f"Judged by {_named(named)}{beside}; other judges give other scores."
     if scores.get("left_out"):
         yield f"{scores['left_out']:,} responses are about others than the dataset's rows, and left out."
     if scores.get("other_prompts"):
         yield f"{scores['other_prompts']:,} responses answer another prompt than the dataset asks."
     if scores.get("thoughts"):
-        yield f"{scores['thoughts']:,} responses held thoughts."
-    remarks = getattr(benchmark.module("report"), "remarks", None)
-    for remark in remarks(scores) if remarks else ():
-        if not remark.startswith(registry.SIGNATURE):
-            yield f"{remark[:1].upper()}{remark[1:]}."
+        yield f"{scores['thoughts']:,} responses held thoughts, which do not count."
+    for name in UNREAD:
+        if share := scores.get(name):
+            yield f"{percent(share)} % of the responses could not be read or judged ({name})."
 
 
 def _named(judges: Any) -> str:
@@ -163,110 +158,40 @@ def _named(judges: Any) -> str:
 
 
 def _tables(
-    benchmark: Benchmark, models: Sequence[Shown], by: str, compared: Comparison | None
+    benchmark: Benchmark, models: Sequence[Shown], compared: Comparison | None, among_published: bool
 ) -> Iterator[Table]:
-    results: Named = [(one.name, one.scores) for one in models]
-    yield _scores(benchmark, results)
+    """The benchmark's own, among published results where there are any, and the differences."""
+    paper = published.of(benchmark, models[0].options) if among_published else None
+    results = [(one.name, with_choices(benchmark, one.scores, one.options)) for one in models]
+    told = of_results(benchmark, results, models[0].options, paper)
     if compared:
-        yield from _differences(benchmark, compared)
-    if paper := published.of(benchmark, models[0].options):
-        judged = [(published.judged(name, result), result) for name, result in results]
-        yield _published(benchmark, judged, paper, by)
+        told += [*of_differences(compared, benchmark), *of_parts(compared, benchmark)]
+    return _with_notes(laid_out(told, benchmark.better))
 
 
-def _scores(benchmark: Benchmark, results: Named) -> Table:
-    columns = [name for name in benchmark.scores if any(_is_number(one.get(name)) for _, one in results)]
-    note = f"{_in_percent(benchmark, columns)} The best of each is bold."
-    title = "All scores" if len(results) == 1 else "All scores, side by side"
-    return _table(benchmark, results, columns, title, note if len(results) > 1 else note.split(".")[0] + ".")
+def _with_notes(parts: Sequence[tuple[Told, Cells] | Notes]) -> Iterator[Table]:
+    """Tables, each with the notes that follow it; what a signature says stands elsewhere."""
+    tables: list[Table] = []
+    for part in parts:
+        if not isinstance(part, Notes):
+            tables.append(_table(*part))
+        elif tables and (note := _note(part)):
+            tables[-1] = replace(tables[-1], note=f"{tables[-1].note} {note}".strip())
+    yield from tables
 
 
-def _in_percent(benchmark: Benchmark, columns: Sequence[str]) -> str:
-    points = [name for name in columns if benchmark.is_points(name)]
-    return f"In percent, but {', '.join(points)}." if points else "In percent."
+def _note(notes: Notes) -> str:
+    lines = [line for line in notes.lines if not line.startswith(registry.SIGNATURE)]
+    text = " ".join(f"{line.removesuffix('.')}." for line in lines)
+    return f"{notes.of}: {text}" if notes.of and text else text
 
 
-def _table(benchmark: Benchmark, results: Named, columns: Sequence[str], title: str, note: str) -> Table:
-    rows = [
-        [name, *(printed(result.get(column), benchmark.is_points(column)) for column in columns)]
-        for name, result in results
-    ]
-    values = [[result.get(column) for column in columns] for _, result in results]
-    best = {
-        (row, place + 1)
-        for place, column in enumerate(columns)
-        for row in _best([line[place] for line in values], benchmark.direction(column))
-    }
-    header = ["responses", *(f"{column}{_arrow(benchmark, column)}" for column in columns)]
-    return Table(title, header, rows, frozenset(best if len(results) > 1 else ()), note)
-
-
-def _arrow(benchmark: Benchmark, score: str) -> str:
-    """Which way a score is better."""
-    return {HIGHER: " ↑", LOWER: " ↓"}.get(benchmark.direction(score) or "", "")
-
-
-def _best(values: Sequence[Any], direction: registry.Direction) -> list[int]:
-    """The places of the best values; none where no value is better than another."""
-    known = [value for value in values if _is_number(value)]
-    if direction is None or len({*known}) < 2:
-        return []
-    best = max(known) if direction == HIGHER else min(known)
-    return [place for place, value in enumerate(values) if _is_number(value) and value == best]
-
-
-def _published(benchmark: Benchmark, results: Named, paper: published.Published, by: str) -> Table:
-    """The runs among what a paper prints, by the scores that it prints."""
-    printed_there = {name for _, result in paper.results for name in result}
-    columns = [name for name in benchmark.scores if name in printed_there]
-    by = by if by in columns else columns[0]
-    rows = ranked([*results, *paper.results], by, _is_higher(benchmark, by))
-    note = (
-        f"{_in_percent(benchmark, columns)} In square brackets: who judged, what was asked, and on how many rows; "
-        f"where these differ, compare with care. Rows without a number of rows are as published: {paper.source}."
+def _table(told: Told, cells: Cells) -> Table:
+    header, *rows = cells
+    return Table(
+        ", ".join(filter(None, (told.name.capitalize(), told.of))),
+        [text for text, _ in header],
+        [[text for text, _ in row] for row in rows],
+        frozenset((y, x) for y, row in enumerate(rows) for x, (_, is_best) in enumerate(row) if is_best),
+        1 if told.turned else told.left,
     )
-    return _table(benchmark, rows, columns, "Beside published results", note)
-
-
-def _differences(benchmark: Benchmark, found: Comparison) -> Iterator[Table]:
-    held = [one for one in (*found.groups, *found.classes) if one.better]
-    header = ["score", "first", "second", "difference", "interval", "p (Holm)", "better"]
-    cut = {name: rows for name, rows in found.of.items() if rows > found.rows}
-    note = (
-        f"On the {found.rows:,} rows that all have. Differences are paired: both are scored on the same resamples. "
-        "The p value is corrected for all differences of its table."
-    )
-    if cut:
-        note += f" Others of {', '.join(cut)} do not count here."
-    for what, values in found.unlike.items():
-        note += f" Not scored alike: {what} is {', '.join(values)}."
-    rows = [_difference(benchmark, one) for one in found.scores]
-    yield Table("Which differences are not by chance", header, rows, note=note)
-    if held:
-        shown = sorted(held, key=lambda one: -abs(one.by.value))[:MOST_DIFFERENCES]
-        note = f"{len(held):,} of {len(found.groups) + len(found.classes):,} hold; the largest are shown."
-        rows = [_difference(benchmark, one) for one in shown]
-        yield Table("Where models differ: groups and classes", header, rows, note=note)
-
-
-def _difference(benchmark: Benchmark, one: Compared) -> list[str]:
-    first, second = one.names
-    points = benchmark.is_points(one.score)
-    low, high = (_signed(end, points) for end in (one.by.low, one.by.high))
-    return [
-        one.score,
-        *(
-            f"{name}: {printed(value, points)}"
-            for name, value in zip((first, second), one.values, strict=True)
-        ),
-        _signed(one.by.value, points),
-        f"{low} to {high}",
-        "-" if math.isnan(one.holm) else f"{one.holm:.4f}",
-        one.better or "-",
-    ]
-
-
-def _signed(value: float, points: bool) -> str:
-    if math.isnan(value):
-        return percent(value)
-    return f"{value:+.3f}" if points else f"{100 * value:+.1f}"

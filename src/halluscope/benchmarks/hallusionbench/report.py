@@ -42,7 +42,7 @@ def report(
     results: Named,
     shown: Shown,
     *,
-    rows: Sequence[Any],
+    rows: Sequence[Any] = (),
     source: str = "",
     protocol: str = OFFICIAL,
     **_: Any,
@@ -52,12 +52,12 @@ def report(
     Args:
         results: of the responses that were scored.
         shown: the same, and published ones if they were asked for.
-        rows: the questions that were answered; they tell what a coin would score.
+        rows: the questions that were answered, which tell what a coin would score; () if they are not known.
         source: of what is published; "" if nothing is shown.
         protocol: whose way to count.
     """
-    chance = ("random chance, expected", metric.chance(rows, protocol))
-    best = ranked([*shown, chance], "aAcc")
+    chance = [("random chance, expected", metric.chance(rows, protocol))] if rows else []
+    best = ranked([*shown, *chance], "aAcc")
     scores = [
         table(best, ACCURACY, name="table 2"),
         table(best, (MEAN_WORDS, *ANALYSIS), PLAIN, name="table 3"),

@@ -2,5 +2,6 @@
 
 - `shares`, `classes`, `texts`, `agreement`, `results`: the numbers, as small tables of counts and ratios.
 - `look`, `charts`, `files`: how they are drawn, by matplotlib (the extra `figures`).
-- `plots`: the questions, each with what it needs, its title and its caption; `halluscope plot` and the page use these.
+- `answers`: which figures there are: each with the question, what it needs, and a caption.
+- `plots`: those that can be drawn, for the page and for `halluscope plot`.
 """

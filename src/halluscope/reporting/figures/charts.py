@@ -223,11 +223,10 @@ def votes(
 def _matrix(panel: Any, voters: Sequence[str], agree: Floats, kappa: Floats) -> None:
     """Above the diagonal how often two agree, below it how far beyond chance."""
     many = len(voters)
-    panel.set_title("above: answers alike; below: kappa")
+    panel.set_title("above: share of answers alike; below: kappa")
     for row, column in zip(*np.where(~np.eye(many, dtype=bool)), strict=True):
-        above = row < column
-        value = float((agree if above else kappa)[row, column])
-        _cell(panel, int(row), int(column), value, f"{100 * value:.0f} %" if above else f"{value:.2f}")
+        value = float((agree if row < column else kappa)[row, column])
+        _cell(panel, int(row), int(column), value)
     panel.set_yticks(range(many), [f"{look.name(voter)}  {number}" for number, voter in enumerate(voters, 1)])
     panel.set_xticks(range(many), [str(number) for number in range(1, many + 1)])
     panel.set(xlim=(-0.5, many - 0.5), ylim=(many - 0.5, -0.5))
@@ -235,7 +234,7 @@ def _matrix(panel: Any, voters: Sequence[str], agree: Floats, kappa: Floats) -> 
     panel.spines[["left", "bottom"]].set_visible(False)
 
 
-def _cell(panel: Any, row: int, column: int, value: float, words: str) -> None:
+def _cell(panel: Any, row: int, column: int, value: float) -> None:
     """A number on a ground that is the stronger the greater it is."""
     from matplotlib.patches import Rectangle
 
@@ -243,7 +242,7 @@ def _cell(panel: Any, row: int, column: int, value: float, words: str) -> None:
     depth = 0.5 * min(max(value, 0.0), 1.0) if defined else 0.0
     corner = (column - 0.48, row - 0.47)
     panel.add_patch(Rectangle(corner, 0.96, 0.94, color=look.COLOURS[0], alpha=depth, linewidth=0))
-    panel.text(column, row, words if defined else "-", ha="center", va="center")
+    panel.text(column, row, f"{value:.2f}" if defined else "-", ha="center", va="center")
 
 
 def pairs(

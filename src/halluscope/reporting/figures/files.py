@@ -24,7 +24,6 @@ _STYLE = f"svg{{color:{_LIGHT}}}@media (prefers-color-scheme:dark){{svg{{color:{
 
 _FAMILY = re.compile(r"font-family: [^;\"]*")
 _TAG = re.compile(r"<[^<>]*>")
-_STEPS = re.compile(r"(\d\.\d\d)\d+")
 _METADATA_ELEMENT = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 
 

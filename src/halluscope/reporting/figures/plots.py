@@ -1,37 +1,14 @@
-"""The figures that there are: each says what it needs, which question it answers, and how that was counted."""
+"""The figures that can be drawn of runs, for a page and as files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from halluscope.errors import HalluscopeError
-from halluscope.foreign import brief, one_line
-from halluscope.judging.votes import UNASKED
+from halluscope.foreign import brief
 from halluscope.options import nearest
-from halluscope.registry import HIGHER, LOWER, Benchmark
-from halluscope.reporting.figures import agreement, charts, classes, files, look, results, texts
-from halluscope.reporting.figures.shares import Share
+from halluscope.registry import Benchmark
+from halluscope.reporting.figures import charts, files, look, results
+from halluscope.reporting.figures.answers import ENDS, FIGURES, NothingToDraw, Runs
 from halluscope.reporting.page import content
-from halluscope.reporting.shown import Shown
-
-MOST_CLASSES, MOST_PAIRS = 20, 15
-"""Rows of a figure."""
-
-MIDDLES = [(tenth + 0.5) / texts.TENTHS for tenth in range(texts.TENTHS)]
-PLACES = {0.0: "start", 0.5: "middle", 1.0: "end"}
-
-MOST_MODELS = 12
-"""Points that are named in a plane."""
-
-WILSON = "Thin lines are Wilson's intervals at 95 %, which take what was counted as independent."
-
-ENDS = "Thin lines are the intervals of the result, where it has them."
-
-
-class NothingToDraw(HalluscopeError):
-    """The runs lack what a figure shows; the message says what."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +40,12 @@ class Plot:
             return files.saved(self.draw(), style, self.title)
 
 
-Runs = Sequence[Shown]
-
-
 def figures(runs: Runs, benchmark: Benchmark) -> list[content.Figure]:
     """The figures of runs, for a page; those whose data are not there are left out.
 
     Args:
-        runs: of one benchmark, the best first. Of more than `look.MODELS` the first are drawn; captions say so.
+        runs: of one benchmark, no two of one name, the best first. Of more than `look.MODELS` the first are drawn;
+            captions say so.
         benchmark: theirs.
 
     Raises:
@@ -138,214 +113,3 @@ def check(names: Sequence[str]) -> None:
     if unknown := [name for name in names if name not in FIGURES]:
         near = nearest(unknown[0], [*FIGURES])
         raise ValueError(f"There is no figure {brief(unknown[0])}.{near} Known are {', '.join(FIGURES)}.")
-
-
-Answer = tuple[str, str, Callable[[], charts.Drawing]]
-"""A title, a caption, and what draws."""
-
-
-def _classes(runs: Runs, _: Benchmark) -> Answer:
-    drawn = _first(runs)
-    of = {run.name: classes.of_classes(run.items) for run in drawn}
-    known = {name for counts in of.values() for name in counts}
-    if not known:
-        raise NothingToDraw("the rows do not say which classes were found, hallucinated or missed")
-    worst = classes.worst([*of.values()], MOST_CLASSES)
-    panels = {
-        "precision: of the times said, there": _column(of, worst, lambda counts: counts.precision),
-        "recall: of the times there, said": _column(of, worst, lambda counts: counts.recall),
-    }
-    which = (
-        f"The {len(worst)} of {len(known):,} classes with most errors"
-        if len(worst) < len(known)
-        else f"All {len(known)} classes"
-    )
-    caption = (
-        f"{which}, the one with most on top. An error is a class that was said and is not there, or is there and was "
-        f"not said. A class counts once per row. {WILSON}"
-    )
-    return (
-        "Which classes are wrong most often?",
-        _said(caption, drawn, runs),
-        lambda: charts.rows(worst, panels),
-    )
-
-
-def _column(
-    of: Mapping[str, Mapping[str, classes.Counts]],
-    names: Sequence[str],
-    share: Callable[[classes.Counts], Share],
-) -> dict[str, list[Share]]:
-    return {model: [share(counts.get(name, classes.NONE)) for name in names] for model, counts in of.items()}
-
-
-def _places(runs: Runs, _: Benchmark) -> Answer:
-    drawn = _first(runs)
-    of = {run.name: texts.by_tenth(run.items) for run in drawn}
-    tenths = [tenth for shares in of.values() for tenth in shares]
-    wrong, mentions = sum(tenth.count for tenth in tenths), sum(tenth.total for tenth in tenths)
-    if not mentions:
-        raise NothingToDraw("no mentions of classes are marked in the responses")
-    if wrong == mentions:
-        raise NothingToDraw("only errors are marked in the responses")
-    panels = {"of the mentions, wrong": {model: charts.Line(MIDDLES, shares) for model, shares in of.items()}}
-    caption = (
-        "Each text is cut into tenths of equal length in characters; of the mentions that begin in a tenth, the share "
-        f"that is wrong ({wrong:,} of {mentions:,} mentions in all). {WILSON}"
-    )
-    title = "Where in the text do hallucinations stand?"
-    return title, _said(caption, drawn, runs), lambda: charts.lines(panels, "place in the text", PLACES)
-
-
-def _lengths(runs: Runs, _: Benchmark) -> Answer:
-    binned = {run.name: texts.by_length(run.items) for run in _first(runs)}
-    of = {model: bins for model, bins in binned.items() if len(bins) > 1}
-    drawn = [run for run in runs if run.name in of]
-    if not of:
-        raise NothingToDraw("the responses are too few, or all of one length")
-    rows, said = (_by_words(of, share) for share in (lambda one: one.rows, lambda one: one.said))
-    about = f"Responses in up to {texts.BINS} bins of about as many each, at the median of their numbers of words."
-    if any(one.said.total for bins in of.values() for one in bins):
-        title = "Do longer responses hallucinate more?"
-        panels = {"of the responses, with a hallucination": rows, "of the classes said, not there": said}
-        more = (
-            "Whoever says more can be wrong about more: hence also, to the right, the share of what was said."
-        )
-    else:
-        title, more = "Are longer responses wrong more often?", "Those that nobody could judge are left out."
-        panels = {"of the responses, with an error": rows}
-    caption = f"{about} {more} {WILSON}"
-    return title, _said(caption, drawn, runs), lambda: charts.lines(panels, "words")
-
-
-def _by_words(
-    of: Mapping[str, Sequence[texts.Length]], share: Callable[[texts.Length], Share]
-) -> dict[str, charts.Line]:
-    return {
-        model: charts.Line([one.words for one in bins], list(map(share, bins))) for model, bins in of.items()
-    }
-
-
-def _judges(runs: Runs, _: Benchmark) -> Answer:
-    voted = [(run, run.votes) for run in runs if run.votes is not None and len(run.voters) > 1]
-    if not voted:
-        raise NothingToDraw("no two judges voted")
-    voters = voted[0][0].voters
-    alike = [(run, votes) for run, votes in voted if [*run.voters] == [*voters]][: look.MODELS]
-    counts = {run.name: agreement.yeses(votes)[1:] for run, votes in alike}
-    said = {model: [Share(many, sum(yes)) for many in yes] for model, yes in counts.items()}
-    two = agreement.pairs(np.concatenate([votes.reshape(-1, 1, len(voters)) for _, votes in alike]))
-    if all(one.agree.count == one.agree.total for one in two):
-        raise NothingToDraw("the judges never disagree where both were asked")
-    stopped = any(bool(np.any(votes == UNASKED)) for _, votes in alike)
-    caption = (
-        "To the left, of the questions that were put to all voters and got a yes, by how many. To the right, each two "
-        "voters by their numbers, over all models: above the diagonal how often they answer alike, below it Cohen's "
-        f"kappa, which takes off what agrees by chance. A reply that is neither yes nor no is a third answer. {WILSON}"
-    )
-    if stopped:
-        caption += (
-            " Asking stopped where a vote could move nothing, so both sides show only the questions that went on, and "
-            "there is no kappa; `--ask all` asks everything."
-        )
-    drawn = [run for run, _ in alike]
-    return (
-        "Do the judges agree?",
-        _said(caption, drawn, runs),
-        lambda: charts.votes(
-            said,
-            voters,
-            _matrix(two, voters, lambda one: one.agree.value),
-            _matrix(two, voters, lambda one: one.kappa),
-        ),
-    )
-
-
-def _matrix(
-    two: Sequence[agreement.Two], voters: Sequence[str], value: Callable[[agreement.Two], float]
-) -> NDArray[np.float64]:
-    table = np.full((len(voters), len(voters)), np.nan)
-    for one in two:
-        table[one.first, one.second] = table[one.second, one.first] = value(one)
-    return table
-
-
-def _together(runs: Runs, _: Benchmark) -> Answer:
-    found = classes.together(item for run in runs for item in run.items)
-    if not found:
-        raise NothingToDraw(
-            f"no two classes come together often enough (at least {classes.FEWEST} times) to tell"
-        )
-    pairs = sorted(found[:MOST_PAIRS], key=lambda one: -one.times)
-    labels = [f"{look.name(one.invented)}, beside {look.name(one.beside)}" for one in pairs]
-    told = [f"{one.times:.3g} × ({one.when.count:,} of {one.when.total:,})" for one in pairs]
-    which = f"The {len(pairs)} surest of {len(found):,} pairs" if len(pairs) < len(found) else "All pairs"
-    of = "An image counts if any of the models invented the class. " if len(runs) > 1 else ""
-    caption = (
-        "A class that was said and is not there, and one that is there: of the images in which the first was invented, "
-        "the share with the second (filled), and of all images without the first, the same (hollow). At the end of a "
-        f"row, how many times as often, and the counts. {which} that came at least {classes.FEWEST} times, and more "
-        f"often than by chance (Fisher's exact test, at {100 * classes.BY_CHANCE:g} % for all pairs together by Holm). "
-        f"{of}{WILSON}"
-    )
-    when, usual = [one.when for one in pairs], [one.otherwise for one in pairs]
-    title = "What is in the image when a class is invented?"
-    return title, caption, lambda: charts.pairs(labels, told, when, usual)
-
-
-def _scores(runs: Runs, benchmark: Benchmark) -> Answer:
-    scored = [run.scores for run in runs]
-    names = results.two_scores(benchmark, scored)
-    if len(names) < 2:
-        raise NothingToDraw("there are no two models that both have two scores")
-    drawn = [runs[place] for place in results.having(scored, names)][:MOST_MODELS]
-    one, other = names
-    points = {run.name: (results.score(run.scores, other), results.score(run.scores, one)) for run in drawn}
-    caption = f"{_better(benchmark, one)} {_better(benchmark, other)} {ENDS}"
-    labels = (other, one)
-    shares = (results.is_share(benchmark, other), results.is_share(benchmark, one))
-    return (
-        f"Who is good at which: {one} or {other}?",
-        _said(caption, drawn, runs),
-        lambda: charts.plane(points, labels, shares),
-    )
-
-
-def _groups(runs: Runs, benchmark: Benchmark) -> Answer:
-    drawn = _first(runs)
-    name, of = results.groups(benchmark, [run.scores for run in drawn])
-    if not of:
-        raise NothingToDraw("the scores have no groups")
-    panels = {name: {run.name: [*scores.values()] for run, scores in zip(drawn, of, strict=True)}}
-    caption = f"{_better(benchmark, name)} {ENDS}"
-    shares = results.is_share(benchmark, name)
-    title = f"In which groups is {name} better or worse?"
-    return title, _said(caption, drawn, runs), lambda: charts.rows([*of[0]], panels, shares)
-
-
-FIGURES: Mapping[str, Callable[[Runs, Benchmark], Answer]] = {
-    "scores": _scores,
-    "groups": _groups,
-    "classes": _classes,
-    "places": _places,
-    "lengths": _lengths,
-    "together": _together,
-    "judges": _judges,
-}
-"""By name, in the order of a page. Each raises `NothingToDraw` for runs without its data."""
-
-
-def _first(runs: Runs) -> Runs:
-    return runs[: look.MODELS]
-
-
-def _said(caption: str, drawn: Runs, runs: Runs) -> str:
-    """A caption that also says whose runs are seen, where these are not all."""
-    if len(drawn) == len(runs):
-        return caption
-    return f"{caption} Of {len(runs)} models, these are drawn: {', '.join(one_line(run.name, 80) for run in drawn)}."
-
-
-def _better(benchmark: Benchmark, score: str) -> str:
-    way = {HIGHER: "Higher", LOWER: "Lower", None: "Neither higher nor lower"}[benchmark.direction(score)]
-    return f"{way} {score} is better."

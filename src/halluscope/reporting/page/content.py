@@ -15,6 +15,7 @@ class Table:
         header: a name per column.
         rows: texts; the first of each is what the row is about.
         best: cells (row, column) that are the best of their column.
+        left: how many columns, from the first on, say what a row is about.
         note: how it is to be read, in a sentence or two; "" for none.
     """
 
@@ -22,6 +23,7 @@ class Table:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     best: frozenset[tuple[int, int]] = frozenset()
+    left: int = 1
     note: str = ""
 
 

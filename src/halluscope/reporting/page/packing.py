@@ -81,8 +81,22 @@ def _index(
         "classes": classes.all,
         "outcomes": OUTCOMES,
         "parts": parts.all,
+        "common": [clean(name) for name in _common(items, of_run)],
         "chunk": {"rows": ROWS, "pictures": PICTURES},
     }
+
+
+def _common(items: Sequence[Item], of_run: Sequence[Mapping[str, Item]]) -> list[str]:
+    """Names of facts that are the same for every run, item by item: what is known of the items, whatever was said."""
+    if len(of_run) < 2:
+        return []
+    names, differ = dict[str, None](), set[str]()
+    for item in items:
+        each = [{fact.name: fact.values for fact in of[item.id].facts} for of in of_run if item.id in of]
+        here = dict.fromkeys(name for facts in each for name in facts)
+        names |= here
+        differ |= {name for name in here if any(facts.get(name) != each[0].get(name) for facts in each)}
+    return [name for name in names if name not in differ]
 
 
 def _brief(text: str) -> str:

@@ -144,37 +144,33 @@ function picture(place, id) {
 
 function itemCard(item, runs, pictured) {
   const [question, each] = rowOf(item), id = index.ids[item];
-  const link = make("a", { href: `#${new URLSearchParams({ item: id })}` }, id);
+  const link = make("a", { href: `#${new URLSearchParams({ item: id })}`, onclick: (event) => open(event, id) }, id);
   const head = make("header", {}, make("h3", {}, link), ...partsOf(item));
   const made = make("div", { className: "item" }, head);
   if (question) made.append(...textOf([question], "question"));
   if (pictured && index.pictures[item] >= 0) made.append(picture(index.pictures[item], id));
-  const same = common(each);
+  const same = each.find(Boolean)[1].filter(isCommon);
   if (same.length) made.append(factsOf(same));
   const there = runs.filter((run) => each[run]);
-  made.append(make("div", { className: "responses" }, ...there.map((run) => response(item, run, each[run], same))));
+  made.append(make("div", { className: "responses" }, ...there.map((run) => response(item, run, each[run]))));
   return made;
 }
 
-/** The facts that are the same for all of several models, which are shown once. */
-function common(each) {
-  const [first, ...others] = each.filter(Boolean).map((said) => said[1]);
-  return others.length ? first.filter((fact) => others.every((facts) => facts.some((other) => isSame(fact, other)))) : [];
-}
-const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+const isCommon = ([name]) => index.common.includes(name);  // it is the same for all models
 
 function partsOf(item) {
   const signs = index.signs.find((of) => of[item])[item];
   return signs[2].map((part) => make("span", { className: "tag" }, index.parts[part].join(": ")));
 }
 
-function response(item, run, [text, facts, votes], same) {
+function response(item, run, [text, facts, votes]) {
   const [errors, , , disputed] = index.signs[run][item];
-  const head = make("header", {}, make("h4", {}, index.runs[run]), ...errors.map((error) => chip(index.errors[error], "bad")));
+  const head = make("header", {}, ...errors.map((error) => chip(index.errors[error], "bad")));
+  if (index.runs.length > 1) head.prepend(make("h4", {}, index.runs[run]));
   if (disputed) head.append(chip("judges disagree", "open"));
   const said = text.length ? textOf(text, "text") : [make("p", { className: "text none" }, "An empty response.")];
   const made = make("div", { className: "response" }, head, ...said);
-  const own = facts.filter((fact) => !same.some((other) => isSame(fact, other)));
+  const own = facts.filter((fact) => !isCommon(fact));
   if (own.length) made.append(factsOf(own));
   if (votes.length) made.append(votesOf(votes, index.voters[run]));
   return made;
@@ -236,8 +232,7 @@ function votesOf(votes, voters) {
     make("tr", {}, cell("th", name), ...[...signs].map((sign) => cell("td", SIGNS[sign] ?? sign))),
   );
   const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
-  const what = `${votes.length} ${votes.length === 1 ? "class" : "classes"}`;
-  const summary = make("summary", {}, voters.length === 1 ? `A judge's votes on ${what}` : `${voters.length} judges' votes on ${what}`);
+  const summary = make("summary", {}, `Votes on ${votes.length} ${votes.length === 1 ? "class" : "classes"}`);
   return make("details", { className: "votes" }, summary, make("div", { tabIndex: 0 }, table));
 }
 
@@ -257,10 +252,14 @@ function fromAddress() {
   view = { ...fromForm(), item: wanted.get("item") ?? "" };
 }
 
-function toAddress() {
+function toAddress(put = "replaceState") {
   const set = Object.entries(view).filter(([, value]) => value !== "");
   const place = set.length ? new URLSearchParams(set) : "items";
-  history.replaceState(null, "", `${location.href.split("#")[0]}#${place}`);
+  try {
+    history[put](null, "", `${location.href.split("#")[0]}#${place}`);
+  } catch {
+    // a page within a notebook may have no address
+  }
 }
 
 function change() {
@@ -275,9 +274,23 @@ function reset() {
   form.elements.q.focus();
 }
 
+function open(event, item) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  form.reset();
+  view = { ...fromForm(), item };
+  toAddress("pushState");
+  arrive();
+}
+
 function follow() {
-  if (!location.hash.includes("=")) return;  // a place on the page
+  const place = location.hash.slice(1);
+  if (!place.includes("=") && !(view.item && ["", "items"].includes(place))) return;  // a place on the page
   fromAddress();
+  arrive();
+}
+
+function arrive() {
   show();
   byId("items").scrollIntoView();
   if (view.item) list.querySelector("article")?.focus({ preventScroll: true });
@@ -334,11 +347,11 @@ addEventListener("hashchange", follow);
 // In a frame that holds the page as its srcdoc, a link to a place would lead to the document around it.
 if (location.protocol === "about:") document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='#']");
-  if (!link) return;
+  if (!link || event.defaultPrevented) return;
   event.preventDefault();
   location.hash = link.hash;
 });
 fromAddress();
-show();
-follow();
+if (location.hash.includes("=")) arrive();
+else show();
 later(prepare);

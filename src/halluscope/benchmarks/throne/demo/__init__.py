@@ -15,7 +15,7 @@ FOLDER = resources.files(__name__)
 
 CREDIT = "Drawn for halluscope, Apache-2.0"
 
-WARNING = "These are eight descriptions that people wrote of drawn pictures: the scores are no model's."
+WARNING = "This is a demo: eight descriptions, written for drawn pictures. The scores are no model's."
 
 NEXT = r"""halluscope build throne_coco
 halluscope answer --model MODEL --dataset throne_coco --limit 100 \
