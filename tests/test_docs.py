@@ -87,6 +87,10 @@ def test_the_quickstart_runs(tmp_path, monkeypatch):
     assert (3 / 5, 1.0) in shown  # dog, frisbee and cat of what is said, with bench and couch; none is missed
     assert [one["hallucinated"] for one in names["result"]["per_image"]] == [["bench"], ["couch"]]
     assert (0.5, 0.25) in shown
+    marked = [
+        [mark.says for mark in item.marks if mark.kind == "bad"] for item in shown[-1].page.runs[0].items
+    ]
+    assert marked == [["bench: hallucinated"], ["couch: hallucinated"]]
 
 
 def _run(source, names):

@@ -28,7 +28,8 @@ rules: try them on the same replies.
             },
         )
     },
-    options={"bootstrap": 1000},
+    options={"bootstrap": 1000, "per_question": True},
+    each="per_question",
 )
 
 if __name__ == "__main__":

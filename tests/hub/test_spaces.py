@@ -6,6 +6,7 @@ import runpy
 import subprocess
 import sys
 import tomllib
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -55,21 +56,30 @@ def served():
 @pytest.mark.parametrize("name", NAMES)
 def test_every_example_scores_without_a_network(name):
     shown = page(name)
-    figures, rows, signature, message = shown.answer(
-        LINES, shown.predictions.example, shown.references.example, *first(shown)
+    said = shown.example()
+    assert said.scores, said.message
+    assert said.signature.startswith(f"{name}|") and said.signature.endswith(f"version:{__version__}")
+    assert "expected the benchmark's" in said.message or not said.message
+    assert all(len(row) == len(said.rows[0]) for row in said.rows)
+    assert (
+        {bool(said.rows), bool(said.texts)}
+        == {shown.each is not None}
+        == {bool(registry.benchmark(name).items)}
     )
-    assert figures, message
-    assert signature.startswith(f"{name}|") and signature.endswith(f"version:{__version__}")
-    assert "expected the benchmark's" in message or not message
-    assert bool(rows) is (shown.each is not None)
-    assert all(len(row) == len(rows[0]) for row in rows)
+    assert said.chart.startswith("<figure") and "data:image/svg+xml;base64," in said.chart
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_page_can_be_drawn(name):
-    config = page(name).blocks().get_config_file()
+    """Whoever opens it finds its example scored: nothing has to be pressed."""
+    drawn = page(name)
+    config = drawn.blocks().get_config_file()
     assert config["analytics_enabled"] is False
     assert [one["api_name"] for one in config["dependencies"]] == ["score"]
+    parts = [one["props"] for one in config["components"] if one["props"].get("elem_id")]
+    held = {one["elem_id"]: one.get("value") for one in parts}
+    assert held["signature"].startswith(f"{name}|") and held["scores"]["data"] and "<img" in held["chart"]
+    assert ("<iframe" in held["texts"]) == bool(held["rows"]["data"]) == (drawn.each is not None)
 
 
 def test_the_page_scores_as_the_package_does():
@@ -83,8 +93,9 @@ def test_the_page_scores_as_the_package_does():
         "\n".join(map(json.dumps, objects)),
     ]
     for form, pasted in ((LINES, lines), (JSON_LINES, rows)):
-        figures, each, signature, message = shown.answer(form, *pasted, *first(shown))
-        assert signature == expected["signature"] and not message
+        said = shown.answer(form, *pasted, *first(shown))
+        figures, each = said.scores, said.rows
+        assert said.signature == expected["signature"] and not said.message
         assert ["f0.5_cls", f"{expected['f0.5_cls']:.4f}"] in figures
         assert ["undefined_classes", str(expected["undefined_classes"])] in figures
         low, high = expected["interval"]["f0.5_cls"]
@@ -138,8 +149,8 @@ def test_the_page_scores_as_the_package_does():
 )
 def test_bad_input_is_a_message(name, form, predictions, references, message):
     shown = page(name)
-    figures, rows, signature, said = shown.answer(form, predictions, references, *first(shown))
-    assert message in said and not figures and not rows and not signature
+    said = shown.answer(form, predictions, references, *first(shown))
+    assert message in said.message and not any(said[1:])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -147,20 +158,45 @@ def test_bad_input_is_a_message(name, form, predictions, references, message):
 def test_brackets_in_brackets_are_a_message(name, depth):
     shown = page(name)
     deep = "[" * depth + "]" * depth
-    figures, rows, signature, said = shown.answer(JSON_LINES, deep, deep, *first(shown))
-    assert said and not figures and not rows and not signature
+    said = shown.answer(JSON_LINES, deep, deep, *first(shown))
+    assert said.message and not any(said[1:])
 
 
 def test_a_choice_that_is_not_offered():
-    said = page("pope").answer(LINES, "yes", "yes", "my own rule")[-1]
+    said = page("pope").answer(LINES, "yes", "yes", "my own rule").message
     assert "How a reply is read is 'my own rule'; expected one of" in said
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if registry.benchmark(name).items])
+def test_pasted_markup_stays_text(name):
+    """In the frame's page it is data of a script element that is JSON, and in the chart a text of an image."""
+    shown = page(name)
+    lines = "\n".join([f"</script>{HOSTILE} ${{alert(1)}} dog"] * len(shown.predictions.example.split("\n")))
+    said = shown.answer(LINES, lines, shown.references.example, *first(shown))
+    assert said.scores, said.message
+    ((tag, attributes),) = elements(said.texts)
+    assert tag == "iframe" and attributes["sandbox"] == "allow-scripts"
+    inside = [one for one, _ in elements(attributes["srcdoc"])]
+    assert inside.count("script") == 3 and "img" not in inside and "onerror" in attributes["srcdoc"]
+    assert [one for one, _ in elements(said.chart)] == ["figure", "strong", "img", "figcaption"]
+
+
+def elements(html: str) -> list[tuple[str, dict[str, str]]]:
+    """The elements of HTML, with their attributes."""
+    found = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: found.append((tag, dict(attributes)))
+    parser.feed(html)
+    return found
 
 
 def test_over_http(served):
     from gradio_client import Client
 
     client = Client(served, verbose=False, analytics_enabled=False)
-    figures, each, signature, message = client.predict(LINES, "A dog.", "dog", "COCO's 80", api_name="/score")
+    figures, each, signature, message, texts, chart = client.predict(
+        LINES, "A dog.", "dog", "COCO's 80", api_name="/score"
+    )
     assert ["precision_all", "1.0000"] in figures["data"] and not message
     assert signature.startswith(
         f"throne|data:{data_of('coco', [['', 'dog']])}|responses:given|judges:lexical-3"
@@ -168,10 +204,9 @@ def test_over_http(served):
     assert each["headers"] == ["line", "found", "hallucinated", "missed"] and each["data"] == [
         ["1", "dog", "", ""]
     ]
-    assert (
-        "There are 1 predictions and 2"
-        in client.predict(LINES, "A", "\n\n", "COCO's 80", api_name="/score")[-1]
-    )
+    assert "dog: found" in texts and chart.startswith("<figure")
+    _, _, _, message, texts, chart = client.predict(LINES, "A", "\n\n", "COCO's 80", api_name="/score")
+    assert "There are 1 predictions and 2" in message and not texts and not chart
 
 
 def press_score(browser) -> None:
@@ -189,6 +224,7 @@ def press_score(browser) -> None:
 
 @pytest.mark.long
 def test_in_a_browser(served, browser):
+    from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 
@@ -198,24 +234,42 @@ def test_in_a_browser(served, browser):
     def said(name: str) -> str:
         return box(name).get_property("value")
 
-    wait = WebDriverWait(browser, 30)
+    def marked() -> list[str]:
+        """What the frame marks as wrong, now that its script has run."""
+        frames = browser.find_elements(By.CSS_SELECTOR, "#texts iframe")
+        if not frames:
+            return []
+        browser.switch_to.frame(frames[0])
+        script = "return [...document.querySelectorAll('#list mark.bad')].map((mark) => mark.firstChild.textContent)"
+        marks: list[str] = browser.execute_script(script)
+        browser.switch_to.default_content()
+        return marks
+
+    wait = WebDriverWait(browser, 30, ignored_exceptions=(StaleElementReferenceException,))
     browser.get(served)
     wait.until(lambda _: browser.find_elements(By.CSS_SELECTOR, "#predictions textarea"))
     assert browser.title == "THRONE" and "frisbee" in said("predictions")
-    press_score(browser)
-    wait.until(
-        lambda _: re.match(
-            r"throne\|data:coco-2-[0-9a-f]{8}\|responses:given\|judges:lexical", said("signature")
-        )
-    )
+    wait.until(lambda _: marked() == ["laptop", "bench"])  # on arrival, the worst first
+    assert re.match(r"throne\|data:coco-2-[0-9a-f]{8}\|responses:given\|judges:lexical", said("signature"))
     assert "f0.5_cls" in browser.find_element(By.ID, "scores").text
+    chart = browser.find_element(By.CSS_SELECTOR, "#chart img")
+    assert browser.execute_script("return arguments[0].naturalWidth", chart) > 0
+
+    box("predictions").clear()
+    box("predictions").send_keys(f"{HOSTILE} A cat.\nA couch.")
+    press_score(browser)
+    wait.until(lambda _: marked() == ["cat"])
+    browser.switch_to.frame(browser.find_element(By.CSS_SELECTOR, "#texts iframe"))
+    assert HOSTILE in browser.find_element(By.ID, "list").text
+    assert not browser.find_elements(By.CSS_SELECTOR, "img") and "taken" not in browser.title
+    browser.switch_to.default_content()
 
     box("references").clear()
     box("references").send_keys(f"{HOSTILE}\ndog")
     press_score(browser)
     wait.until(lambda _: "onerror" in said("message"))
     assert not browser.find_elements(By.CSS_SELECTOR, "img[src=x]") and browser.title == "THRONE"
-    assert said("signature") == ""
+    assert said("signature") == "" and not browser.find_elements(By.CSS_SELECTOR, "#texts iframe, #chart img")
 
     loaded = browser.execute_script("return performance.getEntriesByType('resource').map(one => one.name)")
     assert loaded and all(one.startswith((served, "data:", "blob:")) for one in loaded)  # no other server
@@ -228,7 +282,8 @@ def test_text_that_is_markup_stays_text(browser):
     from selenium.webdriver.support.ui import WebDriverWait
 
     def score(predictions, references):
-        return {HOSTILE: 0.5, "each": [{HOSTILE: text} for text in predictions], "signature": references[0]}
+        each = [{HOSTILE: text} for text in predictions]
+        return {HOSTILE: 0.5, "each": each, "signature": f"hqm|{references[0]}"}
 
     blocks = Page(
         "A page", "About.", score, Box("Texts", HOSTILE), Box("Truths", HOSTILE), each="each"
@@ -253,12 +308,11 @@ def test_text_that_is_markup_stays_text(browser):
 def test_the_folder_is_a_space(name):
     (requirement,) = share("metrics", name, "requirements.txt").read_text().split()
     package, extras = re.fullmatch(
-        r"(halluscope)(\[[a-z,]+\])?==" + re.escape(__version__), requirement
+        r"(halluscope)(\[[a-z,]+\])==" + re.escape(__version__), requirement
     ).groups()
     assert package == "halluscope"
-    needed = registry.benchmark(name).extras
-    assert extras == (f"[{','.join(needed)}]" if needed else None)
-    if name in (known := {"chair": "[words]", "hqm": "[stats]"}):
+    assert extras == f"[{','.join((*registry.benchmark(name).extras, 'figures'))}]"
+    if name in (known := {"chair": "[words,figures]", "hqm": "[stats,figures]"}):
         assert extras == known[name]
 
 

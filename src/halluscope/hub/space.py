@@ -1,4 +1,4 @@
-"""A metric's page, as its Space shows it: responses and references are pasted, the score is seen.
+"""A metric's page, as its Space shows it: an example that is scored, and whatever is pasted in its place.
 
 Each metrics/<name>/app.py says what its page asks for (`Page`); what it does is here. Nothing that is pasted is shown
 as HTML, kept, or sent anywhere, and the page itself asks no other server for anything.
@@ -9,16 +9,17 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from halluscope import limits
 from halluscope.errors import LimitExceeded, MissingExtra
 from halluscope.foreign import brief
+from halluscope.hub.seen import seen
 from halluscope.responses.files import text_of
 
 LINES, JSON_LINES = "one row a line", "JSON lines"
 
-Table = list[list[str]]
+Table = Sequence[list[str]]
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,26 @@ class Choice:
         return self.values[shown]
 
 
+class Answer(NamedTuple):
+    """What a page says.
+
+    Attributes:
+        message: where something is to be said.
+        texts: HTML of the texts with their marks.
+        chart: HTML of a figure.
+        scores: the table of scores, a row per score.
+        rows: the table of rows, its header first.
+        signature: of the scores.
+    """
+
+    message: str
+    texts: str = ""
+    chart: str = ""
+    scores: Table = ()
+    rows: Table = ()
+    signature: str = ""
+
+
 @dataclass(frozen=True)
 class Page:
     """What a metric's page shows and asks for.
@@ -123,14 +144,8 @@ class Page:
     options: Mapping[str, Any] = field(default_factory=dict)
     each: str | None = None
 
-    def answer(
-        self, form: str, predictions: str, references: str, *chosen: str
-    ) -> tuple[Table, Table, str, str]:
-        """Score what was pasted.
-
-        Returns:
-            The table of scores, the table of rows, the signature, and a message where something is to be said.
-        """
+    def answer(self, form: str, predictions: str, references: str, *chosen: str) -> Answer:
+        """Score what was pasted; where that cannot be done, the message says why, and there is nothing else."""
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always", UserWarning)
             try:
@@ -141,12 +156,20 @@ class Page:
                 }
                 with limits.given(f"cells={limits.most('page_cells')}"):
                     result = dict(self.score(*rows, **self.options, **options))
+                shown = seen(result, *rows, {**self.options, **options})
             except (ValueError, OSError, ImportError, RecursionError) as error:
-                return [], [], "", str(error)
+                return Answer(str(error))
         each = (result.pop(self.each, None) if self.each else None) or []
         signature = str(result.pop("signature"))
         remarks = [str(one.message) for one in warned if issubclass(one.category, UserWarning)]
-        return list(_listed(result)), _rows(each), signature, "\n".join(remarks)
+        return Answer(
+            "\n".join(remarks), shown.texts, shown.chart, list(_listed(result)), _rows(each), signature
+        )
+
+    def example(self) -> Answer:
+        """What is shown at first."""
+        chosen = [next(iter(choice.values)) for choice in self.choices.values()]
+        return self.answer(LINES, self.predictions.example, self.references.example, *chosen)
 
     def blocks(self) -> Any:
         """The page as gradio's blocks; it counts and reports nothing.
@@ -158,28 +181,40 @@ class Page:
             import gradio
         except ImportError as error:
             raise MissingExtra("A metric's page needs gradio: pip install 'halluscope[space]'.") from error
+        first = self.example()
         with gradio.Blocks(analytics_enabled=False, title=self.title) as blocks:
             gradio.Markdown(f"# {self.title}\n{self.about}")
             form = gradio.Radio([LINES, JSON_LINES], value=LINES, label="What is pasted is")
             with gradio.Row():
                 boxes = [
-                    gradio.Textbox(box.example, label=box.label, lines=8, max_lines=20, elem_id=name)
+                    gradio.Textbox(box.example, label=box.label, lines=5, max_lines=20, elem_id=name)
                     for name, box in (("predictions", self.predictions), ("references", self.references))
                 ]
             choices = [
                 gradio.Dropdown(list(choice.values), label=choice.label) for choice in self.choices.values()
             ]
             button = gradio.Button("Score", variant="primary", elem_id="score")
-            message = gradio.Textbox(label="Message", interactive=False, elem_id="message")
-            scores = gradio.Dataframe(
-                headers=["score", "value"],
-                datatype="str",
-                interactive=False,
-                label="Score",
-                elem_id="scores",
+            message = gradio.Textbox(
+                first.message, label="Message", placeholder="None.", interactive=False, elem_id="message"
             )
-            signature = gradio.Textbox(label="Signature", interactive=False, elem_id="signature")
+            texts = gradio.HTML(first.texts, elem_id="texts", visible=self.each is not None)
+            with gradio.Row():
+                with gradio.Column(scale=1):
+                    scores = gradio.Dataframe(
+                        [*first.scores],
+                        headers=["score", "value"],
+                        datatype="str",
+                        interactive=False,
+                        label="Scores",
+                        elem_id="scores",
+                    )
+                with gradio.Column(scale=2):
+                    chart = gradio.HTML(first.chart, elem_id="chart")
+            signature = gradio.Textbox(
+                first.signature, label="Signature", interactive=False, elem_id="signature"
+            )
             each = gradio.Dataframe(
+                _framed(first.rows),
                 datatype="str",
                 interactive=False,
                 label="Each row",
@@ -189,12 +224,21 @@ class Page:
             )
 
             def score(*pasted: str) -> Any:
-                table, rows, made_by, said = self.answer(*pasted)
-                headers = rows[0] if rows else [""]
-                return table, {"headers": headers, "data": rows[1:]}, made_by, said
+                said = self.answer(*pasted)
+                return (
+                    [*said.scores],
+                    _framed(said.rows),
+                    said.signature,
+                    said.message,
+                    said.texts,
+                    said.chart,
+                )
 
             button.click(
-                score, [form, *boxes, *choices], [scores, each, signature, message], api_name="score"
+                score,
+                [form, *boxes, *choices],
+                [scores, each, signature, message, texts, chart],
+                api_name="score",
             )
         return blocks
 
@@ -228,6 +272,11 @@ def _rows(each: Sequence[Mapping[str, Any]]) -> Table:
         ["line", *keys],
         *([str(number), *(_plain(row[key]) for key in keys)] for number, row in enumerate(each, 1)),
     ]
+
+
+def _framed(rows: Table) -> dict[str, Any]:
+    """Rows as gradio's table of them."""
+    return {"headers": rows[0] if rows else [""], "data": [*rows[1:]]}
 
 
 def _plain(value: Any) -> str:

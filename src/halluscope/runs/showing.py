@@ -1,11 +1,11 @@
 """A run, or a metric's result, as people are shown it: its rows as items, by the view of its benchmark's room."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halluscope import registry
 from halluscope.foreign import brief
-from halluscope.inputs import is_like_a_list
+from halluscope.inputs import is_like_a_list, listed, paired
 from halluscope.judging.transcript import Voted
 from halluscope.registry import Benchmark
 from halluscope.reporting.shown import Shown
@@ -45,7 +45,8 @@ def of_result(
         options: that `compute` got, as far as they are shown: such as `image_ids`, `questions`, `vocabulary`.
 
     Raises:
-        ValueError: for what is no result of a benchmark, one without its table of rows, or of other rows.
+        ValueError: for what is no result of a benchmark, one without its table of rows, or of other rows; and for an
+            option that `compute` does not have.
     """
     for place, text in enumerate(predictions):
         if not isinstance(text, str):
@@ -53,35 +54,63 @@ def of_result(
     if not isinstance(name, str):
         raise ValueError(f"name is {brief(name)}; expected a text.")
     benchmark = of_signature(result)
+    benchmark.check_options(options)
     found = result.get(benchmark.items)
     if not isinstance(found, list):
+        raise ValueError(_lacking(benchmark))
+    texts, known = paired(predictions, references)
+    if len(found) != len(texts):
         raise ValueError(
-            f"The result has no {benchmark.items}, which tells what was found in each row; ask for it: "
-            f"compute(..., {benchmark.items}=True)."
+            f"The result is about {len(found):,} rows, and there are {len(texts):,} predictions; expected those that "
+            "it was made of."
         )
-    if not len(found) == len(predictions) == len(references):
-        raise ValueError(
-            f"The result is about {len(found):,} rows, and there are {len(predictions):,} predictions and "
-            f"{len(references):,} references; expected those that it was made of."
-        )
-    columns = {
-        key: value for key, value in options.items() if is_like_a_list(value) and len(value) == len(found)
-    }
-    rows = [
-        {
-            **_id(benchmark, place, references[place], columns),
-            RESPONSE: predictions[place],
-            **finite(row),
-            INPUTS: {
-                "references": references[place],
-                **{key: value[place] for key, value in columns.items()},
-            },
-        }
-        for place, row in enumerate(found)
-    ]
+    rows = list(_rows(benchmark, texts, _read(benchmark, known), found, options))
     scores = {key: value for key, value in result.items() if key != benchmark.items}
-    view = benchmark.module("view")
-    return Shown(name, scores, list(view.items([plain(row) for row in rows], options, None)), options)
+    shown = list(benchmark.module("view").items(rows, options, None))
+    if any(mark.end > len(item.text) for item in shown for mark in item.marks):
+        raise ValueError(
+            "The predictions end before places that the result names; expected those that it was made of."
+        )
+    return Shown(name, scores, shown, options)
+
+
+def _rows(
+    benchmark: Benchmark,
+    texts: Sequence[str],
+    references: Sequence[Any],
+    found: Sequence[Mapping[str, Any]],
+    options: Mapping[str, Any],
+) -> Iterator[dict[str, Any]]:
+    """Rows as they stand in a run's items.jsonl."""
+    columns = {
+        name: listed(name, value, "a list, one per row", len(found))
+        for name, value in options.items()
+        if name in benchmark.given and is_like_a_list(value)
+    }
+    for place, (text, of, row) in enumerate(zip(texts, references, found, strict=True)):
+        given = {name: column[place] for name, column in columns.items()}
+        own = _id(benchmark, place, of, given)
+        yield plain({**own, RESPONSE: text, **finite(row), INPUTS: {"references": of, **given}})
+
+
+def _lacking(benchmark: Benchmark) -> str:
+    if not benchmark.items:
+        return f"{benchmark.title} scores no responses one by one: there is nothing to show of each."
+    return (
+        f"The result has no {benchmark.items}, which tells what was found in each row; ask for it: "
+        f"compute(..., {benchmark.items}=True)."
+    )
+
+
+def _read(benchmark: Benchmark, references: Sequence[Any]) -> Sequence[Any]:
+    """The references; where they are rows of the dataset, as they are read before they are scored.
+
+    Where a metric takes the images' ids beside its references, these are no rows.
+    """
+    if "image_ids" in benchmark.given:
+        return references
+    rows: Sequence[Any] = benchmark.module("rows").read_all(references)
+    return rows
 
 
 def of_signature(result: Any) -> Benchmark:
@@ -98,12 +127,13 @@ def of_signature(result: Any) -> Benchmark:
     return registry.benchmark(signed.partition("|")[0])
 
 
-def _id(benchmark: Benchmark, place: int, reference: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """What finds a row: what its reference or a column says, else its place."""
-    parts = registry.identity(benchmark).key
-    own = reference if isinstance(reference, Mapping) else {}
+def _id(benchmark: Benchmark, place: int, reference: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What finds a row: what its reference or an option says, else its place."""
+    dataset = registry.identity(benchmark)
+    known = {**dict.fromkeys(dataset.id, place), **dict.fromkeys(dataset.also, "")}
     return {
-        part: own.get(part, columns[f"{part}s"][place] if f"{part}s" in columns else place) for part in parts
+        part: getattr(reference, part, given.get(f"{part}s", given.get(part, otherwise)))
+        for part, otherwise in known.items()
     }
 
 

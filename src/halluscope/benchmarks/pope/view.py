@@ -42,11 +42,11 @@ def items(
         yield Item(
             id=f"{row['sampling']} {row['question_id']}".strip(),
             text=text,
-            image=str(asked["image_ids"]),
-            question=asked["questions"],
+            image=str(asked["image_ids"]) if "image_ids" in asked else None,
+            question=asked.get("questions", ""),
             facts=_facts(row),
             errors=[error] if error else [],
-            classes={str(asked["objects"]): outcome} if is_counted else {},
+            classes={str(asked["objects"]): outcome} if is_counted and "objects" in asked else {},
             parts={"sampling": row["sampling"]} if row["sampling"] else {},
             badness=BADNESS[error],
         )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from halluscope.foreign import brief
 from halluscope.options import nearest
 from halluscope.registry import Benchmark
-from halluscope.reporting.figures import charts, files, look
-from halluscope.reporting.figures.answers import FIGURES, NothingToDraw, Runs
+from halluscope.reporting.figures import charts, files, look, results
+from halluscope.reporting.figures.answers import ENDS, FIGURES, NothingToDraw, Runs
 from halluscope.reporting.page import content
 
 
@@ -52,9 +52,34 @@ def figures(runs: Runs, benchmark: Benchmark) -> list[content.Figure]:
         MissingExtra: without matplotlib.
     """
     plots, _ = able([*FIGURES], runs, benchmark)
-    return [
-        content.Figure(one.name, one.title, one.caption, one.saved("svg").decode("utf-8")) for one in plots
-    ]
+    return list(map(_drawn, plots))
+
+
+def _drawn(plot: Plot) -> content.Figure:
+    return content.Figure(plot.name, plot.title, plot.caption, plot.saved("svg").decode("utf-8"))
+
+
+def scores(name: str, result: results.Result, benchmark: Benchmark) -> content.Figure | None:
+    """The scores of one result with their intervals, those of the principal one's kind: all shares, or all points.
+
+    There is no figure if none of them is defined.
+
+    Args:
+        name: of the responses.
+        result: of the metric.
+        benchmark: by which it was scored.
+
+    Raises:
+        MissingExtra: without matplotlib.
+    """
+    shares = not benchmark.is_points(benchmark.principal)
+    alike = [one for one in benchmark.scores if benchmark.is_points(one) is not shares]
+    shown = {one: results.score(result, one) for one in alike if results.having([result], [one])}
+    if not shown:
+        return None
+    panels = {"": {name: [*shown.values()]}}
+    plot = Plot("scores", "What are the scores?", ENDS, lambda: charts.rows([*shown], panels, shares))
+    return _drawn(plot)
 
 
 def able(names: Sequence[str], runs: Runs, benchmark: Benchmark) -> tuple[list[Plot], dict[str, str]]:

@@ -9,7 +9,7 @@ from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.writing import parts, write
 
 HEIGHT = 800
-"""Pixels of its frame."""
+"""Pixels of its frame, unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,17 @@ class Report:
         lines = (f"{one.name}: {one.score} {one.value}. {one.meaning}" for one in self.page.headlines)
         return "\n".join([self.page.title, *lines])
 
-    def _repr_html_(self) -> str:
-        """The page in a frame of its own, in which it can reach neither the notebook nor a network."""
+    def frame(self, height: int = HEIGHT) -> str:
+        """The page in a frame of its own, as HTML; from there it reaches neither what is around it nor a network.
+
+        Args:
+            height: in pixels.
+        """
         return (
-            f'<iframe sandbox="allow-scripts" title="{escape(self.page.title)}" width="100%" height="{HEIGHT}" '
+            f'<iframe sandbox="allow-scripts" title="{escape(self.page.title)}" width="100%" height="{height}" '
+            f'style="border: 1px solid #8886; border-radius: 8px" '
             f'srcdoc="{escape("".join(parts(self.page)))}"></iframe>'
         )
+
+    def _repr_html_(self) -> str:
+        return self.frame()

@@ -254,10 +254,11 @@ function fromAddress() {
 
 function toAddress(put = "replaceState") {
   const set = Object.entries(view).filter(([, value]) => value !== "");
+  const place = set.length ? new URLSearchParams(set) : "items";
   try {
-    history[put](null, "", set.length ? `#${new URLSearchParams(set)}` : "#items");
+    history[put](null, "", `${location.href.split("#")[0]}#${place}`);
   } catch {
-    // a page within a notebook has no address
+    // a page within a notebook may have no address
   }
 }
 
@@ -283,7 +284,8 @@ function open(event, item) {
 }
 
 function follow() {
-  if (!location.hash.includes("=") && !view.item) return;  // a place on the page
+  const place = location.hash.slice(1);
+  if (!place.includes("=") && !(view.item && ["", "items"].includes(place))) return;  // a place on the page
   fromAddress();
   arrive();
 }
@@ -341,6 +343,14 @@ byId("reset").addEventListener("click", reset);
 byId("more").addEventListener("click", more);
 new IntersectionObserver(([seen]) => seen.isIntersecting && shown < found.length && more(), { rootMargin: "800px" }).observe(byId("more"));
 addEventListener("hashchange", follow);
+
+// In a frame that holds the page as its srcdoc, a link to a place would lead to the document around it.
+if (location.protocol === "about:") document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='#']");
+  if (!link || event.defaultPrevented) return;
+  event.preventDefault();
+  location.hash = link.hash;
+});
 fromAddress();
 if (location.hash.includes("=")) arrive();
 else show();

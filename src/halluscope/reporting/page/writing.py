@@ -38,6 +38,7 @@ def parts(page: Page) -> Iterator[str]:
         choices=_choices(packed.index["parts"]),
         disputes=any(item.disputed for run in page.runs for item in run.items),
         credits=_credits(page),
+        tells=bool(page.facts or page.headlines or page.citation or page.pictures),
     )
 
 
