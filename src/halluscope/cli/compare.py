@@ -8,14 +8,11 @@ from halluscope.arguments import number, whole
 from halluscope.cli import common
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import to_json
-from halluscope.runs.comparing import compare
+from halluscope.runs.comparing import RESAMPLES, compare
 from halluscope.runs.telling import of_differences, of_parts, remarks
 from halluscope.runs.verifying import checked
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, tell
-
-RESAMPLES = 5000
-"""By default: a p value is then no smaller than 0.0004."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:

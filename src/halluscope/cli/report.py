@@ -20,7 +20,7 @@ from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import write
 from halluscope.runs import folder as folders
-from halluscope.runs.comparing import Comparison, compare
+from halluscope.runs.comparing import RESAMPLES, Comparison, compare
 from halluscope.runs.page import page
 from halluscope.runs.run import Run
 from halluscope.runs.showing import shown
@@ -55,9 +55,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(
         "--bootstrap",
         type=whole,
-        default=1000,
+        default=RESAMPLES,
         metavar="N",
-        help="resamples by which several runs are compared (default: 1,000); 0 compares nothing",
+        help=f"resamples by which several runs are compared (default: {RESAMPLES:,}); 0 compares nothing",
     )
     option("--seed", type=whole, default=0, help="of the bootstrap")
     parser.set_defaults(run=run)

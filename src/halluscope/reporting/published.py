@@ -73,15 +73,11 @@ def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:
 
 
 def judged_by(result: Mapping[str, Any]) -> str:
-    """What sets a result apart from a paper's: who judged, and what was asked; "" where nobody did."""
+    """What sets a result apart from a paper's: who judged, and by which questions; "" where nobody did."""
     keys = keys_of(result["signature"])
-    return ", ".join(keys[key] for key in ("judges", "judge", "correctness", "questions") if key in keys)
-
-
-def judged(name: str, result: Mapping[str, Any]) -> str:
-    """A name with what sets its result apart from a paper's in square brackets: `judged_by`, and how many rows."""
-    rows = f"{keys_of(result['signature'])['data'].rsplit('-', 2)[1]} rows"
-    return f"{name} [{', '.join(filter(None, (judged_by(result), rows)))}]"
+    judges = [keys[key] for key in ("judges", "judge", "correctness") if key in keys]
+    questions = [f"questions: {keys['questions']}"] if "questions" in keys else []
+    return ", ".join([*(f"judged by {judge}" for judge in judges), *questions])
 
 
 @cache

@@ -23,6 +23,9 @@ from halluscope.stats.paired import Difference, by_swapping, can_differ, differe
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Tally
 
+RESAMPLES = 5000
+"""By default: a p value is then no smaller than 0.0004."""
+
 NOT_HOW = ("data", "responses", "interval", "prompts", "part")
 """Keys of a signature that do not say how a run was scored, or that comparing makes alike."""
 

@@ -48,7 +48,8 @@ def of_result(
         ValueError: for what is no result of a benchmark, one without its table of rows, or of other rows; and for an
             option that `compute` does not have.
     """
-    for place, text in enumerate(predictions):
+    texts, known = paired(predictions, references)
+    for place, text in enumerate(texts):
         if not isinstance(text, str):
             raise ValueError(f"predictions[{place}] is {brief(text)}; expected a text.")
     if not isinstance(name, str):
@@ -58,7 +59,6 @@ def of_result(
     found = result.get(benchmark.items)
     if not isinstance(found, list):
         raise ValueError(_lacking(benchmark))
-    texts, known = paired(predictions, references)
     if len(found) != len(texts):
         raise ValueError(
             f"The result is about {len(found):,} rows, and there are {len(texts):,} predictions; expected those that "

@@ -37,16 +37,19 @@ SAMPLED = ("sampled", "difference")
 """What is shown of a result that was also scored on sampled cells (THRONE, supplement, Table 2)."""
 
 
-def report(results: Named, shown: Shown, **_: Any) -> Report:
+def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
     """Tables of results, and remarks on each.
 
     Args:
         results: of the responses that were scored.
         shown: the same, and published ones if they were asked for.
+        source: of what is published; "" if nothing is shown.
     """
+    said = [Notes([f"In square brackets: who judged. {source}."])] if source else []
     sampled = [_sampled(results)] if any("sampled" in result for _, result in results) else []
     parts: list[Table | Notes] = [
         table(shown),
+        *said,
         *sampled,
         *below({name: remarks(result) for name, result in results}),
     ]
