@@ -147,10 +147,10 @@ def _held(
     most: float,
 ) -> Iterator[Table | Notes]:
     held = [one for one in compared if one.holm < most]
-    if compared:
-        yield Notes([f"{len(held):,} of {len(compared):,} differences of {what} hold, corrected together"])
     if held:
         yield _table(what, held, letters, benchmark)
+    if compared:
+        yield Notes([f"{len(held):,} of {len(compared):,} differences of {what} hold, corrected together"])
 
 
 def remarks(found: Comparison) -> list[str]:
