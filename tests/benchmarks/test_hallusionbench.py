@@ -794,7 +794,7 @@ def test_tables_like_the_papers(files, capsys):
     names = [line.split("  ")[0] for line in out.splitlines()]
     mine, yes = (names.index(f"{name} [1]") for name in ("mine", "yes"))
     assert mine < names.index("GPT-4V (Oct 2023) [human]") < yes
-    assert "\n[1] rules-1\n" in out
+    assert "\n[1] judged by rules-1\n" in out
     assert "random chance, expected" in names and "CVPR 2024, Tables 2 and 3" in out
     assert "Where no number of rows stands, the row is as published, of all 1,129 questions." in out
     assert "VS/ocr" in out and "interval over sets: aAcc" in out

@@ -928,7 +928,7 @@ def test_tables_like_the_papers(files, texts, served, capsys):
     names = [line.split("  ")[0] for line in out.splitlines()]
     judged_by = rf"openai:judge@\w+:temperature=0:max_tokens=512:json_schema,{prompts.KEY}"
     own = {name.partition(" ")[0]: i for i, name in enumerate(names) if name.endswith(" [1]")}
-    assert re.search(rf"^\[1\] {judged_by}$", out, re.M)
+    assert re.search(rf"^\[1\] judged by {judged_by}$", out, re.M)
     assert own.keys() == {"mine", "right"}
     assert own["right"] < names.index("GPT-4o [GPT-4o]") < names.index("Yi-VL [GPT-4o]")
     assert names.index("GPT-4o [GPT-4o]") < own["mine"]

@@ -139,7 +139,7 @@ def test_ones_own_rows_among_the_papers_say_what_sets_them_apart(files, capsys):
     assert score(files, "--judges", "lexical", "--published", "--bootstrap", "0") == 0
     out = capsys.readouterr().out
     assert re.search(r"^mine \[1\] +3 ", out, re.M)
-    assert re.search(r"^\[1\] lexical-\d-[0-9a-f]{8}, paper$", out, re.M)
+    assert re.search(r"^\[1\] judged by lexical-\d-[0-9a-f]{8}, questions: paper$", out, re.M)
     assert score(files, "--judges", "lexical", "--published", "--bootstrap", "0", "--json") == 0
     results = json.loads(capsys.readouterr().out)
     assert [results[0]["responses"], len(results)] == ["mine", 12]

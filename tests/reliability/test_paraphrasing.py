@@ -72,7 +72,7 @@ def source(folder: Path) -> Path:
 
 def command(folder: Path, server: ScriptedServer, out: str, *more: str) -> list[str]:
     asked = ["--model", f"openai:writer@{server.url}", "--check", f"openai:checker@{server.url}"]
-    return ["parallel", str(source(folder)), "--out", str(folder / out), "--quiet", *asked, *more]
+    return ["parallel", str(source(folder)), "--out", str(folder / out), *asked, *more]
 
 
 def written(file: Path) -> list[dict]:
@@ -140,7 +140,7 @@ def test_a_persons_marks(tmp_path, server, capsys):
 def test_a_model_that_gives_nothing(tmp_path, server, capsys):
     file = tmp_path / "rows.jsonl"
     file.write_text('{"id": 1, "question": "What is unknown here?", "answer": "x"}')
-    asked = ["parallel", str(file), "--out", str(tmp_path / "out.jsonl"), "--quiet"]
+    asked = ["parallel", str(file), "--out", str(tmp_path / "out.jsonl")]
     with pytest.warns(UserWarning, match="1 of 1 prompts have no readable verdict"):
         assert cli.main([*asked, "--model", f"openai:writer@{server.url}"]) == 2
     assert "gave no other wording" in capsys.readouterr().err and not (tmp_path / "out.jsonl").exists()
