@@ -232,7 +232,10 @@ def check_output(given: argparse.Namespace, output: str) -> None:
         OSError: if nothing can be written there.
     """
     words = [
-        word for name, value in vars(given).items() if name not in (output, "words", "name") for word in _words(value)
+        word
+        for name, value in vars(given).items()
+        if name not in (output, "words", "name")
+        for word in _words(value)
     ]
     check_new(getattr(given, output), [default_path(), *(path for word in words for path in _paths(word))])
 
