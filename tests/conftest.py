@@ -5,6 +5,7 @@ import os
 import shutil
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 # Read when huggingface_hub and evaluate are imported: no test reaches for the network.
 os.environ |= {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
@@ -18,6 +19,16 @@ from halluscope.reporting import formats
 from tests.standin_hub import StandInHub
 
 TESTS = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True, scope="module")
+def environment():
+    """Each module's tests leave the environment as it was.
+
+    Ray puts a PYTHONPATH there that holds the user's own cache of modules, which other tests' processes would take.
+    """
+    with mock.patch.dict(os.environ):
+        yield
 
 
 @pytest.fixture(scope="session")

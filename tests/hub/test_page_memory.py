@@ -27,8 +27,8 @@ page.answer("one row a line", *(box.example for box in boxes), *chosen)
 before = used()
 for form, begin, each, times, end in json.loads(sys.argv[2]):
     pasted = [begin + each.replace("EXAMPLE", box.example.splitlines()[0]) * times + end for box in boxes]
-    scores, _, _, said = page.answer(form, *pasted, *chosen)
-    assert scores or len(said) >= 20, said
+    answer = page.answer(form, *pasted, *chosen)
+    assert len(answer.scores) or len(answer.message) >= 20, answer.message
 print(used() - before)
 """
 

@@ -1,9 +1,7 @@
 """Judges run by CTranslate2 and by Ray's workers: the same answers as in this process."""
 
-import os
 import random
 from functools import partial
-from unittest import mock
 
 import ctranslate2
 import numpy as np
@@ -144,17 +142,14 @@ def test_close_answers_are_asked_again_in_float32(cache, tiny_t5, texts, pairs, 
 
 @pytest.fixture(scope="module")
 def fleet(tiny_t5):
-    """Two workers of a local Ray; a worker takes seconds to start, so the tests below share them.
+    """Two workers of a local Ray; a worker takes seconds to start, so the tests below share them."""
+    import ray
 
-    Ray leaves a PYTHONPATH behind, by which other tests' processes would find other modules than their own.
-    """
-    with mock.patch.dict(os.environ), pytest.MonkeyPatch.context() as patch:
-        import ray
-
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr("halluscope.judging.models.fleet.SHARE", 60)
         yield Engine(device="cpu", workers=2).judge(str(tiny_t5))
-        ray.shutdown()
+    ray.shutdown()
 
 
 @pytest.mark.long

@@ -56,7 +56,7 @@ def scored(files: Path, name: str, server: ScriptedServer, capsys, *more: str, b
     responses = [str(files / f"{model}.jsonl") for model in MODELS]
     command = ["score", "hqh", "--responses", *responses, "--dataset", str(files / "HQH.json"), "--json"]
     capsys.readouterr()
-    assert cli.main([*command, *judge, "--quiet", "--bootstrap", "0", *more]) == 0
+    assert cli.main([*command, *judge, "--bootstrap", "0", *more]) == 0
     (files / f"{name}.json").write_text(capsys.readouterr().out)
     return str(files / f"{name}.json")
 
