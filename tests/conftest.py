@@ -25,7 +25,7 @@ TESTS = Path(__file__).parent
 def environment():
     """Each module's tests leave the environment as it was.
 
-    Ray puts a PYTHONPATH there that holds the user's own cache of modules, which other tests' processes would take.
+    perf/gpu.py puts a PYTHONPATH there for Ray's workers, by which other tests' processes would find other modules.
     """
     with mock.patch.dict(os.environ):
         yield
