@@ -1,8 +1,7 @@
 """`halluscope plot RUN...`: the figures of runs, as files."""
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from halluscope.errors import RunError
@@ -11,10 +10,9 @@ from halluscope.foreign import one_line
 from halluscope.reporting.figures.answers import FIGURES
 from halluscope.reporting.figures.files import FORMATS
 from halluscope.reporting.figures.plots import Plot, able, check
-from halluscope.reporting.shown import Shown
 from halluscope.runs import verifying
-from halluscope.runs.run import Run, benchmark_of
-from halluscope.runs.showing import shown
+from halluscope.runs.run import benchmark_of
+from halluscope.runs.showing import all_shown
 from halluscope.terminal import say, tell
 
 CAPTIONS = "captions.txt"
@@ -62,7 +60,7 @@ def run(given: argparse.Namespace) -> None:
     check_no_folder(given.out)
     runs = verifying.checked(given.folders)
     benchmark = benchmark_of(runs.values())
-    plots, lacking = able(given.figures, _shown(runs), benchmark)
+    plots, lacking = able(given.figures, all_shown(runs), benchmark)
     for name, why in lacking.items():
         tell(f"{name} is not drawn: {why}.")
     if not plots:
@@ -75,11 +73,6 @@ def run(given: argparse.Namespace) -> None:
         names = ", ".join(f"{plot.name}.{style}" for style in dict.fromkeys(given.format))
         say(f"{one_line(given.out)}: {names}: {plot.title}")
     say(f"{one_line(given.out / CAPTIONS)} says what they show, and how it was counted")
-
-
-def _shown(runs: Mapping[str, Run]) -> Sequence[Shown]:
-    """What is shown of runs, by names that tell them apart."""
-    return [replace(shown(run), name=name) for name, run in runs.items()]
 
 
 def _write(plot: Plot, styles: Sequence[str], folder: Path) -> None:

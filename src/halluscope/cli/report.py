@@ -2,10 +2,7 @@
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-
-from tqdm import tqdm
 
 from halluscope.answering.sources import open_source
 from halluscope.arguments import whole
@@ -15,16 +12,14 @@ from halluscope.foreign import one_line
 from halluscope.reading import pictures as images
 from halluscope.reading.credits import credits
 from halluscope.reading.pictures import Find
-from halluscope.registry import Benchmark
 from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import write
-from halluscope.runs import folder as folders
 from halluscope.runs.comparing import RESAMPLES, Comparison, compare
 from halluscope.runs.page import page
-from halluscope.runs.run import Run
-from halluscope.runs.showing import shown
-from halluscope.runs.verifying import check
+from halluscope.runs.run import Run, benchmark_of
+from halluscope.runs.showing import all_shown
+from halluscope.runs.verifying import checked
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import is_quiet, say, tell
 
@@ -72,25 +67,15 @@ def run(given: argparse.Namespace) -> None:
         OutputError: if something lies where the page goes.
     """
     common.check_output(given, "out")
-    runs = folders.named({folder: check(folder) for folder in folders.folders(given.folders)})
-    benchmark = _benchmark(runs)
-    each = tqdm(runs.items(), desc="reading", unit=" runs", delay=2, leave=False, disable=is_quiet())
-    models = [replace(shown(one), name=name) for name, one in each]
+    runs = checked(given.folders)
+    benchmark = benchmark_of(runs.values())
+    models = all_shown(runs)
     wanted = {item.image for model in models for item in model.items if item.image is not None}
     made = _pictures(given, wanted)
     compared, why = _compared(runs, Bootstrap(given.bootstrap, given.seed))
     facts = {"Not compared": why} if why else {}
     write(page(benchmark, models, made, compared, facts), given.out)
     say(f"{given.out}: {sum(len(model.items) for model in models):,} responses, {len(made):,} images")
-
-
-def _benchmark(runs: Mapping[str, Run]) -> Benchmark:
-    names = dict.fromkeys(run.benchmark.name for run in runs.values())
-    if len(names) > 1:
-        raise RunError(
-            f"The runs are of {', '.join(names)}; expected runs of one benchmark, a page for each."
-        )
-    return next(iter(runs.values())).benchmark
 
 
 def _compared(runs: Mapping[str, Run], resampling: Bootstrap) -> tuple[Comparison | None, str]:

@@ -116,12 +116,6 @@ def folders(given: Sequence[Path]) -> list[Path]:
     return found
 
 
-def named(of: Mapping[Path, Run]) -> dict[str, Run]:
-    """Runs by the names of their responses; by their folders, where two are alike."""
-    names = [run.name for run in of.values()]
-    return {run.name if names.count(run.name) == 1 else str(folder): run for folder, run in of.items()}
-
-
 def read(folder: Path) -> Run:
     """Read a run.
 

@@ -1,17 +1,21 @@
 """A run, or a metric's result, as people are shown it: its rows as items, by the view of its benchmark's room."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+from tqdm import tqdm
 
 from halluscope import registry
 from halluscope.foreign import brief
-from halluscope.inputs import is_like_a_list, listed, paired
+from halluscope.inputs import is_like_a_list, listed, paired, texts
 from halluscope.judging.transcript import Voted
 from halluscope.registry import Benchmark
 from halluscope.reporting.shown import Shown
 from halluscope.reporting.tables import finite
 from halluscope.runs.folder import INPUTS, RESPONSE, items, plain
 from halluscope.runs.run import Run
+from halluscope.terminal import is_quiet
 
 
 def shown(run: Run) -> Shown:
@@ -26,6 +30,12 @@ def shown(run: Run) -> Shown:
     if voted is None:
         return Shown(run.name, run.scores, found, run.options)
     return Shown(run.name, run.scores, found, run.options, _voters(voted), voted.votes)
+
+
+def all_shown(runs: Mapping[str, Run]) -> list[Shown]:
+    """What is shown of several runs, by names that tell them apart; a bar says how many are read."""
+    each = tqdm(runs.items(), desc="reading", unit=" runs", delay=2, leave=False, disable=is_quiet())
+    return [replace(shown(run), name=name) for name, run in each]
 
 
 def of_result(
@@ -48,10 +58,8 @@ def of_result(
         ValueError: for what is no result of a benchmark, one without its table of rows, or of other rows; and for an
             option that `compute` does not have.
     """
-    texts, known = paired(predictions, references)
-    for place, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ValueError(f"predictions[{place}] is {brief(text)}; expected a text.")
+    said, known = paired(predictions, references)
+    said = texts("predictions", said)
     if not isinstance(name, str):
         raise ValueError(f"name is {brief(name)}; expected a text.")
     benchmark = of_signature(result)
@@ -59,12 +67,12 @@ def of_result(
     found = result.get(benchmark.items)
     if not isinstance(found, list):
         raise ValueError(_lacking(benchmark))
-    if len(found) != len(texts):
+    if len(found) != len(said):
         raise ValueError(
-            f"The result is about {len(found):,} rows, and there are {len(texts):,} predictions; expected those that "
+            f"The result is about {len(found):,} rows, and there are {len(said):,} predictions; expected those that "
             "it was made of."
         )
-    rows = list(_rows(benchmark, texts, _read(benchmark, known), found, options))
+    rows = list(_rows(benchmark, said, _read(benchmark, known), found, options))
     scores = {key: value for key, value in result.items() if key != benchmark.items}
     shown = list(benchmark.module("view").items(rows, options, None))
     if any(mark.end > len(item.text) for item in shown for mark in item.marks):
@@ -76,7 +84,7 @@ def of_result(
 
 def _rows(
     benchmark: Benchmark,
-    texts: Sequence[str],
+    said: Sequence[str],
     references: Sequence[Any],
     found: Sequence[Mapping[str, Any]],
     options: Mapping[str, Any],
@@ -87,7 +95,7 @@ def _rows(
         for name, value in options.items()
         if name in benchmark.given and is_like_a_list(value)
     }
-    for place, (text, of, row) in enumerate(zip(texts, references, found, strict=True)):
+    for place, (text, of, row) in enumerate(zip(said, references, found, strict=True)):
         given = {name: column[place] for name, column in columns.items()}
         own = _id(benchmark, place, of, given)
         yield plain({**own, RESPONSE: text, **finite(row), INPUTS: {"references": of, **given}})
