@@ -90,7 +90,6 @@ class Protocols:
         each: the protocols, the first of them the authors' own.
         compared: the scores whose differences are shown unless others are named.
         shown: the scores in the table.
-        plain: scores that are no fractions.
         read: what in the table of rows says how a response was read; () for all that stands there.
         words: what stands there for something -> the word for people.
     """
@@ -98,7 +97,6 @@ class Protocols:
     each: tuple[Protocol, ...]
     compared: tuple[str, ...]
     shown: tuple[str, ...]
-    plain: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
 
@@ -155,14 +153,9 @@ def read(benchmark: Benchmark) -> Protocols:
     try:
         stated = _tuples(tomllib.loads(file.read_text(encoding="utf-8")))
         each = tuple(map(_protocol, _whole(stated.pop("protocols"))))
-        return Protocols(each, **{"shown": stated["compared"], "plain": _plain(benchmark)} | stated)
+        return Protocols(each, **{"shown": stated["compared"]} | stated)
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise RegistryError(f"{FILE} of {benchmark.name} cannot be read: {error}.") from error
-
-
-def _plain(benchmark: Benchmark) -> tuple[str, ...]:
-    """The scores that the benchmark's own report does not show in percent."""
-    return tuple(getattr(benchmark.module("report"), "PLAIN", ()))
 
 
 def means(*ways: Way) -> str:
@@ -176,7 +169,7 @@ def _own(benchmark: Benchmark) -> Protocols:
     one = Protocol(
         OWN, "this project", benchmark.prompt, Way("all that are scored"), Way("the dataset's"), said, said
     )
-    return Protocols((one,), (benchmark.principal,), tuple(benchmark.scores), _plain(benchmark))
+    return Protocols((one,), (benchmark.principal,), tuple(benchmark.scores))
 
 
 def _whole(stated: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -59,7 +59,7 @@ def _scores(found: Explained) -> Iterator[Table]:
 def _rows(found: Explained, file: str) -> list[list[Cell]]:
     def shown(one: Protocol, score: str) -> Number:
         value = found.score(found.setting(one, file), score) if one.reports(score) else float("nan")
-        return scored(value, score in found.stated.plain)
+        return scored(value, found.benchmark.is_points(score))
 
     return [[score, *(shown(one, score) for one in found.protocols)] for score in found.stated.shown]
 
@@ -79,7 +79,7 @@ def _differences(found: Explained, score: str) -> list[Table | Notes]:
     aspects = _aspects(found)
     tables: list[Table | Notes] = []
     for other, each in groupby(sorted(each_two, key=_other), _other):
-        rows = [_line(found, one, aspects, score in found.stated.plain) for one in each]
+        rows = [_line(found, one, aspects, found.benchmark.is_points(score)) for one in each]
         header = [score, "against", "diff", *aspects]
         title = f"{_file(found.files[0])} against {_file(other)}"
         tables.append(Table(f"differences of {score}", header, rows, left=2, of=_titled(found, title)))

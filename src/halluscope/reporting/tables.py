@@ -5,7 +5,7 @@ How a report is written down, `halluscope.reporting.formats` knows.
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard, TypeVar
 
@@ -152,7 +152,7 @@ def scored(value: float | None, is_plain: bool, ends: Sequence[float] = ()) -> N
 def table(
     results: Shown,
     columns: Sequence[str],
-    plain: Collection[str] = (),
+    is_points: Callable[[str], bool] = lambda _: False,
     name: str = "scores",
     turned: bool = False,
 ) -> Table:
@@ -161,12 +161,12 @@ def table(
     Args:
         results: absent and undefined scores have an undefined number.
         columns: scores, by their names in a result.
-        plain: scores that are no fractions; the others are in percent.
+        is_points: whether a score is no fraction (`Benchmark.is_points`); the others are in percent.
         name: of the table.
         turned: whether the columns are many.
     """
     rows = [
-        [*counted, *(score(result, column, column in plain) for column in columns)]
+        [*counted, *(score(result, column, is_points(column)) for column in columns)]
         for counted, (_, result) in zip(labels(results), results, strict=True)
     ]
     return Table(name, [*label_names(results), *columns], rows, ranked=True, turned=turned)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from halluscope.benchmarks.gavie import BENCHMARK
 from halluscope.reporting import tables
 from halluscope.reporting.tables import Named, Report, Shown, percent, ranked, table, uncertainty
 from halluscope.responses.lengths import MEAN_WORDS
 
-PLAIN = COLUMNS = (MEAN_WORDS, "relevancy", "accuracy")
-"""The columns; none is a fraction."""
+COLUMNS = (MEAN_WORDS, "relevancy", "accuracy")
 
 
 def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
@@ -20,7 +20,9 @@ def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Repor
         source: of what is published; "" if nothing is shown.
     """
     remarks = {name: _remarks(result) for name, result in results}
-    return tables.report([table(ranked(shown, "accuracy"), COLUMNS, PLAIN)], remarks, "who judged", source)
+    return tables.report(
+        [table(ranked(shown, "accuracy"), COLUMNS, BENCHMARK.is_points)], remarks, "who judged", source
+    )
 
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:

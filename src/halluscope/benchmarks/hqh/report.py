@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from halluscope.benchmarks.hqh import BENCHMARK
 from halluscope.reporting import tables
 from halluscope.reporting.tables import (
     Named,
@@ -25,9 +26,6 @@ COLUMNS = (
 )
 """The columns of Table IV; before them stands the length of the responses."""
 
-PLAIN = (MEAN_WORDS, "extra_hal")
-"""What is a number of words, or of claims."""
-
 
 def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
     """Tables like the paper's, the least hallucination first, and what a reader of the numbers has to know.
@@ -39,7 +37,7 @@ def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Repor
     """
     by = "main_hal" if any(math.isnan(result["overall_hal"]) for _, result in shown) else "overall_hal"
     scores = [
-        table(ranked(shown, by, higher=False), (MEAN_WORDS, *COLUMNS), PLAIN),
+        table(ranked(shown, by, higher=False), (MEAN_WORDS, *COLUMNS), BENCHMARK.is_points),
         group_table(results, "main_hal"),
     ]
     remarks = {name: _remarks(result) for name, result in results}

@@ -4,15 +4,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from halluscope.benchmarks.mmhal import BENCHMARK
 from halluscope.benchmarks.mmhal.rows import TYPES
 from halluscope.reporting import tables
 from halluscope.reporting.tables import Named, Report, Shown, interval, percent, ranked, table, uncertainty
 from halluscope.responses.lengths import MEAN_WORDS
 
 BY_TYPE = tuple(f"rating/{name}" for name in TYPES)
-
-PLAIN = (MEAN_WORDS, "rating", *BY_TYPE)
-"""What is a number of words, or of points."""
 
 
 def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
@@ -25,8 +23,8 @@ def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Repor
     """
     best = ranked(shown, "rating")
     scores = [
-        table(best, (MEAN_WORDS, "rating", "hallucination_rate"), PLAIN),
-        table(best, BY_TYPE, PLAIN, name="types", turned=True),
+        table(best, (MEAN_WORDS, "rating", "hallucination_rate"), BENCHMARK.is_points),
+        table(best, BY_TYPE, BENCHMARK.is_points, name="types", turned=True),
     ]
     remarks = {name: _remarks(result) for name, result in results}
     return tables.report(scores, remarks, "who judged", source)

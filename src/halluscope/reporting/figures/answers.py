@@ -198,7 +198,7 @@ def _scores(runs: Runs, benchmark: Benchmark) -> Answer:
     points = {run.name: (results.score(run.scores, other), results.score(run.scores, one)) for run in drawn}
     caption = f"{_better(benchmark, one)} {_better(benchmark, other)} {ENDS}"
     labels = (other, one)
-    shares = (results.is_share(benchmark, other), results.is_share(benchmark, one))
+    shares = (not benchmark.is_points(other), not benchmark.is_points(one))
     return (
         f"Who is good at which: {one} or {other}?",
         _said(caption, drawn, runs),
@@ -213,7 +213,7 @@ def _groups(runs: Runs, benchmark: Benchmark) -> Answer:
         raise NothingToDraw("the scores have no groups")
     panels = {name: {run.name: [*scores.values()] for run, scores in zip(drawn, of, strict=True)}}
     caption = f"{_better(benchmark, name)} {ENDS}"
-    shares = results.is_share(benchmark, name)
+    shares = not benchmark.is_points(name)
     title = f"In which groups is {name} better or worse?"
     return title, _said(caption, drawn, runs), lambda: charts.rows([*of[0]], panels, shares)
 

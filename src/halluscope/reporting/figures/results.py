@@ -84,11 +84,6 @@ def _grouped(result: Result, name: str) -> dict[str, Any]:
     return found
 
 
-def is_share(benchmark: Benchmark, name: str) -> bool:
-    """Whether a score is a fraction, which people read in percent."""
-    return name not in getattr(benchmark.module("report"), "PLAIN", ())
-
-
 def _score(value: Any, ends: Any) -> Score:
     low, high = ends or (None, None)
     return Score(_number(value), _number(low), _number(high))
