@@ -23,6 +23,9 @@ KINDS: tuple[Kind, ...] = ("bad", "open", "good", "back", "plain")
 FOUND, HALLUCINATED, MISSED, ABSENT = "found", "hallucinated", "missed", "absent"
 """What comes of a class in a row: said and there, said and not there, there and not said, neither."""
 
+UNREADABLE = "unreadable"
+"""What is wrong with a response that nobody could read or judge."""
+
 
 @dataclass(frozen=True)
 class Mark:

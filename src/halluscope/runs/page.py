@@ -1,6 +1,5 @@
 """What a report's page says of runs: their scores beside each other and beside the papers', differences, and items."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +9,7 @@ from PIL.Image import Image
 from halluscope import registry
 from halluscope.errors import MissingExtra
 from halluscope.foreign import brief, one_line
+from halluscope.judging.graders.judged import NOBODY
 from halluscope.registry import LOWER, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.figures.plots import figures
@@ -18,7 +18,7 @@ from halluscope.reporting.page.content import Figure, Headline, Page, Picture, T
 from halluscope.reporting.page.notebook import Report
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.shown import Shown
-from halluscope.reporting.tables import Notes, percent, ranked, scored
+from halluscope.reporting.tables import Notes, is_defined, percent, ranked, scored
 from halluscope.reporting.tables import Table as Told
 from halluscope.runs.comparing import Comparison
 from halluscope.runs.showing import of_signature
@@ -94,15 +94,11 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
 def principal(benchmark: Benchmark, results: Sequence[Mapping[str, Any]]) -> str:
     """The score that comes first: the principal one, or the first that is defined where that is not."""
     names = [benchmark.principal, *benchmark.scores]
-    return next((name for name in names if any(_is_number(one.get(name)) for one in results)), names[0])
+    return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
 
 
 def _is_higher(benchmark: Benchmark, score: str) -> bool:
     return benchmark.direction(score) != LOWER
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _figures(models: Sequence[Shown], benchmark: Benchmark) -> tuple[list[Figure], dict[str, str]]:
@@ -142,7 +138,7 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
         beside = f", not by {judges.default}" if judges.default else ""
         yield (
             "No judge was asked."
-            if named == "none"
+            if named == NOBODY
             else f"Judged by {_named(named)}{beside}; other judges give other scores."
         )
     if scores.get("left_out"):

@@ -5,16 +5,16 @@ from typing import Any
 
 from halluscope.benchmarks.amber import words
 from halluscope.benchmarks.amber.rows import GENERATIVE
+from halluscope.reporting import answered
+from halluscope.reporting.answered import WRONG_NO, WRONG_YES
 from halluscope.reporting.marking import badness, placed, told
-from halluscope.reporting.shown import FOUND, HALLUCINATED, MISSED, Fact, Item, Kind, said
+from halluscope.reporting.shown import FOUND, HALLUCINATED, MISSED, UNREADABLE, Item, Kind, said
 from halluscope.reporting.tables import is_defined, percent
 
 IMAGINED = "imagined"
 
-WRONG_YES, WRONG_NO, UNREADABLE = "wrong yes", "wrong no", "unreadable"
-
-ERRORS = {"yes": (WRONG_YES, 1.0), "no": (WRONG_NO, 0.5), None: (UNREADABLE, 0.25)}
-"""A reply that is not right -> what is wrong with it, and how bad that is, where a hallucinated word is 1."""
+BADNESS = {"": 0.0, UNREADABLE: 0.25, WRONG_NO: 0.5, WRONG_YES: 1.0}
+"""What is wrong with a reply -> how bad that is, where a hallucinated word is 1."""
 
 
 def items(
@@ -85,11 +85,10 @@ def _outcome(word: str, row: Mapping[str, Any]) -> tuple[Kind, str]:
 def _answered(row: Mapping[str, Any], question: str) -> dict[str, Any]:
     """What is shown of an answer."""
     reply, right = row["said"], row["answer"]
-    error, bad = ("", 0.0) if reply == right else ERRORS[reply]
-    kind: Kind = "open" if reply is None else "bad" if error else "good"
+    error = answered.error(reply, right)
     return {
         "question": question,
-        "facts": [Fact("read as", [(reply or UNREADABLE, kind)]), Fact("right answer", [(right, "plain")])],
+        "facts": answered.facts(reply, right),
         "errors": [error] if error else [],
-        "badness": bad,
+        "badness": BADNESS[error],
     }

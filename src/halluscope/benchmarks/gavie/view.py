@@ -5,13 +5,11 @@ from typing import Any
 
 from halluscope.benchmarks.gavie.rows import MOST
 from halluscope.foreign import heard
-from halluscope.reporting.shown import Fact, Item, Kind, disagree, said, several
+from halluscope.reporting.shown import UNREADABLE, Fact, Item, Kind, disagree, said, several
 from halluscope.reporting.tables import is_defined
 
 ERRORS = {"accuracy": "not wholly accurate", "relevancy": "not wholly relevant"}
 """What is wrong with a response that has fewer points than there are; the authors draw no line between."""
-
-UNREADABLE = "unreadable"
 
 
 def items(

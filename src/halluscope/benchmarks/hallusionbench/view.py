@@ -6,12 +6,11 @@ from typing import Any
 
 from halluscope.benchmarks.hallusionbench.rows import DEPENDENT, ROLES, SUPPLEMENT, VisualQuestion, read
 from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, INCORRECT, UNCERTAIN
-from halluscope.reporting.shown import Fact, Item, Kind, disagree, said
+from halluscope.reporting.shown import UNREADABLE, Fact, Item, Kind, disagree, said
 from halluscope.reporting.tables import is_defined, percent
 
 LANGUAGE, VISION, MIXED = FAILURES[1:]
 VERDICTS = {INCORRECT: "incorrect", CORRECT: "correct", UNCERTAIN: "uncertain"}
-UNREADABLE = "unreadable"
 
 ABOUT = dict(zip(ROLES, ("no image", "the original image", "an edited image"), strict=True))
 """What a question is asked about."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halluscope.foreign import heard
-from halluscope.reporting.shown import Fact, Item, Kind, disagree, said, several
+from halluscope.reporting.shown import UNREADABLE, Fact, Item, Kind, disagree, said, several
 from halluscope.reporting.tables import is_defined, percent
 
-WRONG, UNREADABLE = "wrong", "unreadable"
+WRONG = "wrong"
 
 VERDICTS: Mapping[bool | None, tuple[str, Kind, float]] = {
     True: ("right", "good", 0.0),

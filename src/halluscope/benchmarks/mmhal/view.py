@@ -6,10 +6,10 @@ from typing import Any
 from halluscope.benchmarks.mmhal.rows import RATING
 from halluscope.benchmarks.mmhal.scoring import LEAST_WITHOUT
 from halluscope.foreign import heard
-from halluscope.reporting.shown import Fact, Item, Kind, disagree, said, several
+from halluscope.reporting.shown import UNREADABLE, Fact, Item, Kind, disagree, said, several
 from halluscope.reporting.tables import is_defined, percent
 
-HALLUCINATION, UNREADABLE = "hallucination", "unreadable"
+HALLUCINATION = "hallucination"
 
 
 def items(

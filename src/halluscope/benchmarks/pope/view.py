@@ -4,22 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halluscope.benchmarks.pope.metric import LMMS_EVAL
-from halluscope.reporting.shown import ABSENT, FOUND, HALLUCINATED, MISSED, Fact, Item, Kind, said
+from halluscope.reporting import answered
+from halluscope.reporting.answered import WRONG_NO, WRONG_YES
+from halluscope.reporting.shown import ABSENT, FOUND, HALLUCINATED, MISSED, UNREADABLE, Fact, Item, said
 from halluscope.reporting.tables import is_defined, percent
 from halluscope.signature import keys_of
 
-WRONG_YES, WRONG_NO, UNREADABLE = "wrong yes", "wrong no", "unreadable"
-"""A hallucination, a miss, and a reply that the parser reads as neither."""
-
 OUTCOMES = {
-    ("yes", "yes"): ("", FOUND),
-    ("yes", "no"): (WRONG_NO, MISSED),
-    ("yes", None): (UNREADABLE, MISSED),
-    ("no", "yes"): (WRONG_YES, HALLUCINATED),
-    ("no", "no"): ("", ABSENT),
-    ("no", None): (UNREADABLE, ABSENT),
+    ("yes", "yes"): FOUND,
+    ("yes", "no"): MISSED,
+    ("yes", None): MISSED,
+    ("no", "yes"): HALLUCINATED,
+    ("no", "no"): ABSENT,
+    ("no", None): ABSENT,
 }
-"""The right answer and the reply -> what is wrong, and what comes of the object."""
+"""The right answer and the reply -> what comes of the object."""
 
 BADNESS = {"": 0.0, UNREADABLE: 1.0, WRONG_NO: 2.0, WRONG_YES: 3.0}
 
@@ -36,8 +35,8 @@ def items(
     """
     misses_unread = not _is_of_lmms_eval(options)
     for row, text in zip(rows, said(rows, options), strict=True):
-        asked = row["inputs"]
-        error, outcome = OUTCOMES[row["answer"], row["said"]]
+        asked, error = row["inputs"], answered.error(row["said"], row["answer"])
+        outcome = OUTCOMES[row["answer"], row["said"]]
         is_counted = row["said"] or (outcome == MISSED and misses_unread)
         yield Item(
             id=f"{row['sampling']} {row['question_id']}".strip(),
@@ -69,16 +68,9 @@ def _is_of_lmms_eval(choices: Mapping[str, Any]) -> bool:
 
 def _facts(row: Mapping[str, Any]) -> list[Fact]:
     reply, corrected = row["said"], row["inputs"].get("corrected", "")
-    facts = [
-        Fact("read as", [(reply or UNREADABLE, _kind(reply, row["answer"]))]),
-        Fact("right answer", [(row["answer"], "plain")]),
-    ]
+    facts = answered.facts(reply, row["answer"])
     if corrected is None:
         facts.append(Fact("corrected answer", [("none: the question is ambiguous", "open")]))
     elif corrected:
-        facts.append(Fact("corrected answer", [(corrected, _kind(reply, corrected))]))
+        facts.append(Fact("corrected answer", [(corrected, answered.kind(reply, corrected))]))
     return facts
-
-
-def _kind(reply: str | None, right: str) -> Kind:
-    return "open" if reply is None else "good" if reply == right else "bad"
