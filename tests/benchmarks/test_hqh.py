@@ -682,7 +682,7 @@ def changed(number, **values):
         ({"references": ["x"] * 8}, r"references\[0\] is 'x'; expected a row"),
         (
             changed(2, type="colour"),
-            r"references\[2\]: type is 'colour'; expected one of HQH's types: existence",
+            r"references\[2\]: type is 'colour'; expected one of 'existence'",
         ),
         (changed(2, type=["OCR"]), r"references\[2\]: type is \['OCR'\]"),
         (changed(2, id="3"), r"references\[2\]: id is '3'"),
@@ -811,7 +811,7 @@ def test_only_some_images(files):
     [
         ("[{", "not JSON, or is cut off"),
         ("[]", "holds nothing"),
-        (json.dumps([rows()[0] | {"type": "colour"}]), "type is 'colour'; expected one of HQH's types"),
+        (json.dumps([rows()[0] | {"type": "colour"}]), "type is 'colour'; expected one of 'existence'"),
         (json.dumps([rows()[0], rows()[0]]), r"\[1\] has the id 1, as .*\[0\] has"),
         (json.dumps([rows()[0] | {"ground_truth": None}]), "ground_truth is None"),
     ],
