@@ -6,7 +6,7 @@ the sampling. Where no response has an id, they are matched by their order, if t
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -239,30 +239,45 @@ def _by_id(
     columns: tuple[str, ...],
     identity: Identity,
 ) -> tuple[str, list[Pair]]:
-    also = [
+    also = _also(each, rows, identity)
+    names = [*columns, *also]
+    place: dict[Hashable, int] = {}
+    for i, row in enumerate(wanted):
+        own = _key(row, identity, also)
+        if place.setdefault(own, i) != i:
+            return _by_id_and_order(responses, each, wanted, columns, _named(names, own), identity)
+    left_out = {_key(row, identity, also) for row in rows} - place.keys()
+    files = _files(rows, identity.id[0]) if identity.id[0] in IMAGES else {}
+    keyed = ((_key_of(response, columns, also, files, identity), response) for response in each)
+    kept = ((key, response) for key, response in keyed if key not in left_out)
+    found = _placed(kept, wanted, place, names, identity)
+    if identity.chooses:
+        return " and ".join(names), [(wanted[i], response) for i, response in found.items()]
+    _check_whole(responses, found, wanted, place, [*identity.id, *also], identity)
+    return " and ".join(names), [(row, found[i]) for i, row in enumerate(wanted) if i in found]
+
+
+def _also(each: Sequence[Response], rows: Sequence[Any], identity: Identity) -> list[str]:
+    """The columns that find rows together with their ids: those that all responses and all rows have."""
+    return [
         column
         for column, values in identity.also.items()
         if all(_value(response.row, column, values) for response in each)
         and all(getattr(row, column) for row in rows)
     ]
-    by = " and ".join([*columns, *also])
-    place: dict[Hashable, int] = {}
-    for i, row in enumerate(wanted):
-        own = _key(row, identity, also)
-        if place.setdefault(own, i) != i:
-            shared = _named([*columns, *also], own)
-            return _by_id_and_order(responses, each, wanted, columns, shared, identity)
-    left_out = {_key(row, identity, also) for row in rows} - place.keys()
-    files = _files(rows, identity.id[0]) if identity.id[0] in IMAGES else {}
+
+
+def _placed(
+    keyed: Iterable[tuple[Hashable, Response]],
+    wanted: Sequence[Any],
+    place: Mapping[Hashable, int],
+    names: Sequence[str],
+    identity: Identity,
+) -> dict[int, Response]:
+    """The place of a row -> its response."""
     found: dict[int, Response] = {}
-    for response in each:
-        key = (
-            *(_id(response, name, files) for name in columns),
-            *(_value(response.row, column, identity.also[column]) for column in also),
-        )
-        named = _named([*columns, *also], key)
-        if key in left_out:
-            continue
+    for key, response in keyed:
+        named = _named(names, key)
         if key not in place:
             raise ValueError(
                 f"{response.where}: {named} is not among the {len(wanted):,} rows of the dataset. Are these "
@@ -275,21 +290,30 @@ def _by_id(
                 f"{response.where}: {named} stands in {earlier.where} already; expected one response per row. Remove "
                 "one of them."
             )
-    if identity.chooses:
-        return by, [(wanted[i], response) for i, response in found.items()]
+    return found
+
+
+def _check_whole(
+    responses: Responses,
+    found: Mapping[int, Response],
+    wanted: Sequence[Any],
+    place: Mapping[Hashable, int],
+    names: Sequence[str],
+    identity: Identity,
+) -> None:
+    """Check that no row lacks a response, as far as the rows go together."""
     begun = {identity.set_of(wanted[i]) for i in found} - {None}
     missing = [key for key, i in place.items() if i not in found and identity.set_of(wanted[i]) in begun]
     if missing and not identity.partial:
         raise ValueError(
             f"{responses.source} has no response to {len(missing):,} of the {len(wanted):,} rows of the dataset, such "
-            f"as {_named([*identity.id, *also], missing[0])}. Nothing is scored as if it were complete: answer them, "
+            f"as {_named(names, missing[0])}. Nothing is scored as if it were complete: answer them, "
             "or pass --partial (partial=True) to score the part that is there."
         )
     if not found:
         raise ValueError(
             f"{responses.source} holds no response to any of the {len(wanted):,} rows that are wanted."
         )
-    return by, [(row, found[i]) for i, row in enumerate(wanted) if i in found]
 
 
 def _by_id_and_order(
@@ -394,6 +418,20 @@ def _key(row: Any, identity: Identity, also: Sequence[str]) -> tuple[str, ...]:
     return (
         *(_plain(getattr(row, name)) for name in identity.id),
         *(str(getattr(row, name)) for name in also),
+    )
+
+
+def _key_of(
+    response: Response,
+    columns: Sequence[str],
+    also: Sequence[str],
+    files: Mapping[str, str],
+    identity: Identity,
+) -> Hashable:
+    """What a response says of its row, as `_key` has it of the row."""
+    return (
+        *(_id(response, name, files) for name in columns),
+        *(_value(response.row, column, identity.also[column]) for column in also),
     )
 
 
