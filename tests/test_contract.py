@@ -381,11 +381,6 @@ def test_judges_by_name(tiny_t5):
         halluscope.load_judge("flan-t5")
 
 
-def test_a_moved_import_says_where_it_is_now():
-    with pytest.raises(ImportError, match=r"halluscope\.benchmarks\.throne\.metric"):
-        import halluscope.metrics.throne  # noqa: F401
-
-
 def test_commands(capsys):
     assert cli.main([]) == 0
     assert {*cli.COMMANDS} <= set(capsys.readouterr().out.split())

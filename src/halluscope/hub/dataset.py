@@ -62,18 +62,7 @@ def read(name: str, organization: str, folder: Path | None = None, subset: bool 
         )
     folder = folder or output.home(name)
     again = f"Build it again: {_build(name)} --force."
-    if not (folder / FACTS).is_file() or not (folder / DATA).is_dir():
-        raise HubError(f"{name} was not built in {folder}. Build it first: {_build(name)}.")
-    stats = built.read_stats(folder / FACTS)
-    if stats["name"] != name:
-        raise HubError(f"{folder} holds {stats['name']!r}, expected {name!r}.")
-    if stats["spec_sha256"] != sha256_of(spec.file) or stats["version"] != spec.version:
-        raise HubError(
-            f"{folder} is stale: it was built of version {stats['version']} by another spec than that of today "
-            f"(version {spec.version}, {spec.file}). {again}"
-        )
-    if not (folder / SPEC).is_file() or (folder / SPEC).read_bytes() != spec.file.read_bytes():
-        raise HubError(f"{folder / SPEC} is not the spec that it was built by. {again}")
+    stats = _stats(spec, folder, again)
     shards = built.compare(folder, stats["tables"])
     if foreign := sorted({file for file in (folder / DATA).rglob("*") if file.is_file()} - set(shards)):
         raise HubError(f"{foreign[0]} is not a file that the builder wrote. {again}")
@@ -98,6 +87,27 @@ def read(name: str, organization: str, folder: Path | None = None, subset: bool 
         version_in=lambda text: _version(name, text),
         notes=("A subset or a changed copy; its card says so.",) if stats["subset"] else (),
     )
+
+
+def _stats(spec: Spec, folder: Path, again: str) -> dict[str, Any]:
+    """Return what the builder wrote of a dataset, if it is that of today's spec.
+
+    Raises:
+        HubError: if it was not built there, or by another spec; the message says how to build it again.
+    """
+    if not (folder / FACTS).is_file() or not (folder / DATA).is_dir():
+        raise HubError(f"{spec.name} was not built in {folder}. Build it first: {_build(spec.name)}.")
+    stats = built.read_stats(folder / FACTS)
+    if stats["name"] != spec.name:
+        raise HubError(f"{folder} holds {stats['name']!r}, expected {spec.name!r}.")
+    if stats["spec_sha256"] != sha256_of(spec.file) or stats["version"] != spec.version:
+        raise HubError(
+            f"{folder} is stale: it was built of version {stats['version']} by another spec than that of today "
+            f"(version {spec.version}, {spec.file}). {again}"
+        )
+    if not (folder / SPEC).is_file() or (folder / SPEC).read_bytes() != spec.file.read_bytes():
+        raise HubError(f"{folder / SPEC} is not the spec that it was built by. {again}")
+    return stats
 
 
 def _build(name: str) -> str:

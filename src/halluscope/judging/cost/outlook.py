@@ -192,6 +192,17 @@ def _flop(of: Shape | None, tokens: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.full(len(tokens), np.nan) if of is None else of.flop(tokens)
 
 
+def _find_here(model: str, path: Path) -> tuple[Weights, str]:
+    """A model on this machine, and what is missing of it."""
+    try:
+        return weights.find(model), ""
+    except JudgeUnavailable as error:
+        if not (path / "config.json").is_file():
+            raise
+        encodes = weights.encodes(path / "config.json")
+        return Weights(str(path), path.resolve().name, "", is_encoder_decoder=encodes), str(error)
+
+
 def _find(model: str, hub_is_there: bool) -> tuple[Weights | None, str, bool]:
     """A model, what is missing of it, and whether the Hub is (still) there to be asked about the next.
 
@@ -199,17 +210,7 @@ def _find(model: str, hub_is_there: bool) -> tuple[Weights | None, str, bool]:
     """
     path = Path(model).expanduser()
     if path.exists():
-        try:
-            return weights.find(model), "", hub_is_there
-        except JudgeUnavailable as error:
-            if not (path / "config.json").is_file():
-                raise
-            encodes = weights.encodes(path / "config.json")
-            return (
-                Weights(str(path), path.resolve().name, "", is_encoder_decoder=encodes),
-                str(error),
-                hub_is_there,
-            )
+        return *_find_here(model, path), hub_is_there
     name, _, wanted = model.partition("@")
     revision = wanted or weights.REVISIONS.get(name, "main")
     from huggingface_hub import snapshot_download

@@ -109,45 +109,58 @@ SHAPES: dict[str, Shape] = {
 
 def shape(config: Mapping[str, Any]) -> Shape | None:
     """The shape that a model's configuration states, in the words of T5, BART, GPT-2 or Llama; None in others'."""
-    config = config.get("text_config") or config
-
-    def number(*names: str) -> int:
-        return int(next(config[name] for name in names if config.get(name) is not None))
-
-    def number_or(otherwise: int, *names: str) -> int:
-        return number(*names) if any(config.get(name) is not None for name in names) else otherwise
-
+    stated = _Stated(config.get("text_config") or config)
     try:
-        width, vocabulary = number("d_model", "hidden_size", "n_embd"), number("vocab_size")
-        if config.get("is_encoder_decoder"):
-            heads, layers = (
-                number("num_heads", "encoder_attention_heads"),
-                number("num_layers", "encoder_layers"),
-            )
-            return EncoderDecoder(
-                width,
-                inner=heads * number_or(width // heads, "d_kv"),
-                hidden=number("d_ff", "encoder_ffn_dim"),
-                layers=layers,
-                decoder_layers=number_or(layers, "num_decoder_layers", "decoder_layers"),
-                vocabulary=vocabulary,
-                gated="gated" in str(config.get("feed_forward_proj")),
-            )
-        heads = number("num_attention_heads", "n_head")
-        head = number_or(width // heads, "head_dim")
-        hidden = number_or(4 * width, "moe_intermediate_size", "intermediate_size", "n_inner", "ffn_dim")
-        layer_types = config.get("layer_types") or []
-        windows = config.get("sliding_window") is not None and not layer_types
-        return DecoderOnly(
-            width,
-            inner=heads * head,
-            kept=number_or(heads, "num_key_value_heads") * head,
-            hidden=hidden * number_or(1, "num_experts_per_tok"),
-            layers=number("num_hidden_layers", "n_layer"),
-            vocabulary=vocabulary,
-            gated=config.get("hidden_act") in ("silu", "swish")
-            or str(config.get("model_type")).startswith("gemma"),
-            shares=not windows and all(kind == "full_attention" for kind in layer_types),
-        )
+        return _encoder_decoder(stated) if stated.config.get("is_encoder_decoder") else _decoder_only(stated)
     except (StopIteration, TypeError, ValueError, ZeroDivisionError):
         return None
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """The numbers of a configuration, whatever it calls them."""
+
+    config: Mapping[str, Any]
+
+    def number(self, *names: str) -> int:
+        return int(next(self.config[name] for name in names if self.config.get(name) is not None))
+
+    def number_or(self, otherwise: int, *names: str) -> int:
+        return self.number(*names) if any(self.config.get(name) is not None for name in names) else otherwise
+
+    @property
+    def width(self) -> int:
+        return self.number("d_model", "hidden_size", "n_embd")
+
+
+def _encoder_decoder(of: _Stated) -> EncoderDecoder:
+    heads = of.number("num_heads", "encoder_attention_heads")
+    layers = of.number("num_layers", "encoder_layers")
+    return EncoderDecoder(
+        of.width,
+        inner=heads * of.number_or(of.width // heads, "d_kv"),
+        hidden=of.number("d_ff", "encoder_ffn_dim"),
+        layers=layers,
+        decoder_layers=of.number_or(layers, "num_decoder_layers", "decoder_layers"),
+        vocabulary=of.number("vocab_size"),
+        gated="gated" in str(of.config.get("feed_forward_proj")),
+    )
+
+
+def _decoder_only(of: _Stated) -> DecoderOnly:
+    heads = of.number("num_attention_heads", "n_head")
+    head = of.number_or(of.width // heads, "head_dim")
+    hidden = of.number_or(4 * of.width, "moe_intermediate_size", "intermediate_size", "n_inner", "ffn_dim")
+    layer_types = of.config.get("layer_types") or []
+    windows = of.config.get("sliding_window") is not None and not layer_types
+    gemma = str(of.config.get("model_type")).startswith("gemma")
+    return DecoderOnly(
+        of.width,
+        inner=heads * head,
+        kept=of.number_or(heads, "num_key_value_heads") * head,
+        hidden=hidden * of.number_or(1, "num_experts_per_tok"),
+        layers=of.number("num_hidden_layers", "n_layer"),
+        vocabulary=of.number("vocab_size"),
+        gated=of.config.get("hidden_act") in ("silu", "swish") or gemma,
+        shares=not windows and all(kind == "full_attention" for kind in layer_types),
+    )
