@@ -1,7 +1,7 @@
-"""Where the metrics were before each benchmark got a room of its own; importing this says where they are now."""
+"""Raises an error that says where the metrics are: each benchmark has a package of its own now."""
 
 raise ImportError(
-    "halluscope.metrics.NAME is halluscope.benchmarks.NAME.metric now (halluscope.metrics.throne is "
-    "halluscope.benchmarks.throne.metric). Without imports of rooms: halluscope.score(NAME, responses, dataset), or "
+    "halluscope.metrics.NAME is now halluscope.benchmarks.NAME.metric (halluscope.metrics.throne is "
+    "halluscope.benchmarks.throne.metric). Without such an import, call halluscope.score(NAME, responses, dataset), or "
     "evaluate.load('metrics/NAME')."
 )

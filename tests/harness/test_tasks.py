@@ -319,7 +319,7 @@ def test_datasets_that_cannot_be_asked(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"1 of the 1 images are not in .*, such as COCO_val2014"):
         sources.open_source(str(data / "pope"), str(tmp_path))
     known = ", ".join(harness_data.TASKS)
-    with pytest.raises(ValueError, match=f"columns text is none of ours; expected one of {known}"):
+    with pytest.raises(ValueError, match=f"No known dataset has the columns text; expected one of {known}"):
         registry.of(["text"])
 
 
