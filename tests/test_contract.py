@@ -333,7 +333,7 @@ def test_nobody_is_asked_about_what_is_there_to_train_on(room):
         ({"principal": "", "scores": {}}, "it has no scores"),
         ({"name": "nowhere"}, r"its metric has no card \(metrics/nowhere/README.md\)"),
         ({"means": ("f1_all", "f1_image")}, "its means name f1_image, which `scores` does not have"),
-        ({"means": ("f1_all",), "items": ""}, "it has means, and no table of `items`"),
+        ({"means": ("f1_all",), "items": ""}, "it has means, but no table of `items`"),
         ({"prompts": {"short": "{question}?"}}, "either its prompt 'short' or its own prompt has"),
     ],
 )

@@ -387,7 +387,7 @@ def test_bad_models_and_datasets(
     assert "The model 'nobody/nothing' cannot be loaded" in fails("nobody/nothing", throne)
     assert "cannot be loaded" in fails(str(tiny_t5), throne)
     assert "was built without images" in fails("./nowhere", str(data / "pope"))
-    assert "is no dataset that can be loaded" in fails("./nowhere", str(tmp_path / "nothing"))
+    assert "cannot be loaded as a dataset" in fails("./nowhere", str(tmp_path / "nothing"))
     assert not (tmp_path / "a.jsonl").exists()
 
 
@@ -505,7 +505,7 @@ def test_two_files_of_one_number(data: Path, tmp_path: Path) -> None:
         Image.new("RGB", (5, 4)).save(tmp_path / name)
     (tmp_path / "10.txt").write_text("What it shows.")
     with pytest.raises(
-        ValueError, match=r"holds 10\.jpg and 10\.png; leave there the one that is the image 10"
+        ValueError, match=r"holds 10\.jpg and 10\.png; keep only the one that is the image 10"
     ):
         sources.open_source(str(data / "hqh"), str(tmp_path))
     (tmp_path / "10.png").unlink()

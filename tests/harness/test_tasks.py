@@ -253,7 +253,7 @@ def test_of_rows_about_one_image_any_may_hold_it() -> None:
     stored = stored.cast_column("image", Image())
     assert pictures.of_table(stored, "image_id", {1}, "it")(1).size == (5, 4)
     with pytest.raises(
-        ValueError, match=r"1 of the 2 images that it asks about are not in it, such as image_id 2"
+        ValueError, match=r"1 of the 2 images that it asks about are missing, such as image_id 2"
     ):
         pictures.of_table(stored, "image_id", {1, 2}, "it")
 
@@ -308,7 +308,7 @@ def test_where_datasets_are_looked_for(data: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_datasets_that_cannot_be_asked(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="is no dataset that can be loaded"):
+    with pytest.raises(ValueError, match="cannot be loaded as a dataset"):
         sources.open_source(str(tmp_path / "nowhere"))
     with pytest.raises(ValueError, match="has no column objects: not throne_coco"):
         sources.open_source(str(data / "pope"), dataset=registry.dataset("throne_coco"))

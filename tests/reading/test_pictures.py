@@ -333,7 +333,7 @@ def test_a_row_that_names_an_address_or_a_file_elsewhere(tmp_path: Path) -> None
 
 def test_a_column_of_something_else() -> None:
     table = datasets.Dataset.from_dict({"image_id": [1], "image": [3]})
-    with pytest.raises(ValueError, match=r"The column image of it is of Value\('int64'\); expected images"):
+    with pytest.raises(ValueError, match=r"The column image of it holds Value\('int64'\); expected images"):
         pictures.of_table(table, "image_id", {1}, "it")
 
 

@@ -58,7 +58,7 @@ def test_labels_of_every_form(tmp_path):
 def test_several_sources(tmp_path):
     one, two = (lines(tmp_path / f"{i}.jsonl", {"image_id": i, "objects": []}) for i in (1, 2))
     assert load([str(one), str(two)]) == [ImageObjects(1, []), ImageObjects(2, [])]
-    with pytest.raises(ValueError, match=r"2\.jsonl, line 1: image_id 2 comes twice in the labels"):
+    with pytest.raises(ValueError, match=r"2\.jsonl, line 1: image_id 2 occurs twice in the dataset"):
         load([str(two), str(one), str(two)])
 
 
@@ -83,13 +83,13 @@ def test_bad_labels(tmp_path, content, message):
 
 def test_a_dataset_of_something_else(tmp_path):
     datasets.Dataset.from_list([{"image_id": 1, "question": "?"}]).to_parquet(tmp_path / "test.parquet")
-    with pytest.raises(ValueError, match="has no column objects: not a presence dataset"):
+    with pytest.raises(ValueError, match="has no column objects; expected a presence dataset"):
         load([str(tmp_path)])
 
 
 def test_a_folder_that_is_no_dataset(tmp_path):
     (tmp_path / "note.md").write_text("no dataset")
-    with pytest.raises(ValueError, match="is no dataset that can be loaded"):
+    with pytest.raises(ValueError, match="cannot be loaded as a dataset"):
         load([str(tmp_path)])
 
 
