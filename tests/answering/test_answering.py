@@ -290,7 +290,7 @@ def test_inputs_and_what_is_no_file_are_not_written_to(data: Path, vlm: Vlm, tmp
         *(tmp_path / name for name in ("link", "hard", "pipe")),
     ):
         with pytest.raises(
-            ValueError, match="did not write it|was not written by|is a folder or no plain file"
+            ValueError, match="did not write it|was not written by|is a folder or not a regular file"
         ):
             answer(vlm, source, out, progress=False)
     assert content(tmp_path) == before
@@ -519,7 +519,7 @@ def test_file_names_that_are_none(coco: Path, tmp_path: Path) -> None:
     for name, message in (
         (None, "The image 20 of throne_coco has no file name, but None"),
         ("../000000000020.jpg", "leads out of"),
-        ("a\0.jpg", "is no file's name"),
+        ("a\0.jpg", "cannot be a file's name"),
         ("x" * 5000, "1 of the 3 images are not in"),
         ("http://127.0.0.1/a.jpg", "1 of the 3 images are not in"),
     ):

@@ -533,7 +533,7 @@ def test_instructions_by_hand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        ({"id": "a"}, "expected a list in JSON"),
+        ({"id": "a"}, "expected a JSON list"),
         (["a"], r"sample 1 is 'a'; expected an object"),
         ([{"image": 3}], r"sample 1 is .*whose image is a file name"),
         ([SAMPLES[0], SAMPLES[0] | {"id": None}], r"sample 2 has id None"),

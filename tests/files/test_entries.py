@@ -79,8 +79,8 @@ def test_packed_and_in_a_zip(tmp_path: Path) -> None:
         ("[1, 2,]", "Expecting value at character 7"),
         ("[1 2]", "expecting ',' at character 4; got '2]'"),
         ("[1x", "expecting ',' at character 3; got 'x'"),
-        ("[1] [2]", "something stands after its end at character 5"),
-        ('[{"a": 1, "a": 2}]', "'a' stands there twice"),
+        ("[1] [2]", "there is text after its end at character 5"),
+        ('[{"a": 1, "a": 2}]', "'a' occurs twice in one object"),
         ("[" + "[" * 100_000, "recursion"),
     ],
 )

@@ -69,8 +69,8 @@ def test_several_sources(tmp_path):
         ('["dog"]', "holds a list"),
         ('{"1": "dog"}', "objects, a list of class names"),
         ('{"x": ["dog"]}', "labels.json, 'x': image_id is 'x'; expected a whole number"),
-        ('{"1": ["dog"], "01": ["cat"]}', "image_id 1 comes twice"),
-        ('{"1": ["dog"], "1": ["cat"]}', "'1' stands there twice"),
+        ('{"1": ["dog"], "01": ["cat"]}', "image_id 1 occurs twice"),
+        ('{"1": ["dog"], "1": ["cat"]}', "'1' occurs twice in one object"),
         ('{"annotations": []}', "not COCO"),
     ],
 )
@@ -154,7 +154,7 @@ def test_a_name_twice_in_annotations(coco_file):
         load([coco_file(files=("7.jpg", "7.jpg"))])
     file = Path(coco_file())
     file.write_text(file.read_text().replace('"image_id": 7', '"image_id": 9, "image_id": 7'))
-    with pytest.raises(BuildError, match="'image_id' stands there twice"):
+    with pytest.raises(BuildError, match="'image_id' occurs twice in one object"):
         load([str(file)])
 
 

@@ -210,7 +210,7 @@ def test_a_card_that_cannot_be_read(text, folder):
 
 def test_what_else_says_where_data_lies(folder):
     (folder / ".huggingface.yaml").write_text("configs: []")
-    with pytest.raises(BuildError, match=r"\.huggingface\.yaml is not read here; remove it"):
+    with pytest.raises(BuildError, match=r"\.huggingface\.yaml is not supported; remove it"):
         read_rows(str(folder))
 
 
@@ -219,7 +219,7 @@ def test_an_address_is_no_dataset(asked):
     for name in (f"{address}/rows.parquet", f"{address}/a/b", "hf://datasets/a/b", "/dev/zero", "../a/b"):
         with pytest.raises(
             (ValueError, FileNotFoundError),
-            match=r"no id of the Hub|There is no file|There is no dataset '(http|hf)'",
+            match=r"nor an id of the Hub|There is no file|There is no dataset '(http|hf)'",
         ):
             read_rows(name)
     assert requests == []

@@ -134,8 +134,8 @@ def test_objects_of_one_line_each_whatever_they_hold(tmp_path):
         ('{"7": "A dog.",\n "8": "A c', r"a\.json is not JSON, or is cut off: .*line 2 column"),
         ('{"image_id": 7, "resp\n{"image_id": 8}', "line 1 is not JSON, or is cut off"),
         ('{"image_id": 7}\n{"image_id": 8', "line 2 is not JSON, or is cut off"),
-        ('{"7": "A dog.", "7": "A cat."}', "'7' stands there twice"),
-        ('{"7": {"caption": ""}, "8": {"caption": "", "caption": ""}}', "'caption' stands there twice"),
+        ('{"7": "A dog.", "7": "A cat."}', "'7' occurs twice in one object"),
+        ('{"7": {"caption": ""}, "8": {"caption": "", "caption": ""}}', "'caption' occurs twice in one object"),
         ('[{"image_id": 7},', r"a\.json is not JSON, or is cut off"),
         ('{"a": ' * 100_000, "line 1 is not JSON"),
         (b'{"7": "caf\xe9"}', r"a\.json is not in UTF-8, or is cut off: .*Save it as UTF-8"),
@@ -206,7 +206,7 @@ def test_a_row_of_more_or_fewer_cells_than_the_header(line, tmp_path):
 def test_a_quotation_mark_does_not_swallow_the_rows_below(line, tmp_path):
     """csv would otherwise take all that follows for one text, and the images there for images without one."""
     with pytest.raises(
-        BuildError, match=r"a\.csv cannot be read as a table after line 2: .*its own are doubled"
+        BuildError, match=r"a\.csv cannot be read as a table after line 2: .*double its own"
     ):
         found(tmp_path / "a.csv", f"image_id,response\n7,A bus.\n{line}\n9,A cat.\n")
 
@@ -344,7 +344,7 @@ def test_a_row_that_says_it_is_far_below(tmp_path):
     far = b'<row r="99999999999"><c r="A99999999999"><v>1</v></c></row></sheetData>'
     file = sheet(tmp_path / "a.xlsx", LINES)
     remade(file, "xl/worksheets/sheet1.xml", lambda text: text.replace(b"</sheetData>", far))
-    with pytest.raises(BuildError, match="has more rows than the 1,048,576 of a sheet"):
+    with pytest.raises(BuildError, match="has more than the 1,048,576 rows of a sheet"):
         found(file)
 
 

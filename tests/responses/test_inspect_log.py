@@ -141,7 +141,7 @@ def test_json_whose_samples_are_no_list(tmp_path: Path) -> None:
 
 def test_what_is_no_zip(tmp_path: Path) -> None:
     (tmp_path / "a.eval").write_text(json.dumps(sample()))
-    with pytest.raises(BuildError, match=r"a\.eval is no zip, or is cut off: File is not a zip file"):
+    with pytest.raises(BuildError, match=r"a\.eval is not a zip, or is cut off: File is not a zip file"):
         read(tmp_path / "a.eval")
     with pytest.raises(FileNotFoundError, match=r"There is no file .*b\.eval"):
         read(tmp_path / "b.eval")
@@ -206,6 +206,6 @@ def test_without_zstandard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     file = write_eval(tmp_path / "a.eval", [sample(1)])
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(
-        MissingExtra, match=r"needs zstandard .*pip install zstandard\. Or make JSON of the log"
+        MissingExtra, match=r"needs zstandard .*pip install zstandard\. Or convert the log to JSON"
     ):
         read(file)
