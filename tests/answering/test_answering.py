@@ -329,7 +329,7 @@ def test_a_second_process_is_told(
 
     monkeypatch.setattr(Vlm, "reply", meanwhile)
     assert answer(vlm, source, out, max_new_tokens=4, progress=False) == 18
-    assert len(told) == 3 and all("Another process writes to" in said for said in told)
+    assert len(told) == 3 and all("Another process is writing to" in said for said in told)
     assert len(lines(out)) == len({(row["sampling"], row["question_id"]) for row in lines(out)}) == 18
 
 
@@ -347,7 +347,7 @@ def test_many_processes_on_one_file(data: Path, model: Path, tmp_path: Path) -> 
     ]
     ended = [(process.communicate()[1], process.returncode) for process in started]
     assert sorted({status for _, status in ended}) in ([0], [0, 2])  # one may have come when another was done
-    assert all("Another process writes to" in said for said, status in ended if status)
+    assert all("Another process is writing to" in said for said, status in ended if status)
     assert len(lines(out)) == len({(row["sampling"], row["question_id"]) for row in lines(out)}) == 18
 
 

@@ -301,7 +301,7 @@ def test_one_writer(tmp_path: Path) -> None:
     (tmp_path / "hard").hardlink_to(path)
     with held("only_writer", path) as first:
         for name in (path, tmp_path / "link", tmp_path / "hard"):
-            with pytest.raises(OutputError, match="Another process writes to"), writing.only_writer(name):
+            with pytest.raises(OutputError, match="Another process is writing to"), writing.only_writer(name):
                 pytest.fail("there are two writers")
         first.communicate()
     assert path.read_bytes() == b"one\ntwo\n"
