@@ -447,7 +447,7 @@ def _text(file: Path) -> None:
     [
         (_remove, r"1 of the 4 images are not in .*val2017.*: 000000000030\.jpg\..*--only-images-present"),
         (_cut, r"000000000030\.jpg is not a readable image: image file is truncated"),
-        (_text, r"000000000030\.jpg is not a readable image: cannot identify"),
+        (_text, r"000000000030\.jpg is not a readable image: its first bytes"),
     ],
 )
 def test_bad_image(spoil: Callable[[Path], None], message: str, upstream: Path, tmp_path: Path) -> None:

@@ -291,7 +291,7 @@ def test_what_changes_while_it_is_built(source: Path, out: Path, monkeypatch: py
 
 
 def test_a_second_build_is_told(source: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with writing.new_folder(out), pytest.raises(OutputError, match=r"Another process makes .*out"):
+    with writing.new_folder(out), pytest.raises(OutputError, match=r"Another process is making .*out"):
         small_datasets.builder("pope").build(source, out=out, subset=True)
     assert build(source, out) == 0 and is_whole(out)
 

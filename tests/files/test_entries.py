@@ -71,8 +71,8 @@ def test_packed_and_in_a_zip(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "begins with ''; expected a list"),
-        ('{"a": 1}', "begins with '{\"a\": 1}'; expected a list"),
+        ("", "begins with ''; expected a JSON list"),
+        ('{"a": 1}', "begins with '{\"a\": 1}'; expected a JSON list"),
         ('[{"a": 1}', "cut off: expecting ',' at character 10"),
         ('[{"a": 1', "cut off: Expecting ',' delimiter at character 9"),
         ('[{"a": "b', "cut off: Unterminated string starting at at character 8"),
@@ -95,7 +95,7 @@ def test_what_is_no_list(text: str, message: str, tmp_path: Path) -> None:
     [
         ("[1]", "begins with '[1]'; expected an object with lists of a and b"),
         ('{"a": []}', "has no b; expected an object with lists of a and b"),
-        ('{"a": [], "b": {}}', "b is {}; expected a list"),
+        ('{"a": [], "b": {}}', "b is {}; expected a JSON list"),
         ('{"a": [], "a": [], "b": []}', "holds 'a' twice"),
         ('{"a": [], "b": [] "c": 1}', "expecting ',' at character 19"),
         ('{"a": [], "b" []}', "expecting ':'"),

@@ -707,8 +707,8 @@ PLAIN = {"question_id": 1, "response": "Yes."}
     ("rows", "message"),
     [
         ([], "holds no response"),
-        ([sample(), PLAIN], "line 2 is no sample: expected doc_id and filtered_resps"),
-        ([sample(), "Yes."], "line 2 is no sample"),
+        ([sample(), PLAIN], "line 2 is not a sample: expected doc_id and filtered_resps"),
+        ([sample(), "Yes."], "line 2 is not a sample"),
         ([PLAIN, sample()], "line 2: expected an object with the LVLM's text as response"),
         (["Yes."], "line 1: expected an object with the LVLM's text as response"),
         (
@@ -721,7 +721,7 @@ PLAIN = {"question_id": 1, "response": "Yes."}
         ),
         ([{"doc_id": 0, "filtered_resps": "A", "acc": 1.0}], "line 1 is a sample of another task"),
         ([sample(doc_id=[0])], r"line 1: doc_id is \[0\]; expected a number or a text"),
-        ([sample(), sample()], r"line 2: the document 0 stands in .*line 1 already"),
+        ([sample(), sample()], r"line 2: the document 0 is already in .*line 1"),
         ([sample(filtered_resps=["Yes.", "No."])], r"filtered_resps is \['Yes.', 'No.'\]; expected one text"),
         ([sample(filtered_resps=[None])], r"filtered_resps is \[None\]; expected one text"),
     ],
