@@ -821,7 +821,7 @@ def test_a_built_dataset_and_a_harness_that_left_questions_out(files, capsys):
     assert cli.main(command) == 2
     assert (
         "mine.jsonl has no response to 2 of the 12 rows of the dataset, such as category VS, subcategory ocr, "
-        "set_id 0, figure_id 0, question_id 0. Nothing is scored as if it were complete"
+        "set_id 0, figure_id 0, question_id 0. Answer them, or pass --partial"
         in capsys.readouterr().err
     )
     assert cli.main([*command, "--partial"]) == 2  # a diagnosis needs the control questions
@@ -839,7 +839,7 @@ FIRST = "category VD, subcategory ocr, set_id 0, figure_id 0, question_id 0"
         (
             [*perfect(), perfect()[0]],
             {},
-            f"line 13: {FIRST} stands in .*line 1 already; expected one .*Remove one",
+            f"line 13: {FIRST} is already in .*line 1; expected one .*Remove one",
         ),
         (
             [(rows()[0] | {"set_id": 7}, "Yes")],
@@ -875,7 +875,7 @@ def test_files_that_do_not_fit(files, capsys):
     (files / "mine.json").write_text('[{"answer": "Yes"}]')
     assert score(files, str(files / "mine.json")) == 2
     assert re.search(
-        "mine.json holds 1 responses without an id, and the dataset 12 rows; expected one per row in the same order, "
+        "mine.json holds 1 responses without an id, and the dataset has 12 rows; expected one response per row in the same order, "
         "or an id in each response: category, subcategory, set_id, figure_id, question_id.",
         capsys.readouterr().err,
     )

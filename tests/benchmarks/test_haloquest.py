@@ -354,7 +354,7 @@ def test_options_that_are_none(options, message):
 def test_rows_of_another_benchmark(tmp_path):
     hqh = small_datasets.build("hqh", tmp_path)
     responses = [{"id": n, "response": "No."} for n in range(6)]
-    with pytest.raises(ValueError, match="has no column answers or file_name or image_type: not the dataset"):
+    with pytest.raises(ValueError, match="has no column answers or file_name or image_type; expected the dataset"):
         halluscope.score("haloquest", responses, hqh, judge="none")
     with pytest.raises(
         ValueError, match=r"references\[0\] has no 'file_name' and no .*expected a row of the dataset"
@@ -424,7 +424,7 @@ def test_only_some_images(files):
             "row 1 has no 'id' and no 'file_name' and no",
         ),
         (lambda text: text.replace(",image_name,", ",image,"), "row 1 has no 'image_name'; expected"),
-        (lambda text: text[:-40], "another number of cells than the header"),
+        (lambda text: text[:-40], "a different number of cells than the header"),
         (lambda text: text.replace("\n2,", "\n../2,"), r"row 3: id is '\.\./2'"),
     ],
 )

@@ -984,11 +984,11 @@ def test_bad_files_of_judgements(files, texts, capsys, lines, message):
     ("made", "message"),
     [
         ([{"id": 1, "response": "x"}], "no response to 7 of the 8 rows of the dataset, such as id 2"),
-        ([{"id": 1, "response": "x"}, {"response": "x"}], "line 2 has no id, but others have one"),
+        ([{"id": 1, "response": "x"}, {"response": "x"}], "line 2 has no id, but other responses do"),
         ([{"id": 99, "response": "x"}], "line 1: id 99 is not among the 8 rows of the dataset"),
         (
             [{"id": 1, "response": "x"}, {"id": 1, "response": "y"}],
-            "line 2: id 1 stands in .*line 1 already",
+            "line 2: id 1 is already in .*line 1",
         ),
         (
             [{"id": 1, "response": "x", "image_id": 7}],
@@ -997,10 +997,10 @@ def test_bad_files_of_judgements(files, texts, capsys, lines, message):
         ([{"id": 1, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
         (
             [{"response": "x"}],
-            r"mine.jsonl holds 1 responses without an id, and the dataset 8 rows; expected one per row in the same "
+            r"mine.jsonl holds 1 responses without an id, and the dataset has 8 rows; expected one response per row in the same "
             "order, or an id in each response: id or question_id or qid or index",
         ),
-        ([read_all(rows())[0].row], "line 1 is a row of the dataset, whose 'answer' is the right one"),
+        ([read_all(rows())[0].row], "line 1 is a row of the dataset, whose 'answer' is the right answer"),
     ],
 )
 def test_answers_that_do_not_fit(files, capsys, made, message):
@@ -1016,7 +1016,7 @@ def test_the_datasets_own_answers_are_not_the_models(files, capsys):
     made = [{key: row.row[key] for key in ("id", "level", "answer")} for row in read_all(rows())]
     (files / "mine.jsonl").write_text("\n".join(map(json.dumps, made)))
     assert score(files, str(files / "mine.jsonl")) == 2
-    assert "is a row of the dataset, whose 'answer' is the right one" in capsys.readouterr().err
+    assert "is a row of the dataset, whose 'answer' is the right answer" in capsys.readouterr().err
 
 
 def test_a_built_dataset_and_one_that_is_none(files, texts, capsys):

@@ -471,7 +471,7 @@ def test_the_authors_file_of_captions(built, tmp_path, capsys):
     )
     file.write_text("generated_caption\na dog\n")
     assert cli.main(score) == 2
-    assert "1 responses without an id, and the dataset 3 rows" in capsys.readouterr().err
+    assert "1 responses without an id, and the dataset has 3 rows" in capsys.readouterr().err
 
 
 def test_the_commands(built, tmp_path, tiny_t5, capsys, one_thread):
