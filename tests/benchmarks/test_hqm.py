@@ -244,7 +244,10 @@ def test_two_benchmarks_correlate_by_which_models_are_better(tmp_path, capsys):
     assert found["without a direction"]["pearson"]["value"] == pytest.approx(-math.sqrt(27 / 28))
     assert "|turned:chair_i|" in found["opposed"]["signature"] and "turned" not in found["alike"]["signature"]
     assert cli.main(["correlate", higher, lower, "--by", "f0.5_cls", "chair_i", *few]) == 0
-    assert "chair_i is turned: it is better the other way round than f0.5_cls" in capsys.readouterr().out
+    assert (
+        "the sign of chair_i is turned: its better direction is opposite to that of f0.5_cls"
+        in capsys.readouterr().out
+    )
     constant = results(tmp_path / "d.json", SCORES, "chair|x", chair_i=dict.fromkeys(SCORES, 0.5))
     assert cli.main(["correlate", higher, constant, "--by", "f0.5_cls", "chair_i"]) == 0
     assert "All second scores are 0.5" in capsys.readouterr().out
@@ -310,7 +313,7 @@ def test_table_1_and_2(files, capsys):
     assert rows["pope [accuracy]"][2:] == ["1.000", "-0.929", "-", "-"]
     assert rows["POPE [Yes-or-No, Accuracy]"][3:] == ["0.9996", "0.3563", "0.8400", "0.9634"]
     assert rows["a"] == ["a", "0.500", "0.900", "0.800", "0.900"]
-    assert "test-retest: 3 models; as strong by chance: 0.167" in out
+    assert "test-retest: 3 models; probability of a correlation this strong by chance: 0.167" in out
     assert "  not the same in both: parser: strict, then first-word" in out
     assert "  not the same in both: data: pope-9-0a1b2c3d, then pope-9-4e5f6a7b" in out
     assert out.count("not the same in both") == 2  # a second run asks the same

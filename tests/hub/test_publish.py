@@ -99,7 +99,7 @@ def test_every_dataset_and_metric_is_published_and_loads(
     of_metrics = ["metric", "all", "--org", "acme", "--public"]
 
     status, said = run(capsys, *of_datasets)  # a dry run
-    assert status == 0 and "dry run, nothing was changed" in said and not hub.repositories
+    assert status == 0 and "dry run; nothing was changed" in said and not hub.repositories
     for name in names:
         assert f"dataset acme/{name}, version " in said
         for file in (tmp_path / "built" / name / "data").rglob("*.parquet"):
@@ -403,8 +403,8 @@ def test_a_dry_run_needs_no_token(
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     status, said = run(capsys, *throne_coco_in(built)[:-1])
     assert status == 0 and "dataset acme/throne_coco, version " in said and not asked
-    assert "There is no token for the Hub, so nothing was compared with what it holds." in said
-    assert "This was a dry run, nothing was changed. Pass --upload to publish." in said
+    assert "There is no token for the Hub, so nothing was compared with the Hub." in said
+    assert "This was a dry run; nothing was changed. Pass --upload to publish." in said
 
 
 @pytest.mark.parametrize(

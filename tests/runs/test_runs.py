@@ -323,11 +323,11 @@ def test_score_and_verify(words, capsys):
     assert facts["command"] == several and facts["voters"]["judges"][0].startswith("lexical")
     capsys.readouterr()
     assert cli.main(["verify", "run"]) == 0
-    assert capsys.readouterr().out.count("its scores come out of its rows") == 2
+    assert capsys.readouterr().out.count("its scores follow from its rows") == 2
     change(Path("run/mine"), "scores.json", another_digit)
     assert cli.main(["verify", "run/other", "run/mine"]) == 2
     printed = capsys.readouterr()
-    assert printed.out.startswith("run/other: as it was written")
+    assert printed.out.startswith("run/other: unchanged")
     assert (
         "run/mine: scores.json, " in printed.err and "1 of 2 runs are not as they were written" in printed.err
     )
