@@ -125,7 +125,7 @@ def test_every_dataset_and_metric_is_published_and_loads(
     for command in (of_datasets, of_metrics):
         status, said = run(capsys, *command, "--upload")
         assert status == 0 and "published" not in said
-        assert said.count("there already, nothing changed") == said.count("nothing to do") > 0
+        assert said.count("there already; nothing was changed") == said.count("nothing to do") > 0
     assert {name: repository.head for name, repository in hub.repositories.items()} == heads
 
     # Somebody else's process, with nothing in its caches.
@@ -260,7 +260,7 @@ def test_what_somebody_took_from_main_is_put_back(
     assert status == 2 and "holds 'LICENSE', which is not in version 1.0.0 (tag v1.0.0)" in said
     repository.commit({path: held for path, held in whole.items() if path != "stats.json"})
     status, said = upload(capsys, built)
-    assert status == 2 and "no stats.json of ours that says its version" in said
+    assert status == 2 and "but no stats.json of ours that says its version" in said
 
 
 # Interrupted
@@ -300,13 +300,13 @@ def test_a_failure_says_what_is_there(
 
     hub.gate = no_tags
     status, said = upload(capsys, built)
-    assert status == 2 and "The files are there, the tag is not." in said and "tagging" in said
+    assert status == 2 and "The files are there, but not the tag." in said and "tagging" in said
     hub.gate = lambda method, path: Answer({"error": "no"}, 403) if "/commit/" in path else None
     status, said = run(capsys, "metric", "throne", "pope", "--org", "acme", "--upload")
     assert (
         status == 2
-        and "The repository is there, without files." in said
-        and "The token may not do that" in said
+        and "The repository is there, but without files." in said
+        and "The token does not allow this" in said
     )
     assert (
         f"Not begun: space acme/pope {__version__}." in said
@@ -323,13 +323,14 @@ def test_a_repository_that_is_not_shown_at_once(
     gone = Answer({"error": "no"}, 404, {"X-Error-Code": "RepoNotFound"})
     hub.gate = lambda method, path: gone if path == "/api/datasets/acme/throne_coco" else None
     status, said = upload(capsys, built)
-    assert status == 2 and "The repository is there, without files. The Hub does not show it yet" in said
+    assert status == 2 and "The repository is there, but without files. The Hub does not show it yet" in said
     hub.gate = lambda method, path: None
     assert upload(capsys, built)[0] == 0
 
 
 @pytest.mark.parametrize(
-    ("step", "there"), [("commit", "The repository is there, without files."), ("tag", "The files are there")]
+    ("step", "there"),
+    [("commit", "The repository is there, but without files."), ("tag", "The files are there")],
 )
 def test_ctrl_c_says_what_is_there(
     step: str,
@@ -346,7 +347,7 @@ def test_ctrl_c_says_what_is_there(
         meanwhile.setattr(Hub, step, stop)
         status, said = run(capsys, *command)
         assert status == 130 and there in said and f"Not begun: space acme/pope {__version__}." in said
-        assert "answers" not in said and "The same command goes on." in said
+        assert "answered" not in said and "Run the same command to go on." in said
         meanwhile.setattr(Hub, "look", stop)
         assert run(capsys, *command) == (130, "halluscope: interrupted; nothing was published.\n")
     assert run(capsys, *command)[0] == 0
@@ -411,8 +412,8 @@ def test_a_dry_run_needs_no_token(
     ("token", "message"),
     [
         ("hf_refusedTokenOfSomebody", "asking who you are failed. The token is refused"),
-        ("hf_with\x01control", "The token holds characters that no token has"),
-        ("hf_withAnAccent\xe9", "The token holds characters that no token has"),
+        ("hf_with\x01control", "The token has characters that no token can have"),
+        ("hf_withAnAccent\xe9", "The token has characters that no token can have"),
     ],
 )
 def test_a_refused_token(
@@ -595,7 +596,7 @@ def test_images_need_a_licence(
     said = refused(capsys, hub, "dataset", "throne_coco", "--folder", str(tmp_path / "built"), "--subset")
     assert "was built with images (column 'image' of config 'default')" in said and "Flickr" in said
     without = "halluscope build throne_coco --no-images --out DIR/throne_coco; "
-    assert f"publish that: {without}halluscope publish dataset throne_coco --folder DIR" in said
+    assert f"built without images: {without}halluscope publish dataset throne_coco --folder DIR" in said
     throne, pope_c = tmp_path / "built" / "throne_coco", tmp_path / "built" / "pope_c"
     small_datasets.builder("pope_c").build(throne, out=pope_c, subset=True)
     said = refused(capsys, hub, "dataset", "pope_c", "--folder", str(tmp_path / "built"), "--subset")

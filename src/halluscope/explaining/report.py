@@ -119,9 +119,9 @@ def _order_matters(one: Difference) -> bool:
 
 def _remarks(found: Explained, compared: Sequence[str]) -> list[str]:
     lines = [
-        "diff is the second score minus the first, and the sum of the columns to its right: from left to right,",
-        f"one thing after the other is changed, and the score is computed each time. {SAME} means that both",
-        "protocols do the same.",
+        "diff is the second score minus the first, and the sum of the columns to its right: one thing after",
+        f"the other is changed, from left to right, and the score is computed each time. {SAME} means that both",
+        "do the same.",
     ]
     if any(_order_matters(one) for score in compared for one in differences.differences(found, score)):
         lines.append(
