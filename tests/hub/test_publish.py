@@ -198,7 +198,7 @@ def test_a_new_card_goes_to_main_and_the_tag_stays(
     repository = hub["dataset", "acme/throne_coco"]
     assert b"A better word." in repository.files["README.md"]
     assert repository.tags == {"v1.0.0": before} and repository.head != before
-    assert "nothing changed" in upload(capsys, built)[1]
+    assert "nothing was changed" in upload(capsys, built)[1]
 
 
 def test_changed_data_need_a_new_version(
@@ -227,7 +227,7 @@ def test_changed_data_need_a_new_version(
     assert repository.commits[repository.tags["v1.0.0"]][DATA] == data != repository.files[DATA]
 
     # An older checkout, whose version is there: nothing to do. One whose version never was: refused.
-    assert "nothing changed" in upload(capsys, built)[1]
+    assert "nothing was changed" in upload(capsys, built)[1]
     del repository.tags["v1.0.0"]
     status, said = upload(capsys, built)
     assert status == 2 and "holds version 1.1.0, later than 1.0.0" in said
@@ -364,10 +364,10 @@ def test_a_commit_of_somebody_else_is_not_overwritten(
 
     hub.gate = meanwhile
     status, said = upload(capsys, built)
-    assert status == 2 and "changed by someone else meanwhile" in said
+    assert status == 2 and "Someone else changed the repository meanwhile" in said
     assert repository.files[DATA] == b"theirs"
     status, said = upload(capsys, built)
-    assert status == 2 and f"holds '{DATA}', and no stats.json of ours" in said
+    assert status == 2 and f"holds '{DATA}', but no stats.json of ours" in said
 
 
 def test_changed_after_an_interrupted_upload(
@@ -468,12 +468,12 @@ def test_a_space_that_costs(hub: StandInHub, capsys: pytest.CaptureFixture[str])
         (
             "space",
             {"sdk": "gradio", "files": {"game.py": b""}},
-            "holds 'game.py', and no requirements.txt of ours",
+            "holds 'game.py', but no requirements.txt of ours",
         ),
         (
             "space",
             {"files": {"requirements.txt": b"numpy\n"}},
-            "holds 'requirements.txt', and no requirements.txt of",
+            "holds 'requirements.txt', but no requirements.txt of",
         ),
         ("space", {"files": {"requirements.txt": b"halluscope==99.0\n"}}, "holds version 99.0, later than"),
     ],
@@ -495,7 +495,7 @@ def test_what_is_public_is_not_added_to_unasked(
     assert status == 2 and "is public" in said and "Pass --public" in said
     status, said = upload(capsys, built, "--public")
     assert status == 0 and "changed" in said  # the README is replaced, and that is shown
-    assert "nothing changed" in upload(capsys, built)[1]
+    assert "nothing was changed" in upload(capsys, built)[1]
 
 
 # Not fit to be published
@@ -519,7 +519,7 @@ def test_not_built(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "There is no dataset 'throne_moon'" in said and "throne_coco" in said
     assert "There is no metric 'bleu'" in refused(capsys, hub, "metric", "bleu")
     for kind in ("dataset", "metric"):
-        assert "expected no name beside it, got typo" in refused(capsys, hub, kind, "all", "typo")
+        assert "expected no other name with it, got typo" in refused(capsys, hub, kind, "all", "typo")
 
 
 @pytest.mark.parametrize("name", sorted({*dataset.unlicensed()} | {"hqh"} & {*dataset.names()}))
@@ -575,7 +575,7 @@ def _truncate(folder: Path) -> None:
         ),
         (
             lambda folder: (folder / "spec.toml").write_text("name = 1"),
-            "is not the spec that it was built by",
+            "is not the spec that it was built from",
         ),
         (lambda folder: (folder / "stats.json").write_text("{"), "is not JSON"),
         (lambda folder: _rename(folder, "pope"), "holds 'pope', expected 'throne_coco'"),
