@@ -197,7 +197,9 @@ def test_where_lower_is_better_people_disagree(tmp_path, capsys, signature, by):
     other = json.loads(capsys.readouterr().out)["criterion"]
     assert (other["pearson"], other["turned"]) == (pytest.approx(1), True)
     assert cli.main([*command[:-1], "--criterion-by", "agree"]) == 0
-    assert "compared with people's agree, turned, as it is better the other way" in capsys.readouterr().out
+    assert (
+        "compared with people's agree, its sign turned, since its better direction" in capsys.readouterr().out
+    )
     assert cli.main([*command, "--by", "accuracy"]) == 0
     assert json.loads(capsys.readouterr().out)["criterion"]["score"] == "agree"
 
