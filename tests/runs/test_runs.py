@@ -365,7 +365,7 @@ def test_files_that_options_name_are_kept(tmp_path):
     change(
         folder, "run.json", lambda run: {**run, "options": {**run["options"], "synonyms": "../labels.json"}}
     )
-    assert "lies outside of it" in told(folder)[0]
+    assert "is outside the folder" in told(folder)[0]
 
 
 # From Python
