@@ -366,7 +366,7 @@ def test_constant_scores_in_the_command(files, tmp_path, capsys):
             ["--retest", "{}", "--by", "f1"],
             "The result of a has no score 'f1'; expected one of accuracy",
         ),
-        ({**SCORES, "d": 0.1}, ["--retest", "{short}"], "--retest has no result of 'd'"),
+        ({**SCORES, "d": 0.1}, ["--retest", "{short}"], "--retest has no result for 'd'"),
         (SCORES, ["--retest", "nowhere.json"], "There is no file nowhere.json"),
     ],
 )

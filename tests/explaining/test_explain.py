@@ -219,7 +219,7 @@ def test_files_about_other_images_are_no_two_prompts(tmp_path, capsys):
     dataset = tmp_path / "labels.json"
     dataset.write_text(json.dumps({1: ["dog"], 2: ["cat"]}))
     assert cli.main(["explain", "throne", "--responses", *files, "--dataset", str(dataset)]) == 2
-    assert "b and a answer other rows" in capsys.readouterr().err
+    assert "b and a answer different rows" in capsys.readouterr().err
 
 
 # What the authors' programs said of the same responses

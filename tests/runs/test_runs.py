@@ -328,9 +328,7 @@ def test_score_and_verify(words, capsys):
     assert cli.main(["verify", "run/other", "run/mine"]) == 2
     printed = capsys.readouterr()
     assert printed.out.startswith("run/other: unchanged")
-    assert (
-        "run/mine: scores.json, " in printed.err and "1 of 2 runs are not as they were written" in printed.err
-    )
+    assert "run/mine: scores.json, " in printed.err and "1 of 2 runs did not pass" in printed.err
     assert cli.main(["verify", "labels.json"]) == 2
 
 

@@ -25,17 +25,17 @@ COMMANDS = {
     "answer": "ask a vision-language model a benchmark's questions",
     "score": "score an LVLM's responses: halluscope score NAME --help",
     "verify": "check that a run of `score --out` is unchanged, and that its scores follow from its rows",
-    "compare": "is one model better than another? compares runs of `score --out` on the rows they share",
+    "compare": "compare runs of `score --out` on the rows they share: is one model better than another?",
     "report": "write a page that shows what went wrong: scores, figures, each response with its errors marked",
     "plot": "draw runs of `score --out` as SVG and PDF files, each titled with the question it answers",
     "explain": "score the same responses under each protocol, and say why the scores differ",
     "ablate": "show how the scores change with the number of votes that must agree",
     "ask": "ask judges through batch files: halluscope ask export NAME, then ask import FILE...",
     "plan": "estimate what scoring will take: questions, tokens, FLOP, time",
-    "agree": "do two methods read the same classes from the same responses? also draws a sheet for marking errors",
-    "correlate": "do two benchmarks rank the same models alike?",
+    "agree": "compare how two methods read classes from the same responses; draw a sheet for marking errors",
+    "correlate": "correlate two benchmarks: do they rank the same models alike?",
     "parallel": "reword a benchmark's questions",
-    "reliability": "does a benchmark give the same scores when it is run again?",
+    "reliability": "measure whether a benchmark gives the same scores when it is run again",
     "review": "make sheets on which people mark rows, and read the marked sheets",
     "certify": "measure how often judges err, by labels that people gave; `score --certificate` corrects for it",
     "publish": "put datasets and metrics on the Hub",
@@ -77,8 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _failed(
                 BROKEN,
                 error,
-                f"an error in halluscope itself ({said}). Please report this line and the command to where you got "
-                f"halluscope; {TRACEBACK}=1 in the environment prints the traceback.",
+                f"an error in halluscope itself ({said}). Please report this line and the command where you got "
+                f"halluscope from; {TRACEBACK}=1 in the environment prints the traceback.",
             )
 
 

@@ -1,6 +1,6 @@
 """`halluscope ablate NAME --agreement 9 8 5`: how the scores change with the number of votes that must agree.
 
-Source: THRONE, supplement, section 1, Table 1. Every vote is asked for once and kept; each agreement reads these votes.
+Source: THRONE, supplement, section 1, Table 1. Every vote is asked for once and kept; all values of --agreement use the same votes.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Score each file of responses at each agreement, and correlate the agreements over the files."""
+    """Score each file of responses for each value of --agreement, and correlate the values over the files."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, _less(benchmark)) | {ASK: "all"}
     if twice := [k for k in given.agreement if given.agreement.count(k) > 1]:
@@ -75,7 +75,7 @@ def _less(benchmark: Benchmark) -> Benchmark:
 
 
 def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield how alike two agreements order the models: for each pair, and each score that all models have."""
+    """Yield how similarly each two values of --agreement rank the models, by each score that all models have."""
     for pair in combinations(agreements, 2):
         for score in scores:
             first, second = ([row[score] for row in rows if row[AGREEMENT] == k] for k in pair)

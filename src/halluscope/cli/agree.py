@@ -162,7 +162,7 @@ def _report(found: Mapping[str, Any]) -> list[Table | Notes]:
     if differ:
         first, second = found["methods"]
         cells = [[name, *(of[part] for part in ("both", "first", "second"))] for name, of in differ[:SHOWN]]
-        told.append(Table("classes", ["read out by", "both", f"only {first}", f"only {second}"], cells))
+        told.append(Table("classes", ["read by", "both", f"only {first}", f"only {second}"], cells))
     if differ[SHOWN:]:
         told.append(Notes([f"and {len(differ[SHOWN:])} more classes on which they differ; --json gives all"]))
     return [*told, Notes([f"signature: {found['signature']}"])]

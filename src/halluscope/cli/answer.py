@@ -46,7 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(
         "--first",
         metavar="TEXT",
-        help="ask this in a turn before the question; the reply is shown to the model, and kept as `first`",
+        help="ask this in a turn before the question; the response is shown to the model, and kept as `first`",
     )
     option(
         "--batch-size", type=whole, default=8, metavar="N", help="how many prompts run at a time (default: 8)"

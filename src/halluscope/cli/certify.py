@@ -153,5 +153,5 @@ def _ends(of: Mapping[str, Any]) -> list[float]:
 
 
 def _number(value: float | None) -> float:
-    """Return a certificate's number, with NaN for null, which stands there for an undefined one."""
+    """Return a number of a certificate; null, which means undefined, becomes NaN."""
     return float("nan") if value is None else value

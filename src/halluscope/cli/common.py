@@ -21,7 +21,7 @@ from halluscope.terminal import is_quiet, say, tell
 CERTIFICATE = "certificate"
 
 Parsing = argparse.ArgumentParser | argparse._ArgumentGroup
-"""What options are added to."""
+"""A parser, or a group of its options."""
 
 _TYPES: dict[Any, Callable[[str], Any]] = {int: whole, float: number}
 """What parses a number from the command line; its error says what was expected."""
@@ -79,7 +79,7 @@ def judged_texts(
 
 
 def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add all options of scoring, and those of what is shown."""
+    """Add all options of scoring and of printing."""
     add_responses(parser, benchmark)
     add_options(parser, benchmark)
     parser.add_argument(
@@ -95,7 +95,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="FOLDER",
-        help="write a run here: scores, rows, votes, replies; several files of responses get one folder each in it "
+        help="write a run here: scores, rows, votes, replies; with several files of responses, a folder for each "
         "(`halluscope verify FOLDER` scores it again)",
     )
 
@@ -108,8 +108,8 @@ def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         nargs="+",
         required=True,
         metavar="FILE",
-        help="files with one LVLM's texts and ids each: JSON lines, a JSON list or {id: text}, csv, tsv, Parquet, xlsx "
-        "(.gz too), samples of lm-eval or lmms-eval, or a log of Inspect; NAME=A,B,C joins the files of one LVLM",
+        help="files of responses with ids, one LVLM per file: JSON lines, a JSON list or {id: text}, csv, tsv, "
+        "Parquet, xlsx (.gz too), samples of lm-eval or lmms-eval, or a log of Inspect; NAME=A,B,C joins the files of one LVLM",
     )
     option(
         "--dataset",

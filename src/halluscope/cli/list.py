@@ -38,7 +38,7 @@ def run(_: argparse.Namespace) -> None:
 def _limits() -> Iterator[list[str]]:
     for name, limit in limits.LIMITS.items():
         most = limits.most(name)
-        usual = "" if most == limit.default else f" (usually {limit.default:,})"
+        usual = "" if most == limit.default else f" (default: {limit.default:,})"
         yield [name, limit.about, f"{most:,}", f"{limit.unit}{usual}"]
 
 
@@ -53,7 +53,7 @@ def _rows(benchmark: Benchmark) -> Iterator[list[str]]:
 
 
 def _state(extra: str, missing: list[str]) -> str:
-    return f"lacks {', '.join(missing)}: pip install 'halluscope[{extra}]'" if missing else "there"
+    return f"lacks {', '.join(missing)}: pip install 'halluscope[{extra}]'" if missing else "installed"
 
 
 def extras() -> dict[str, list[str]]:

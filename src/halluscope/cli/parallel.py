@@ -45,7 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--marks",
         type=Path,
         metavar="SHEET",
-        help="keep only the rows that people marked valid on this sheet of the form, by `halluscope review make`",
+        help="keep only the rows that people marked valid on this sheet, made of the form by `halluscope review make`",
     )
     option("--device", help="where local models run (default: a GPU if any)")
     option("--store", metavar="FILE", help="where the models' replies are kept (default: the user's cache)")

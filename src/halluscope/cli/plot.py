@@ -51,7 +51,7 @@ def run(given: argparse.Namespace) -> None:
     """Write the figures that can be drawn, and say why the others cannot.
 
     Raises:
-        RunError: for runs that were changed, are of several benchmarks, or lack the data for every figure.
+        RunError: for runs that were changed, are of several benchmarks, or have the data for no figure.
         ValueError: for an unknown figure.
         MissingExtra: without matplotlib.
         OutputError: if the folder is there already.

@@ -35,7 +35,7 @@ OPTIONS = {"test_retest": "--retest", "parallel_forms": "--parallel", "criterion
 RETEST = "test_retest"
 SECOND_RUNS = (RETEST, "parallel_forms")
 AGAIN = (
-    "let the models answer again (halluscope answer --sample --seed 1), or the judge (halluscope score --seed 1, or "
+    "run the models again (halluscope answer --sample --seed 1), or the judge (halluscope score --seed 1, or "
     "--fresh)"
 )
 """How to make a second run."""
@@ -54,7 +54,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the models' scores by people, as `review read --json` prints them",
     )
-    option("--content", type=Path, metavar="SHEET", help="a marked review sheet of questions and answers")
+    option(
+        "--content", type=Path, metavar="SHEET", help="a marked review sheet of questions and right answers"
+    )
     option(
         "--by", metavar="SCORE", help="the score that is compared (default: the benchmark's principal one)"
     )
@@ -107,7 +109,7 @@ def run(options: argparse.Namespace) -> None:
 def _principal(name: str) -> str:
     known = {benchmark.name: benchmark.principal for benchmark in registry.benchmarks()}
     if name not in known:
-        raise ValueError(f"No principal score of {name!r:.80} is known; name one with --by.")
+        raise ValueError(f"The principal score of {name!r:.80} is unknown; name a score with --by.")
     return known[name]
 
 
@@ -116,7 +118,7 @@ def _benchmark(results: Mapping[str, Result]) -> str:
     names = makers(results)
     if len(names) != 1:
         raise ValueError(
-            f"The first file holds results of {', '.join(map(brief, names)) or 'nothing':.300}; expected one."
+            f"The first file holds results of {', '.join(map(brief, names)) or 'nothing':.300}; expected one benchmark."
         )
     return names[0]
 
@@ -132,7 +134,7 @@ def _indicator(
     """Return one of HQM's correlations, and what differs between the two tests."""
     if missing := [model for model in first if model not in second]:
         raise ValueError(
-            f"{OPTIONS[name]} has no result of {brief(missing[0])}; expected the same "
+            f"{OPTIONS[name]} has no result for {brief(missing[0])}; expected the same "
             f"{len(first)} models in both: {', '.join(first):.300}. To score a file under one of these names, pass "
             "--responses NAME=FILE."
         )

@@ -45,13 +45,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(
         "--images",
         metavar="FOLDER",
-        help="the image files of a dataset that was built without them, or files named by the images' numbers",
+        help="the folder of the image files, if --dataset was built without them, or if they are named by image number",
     )
     option(
         "--credits",
         type=Path,
         metavar="FILE",
-        help="COCO's annotation file, which says whose each image is, and under which licence",
+        help="COCO's annotation file, which names each image's owner and licence",
     )
     option(
         "--bootstrap",

@@ -164,7 +164,7 @@ def read(options: argparse.Namespace) -> None:
 
 
 def _overall(sheet: Sheet, strata: Mapping[str, Stratum]) -> dict[str, Any]:
-    """Return the share with the first mark, over all rows if there are strata; of "valid", content validity."""
+    """Return the share with the first mark, over all rows if there are strata (content validity, for "valid")."""
     ones = sheet.ones()
     found: Mapping[str, Any]
     if sheet.kind == "valid":

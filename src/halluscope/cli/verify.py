@@ -30,12 +30,12 @@ def run(given: argparse.Namespace) -> None:
     """Score each run again from what its judges said; no judge is asked.
 
     Raises:
-        RunError: if a run is not as it was written.
+        RunError: if a run was changed, or its scores do not follow from its rows.
     """
     meant = folders.folders(given.folders)
     bad = [folder for folder in meant if not _is_good(folder)]
     if bad:
-        raise RunError(f"{len(bad)} of {len(meant)} runs are not as they were written.")
+        raise RunError(f"{len(bad)} of {len(meant)} runs did not pass.")
 
 
 def _is_good(folder: Path) -> bool:

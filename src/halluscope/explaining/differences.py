@@ -13,7 +13,7 @@ from halluscope.explaining.protocols import means
 from halluscope.explaining.steps import COUNTING, OTHER_ORDER, PARSER, Setting, parts, path
 
 INTERVALS = ("interval", "spread", "difference")
-"""Keys of a result under which the names of scores have other numbers than the scores."""
+"""Keys of a result that hold other numbers than scores, under the names of scores."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def readings(found: Explained, first: Setting, second: Setting) -> Readings | No
 
 
 def read_otherwise(found: Explained) -> Iterator[tuple[str, str, Readings]]:
-    """Yield what each two parsers read differently in the first file, once, with the names of two protocols."""
+    """Yield two protocols for each two parsers, by name, and what the parsers read differently in the first file."""
     done: set[frozenset[str]] = set()
     for first, second in combinations([found.setting(one, found.files[0]) for one in found.protocols], 2):
         two = frozenset(means(found.whose(setting, PARSER).parser) for setting in (first, second))
@@ -124,7 +124,7 @@ def diverse(readings: Readings, most: int) -> list[Any]:
 
 
 def places(found: Explained, number: str) -> Iterator[tuple[Setting, str]]:
-    """Yield the setting and score of each place that prints a number with its digits, in percent or as a fraction."""
+    """Yield each setting and score that print as this number with its digits, in percent or as a fraction."""
     value, digits = float(number), max(0, -int(Decimal(number).as_tuple().exponent))
     for setting in found.settings():
         one = found.whose(setting, COUNTING)

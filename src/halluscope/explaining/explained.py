@@ -130,7 +130,7 @@ class Explained:
         return Counter(map(_template, matched.rows, matched.asked)).most_common()
 
     def _possible(self, among: Sequence[Protocol], do: Callable[[Protocol], None]) -> list[Protocol]:
-        """Return the protocols for which `do` succeeds; keep the reason for each other one."""
+        """Return the protocols for which `do` succeeds; keep the reasons why it fails for the others."""
         possible: list[Protocol] = []
         failed: dict[str, Exception] = {}
         for one in among:

@@ -30,7 +30,7 @@ class Way:
     """What a protocol does in one aspect.
 
     Attributes:
-        said: in a few words.
+        said: what it does, in a few words.
         options: the options of the benchmark that it sets.
         dataset: for labels, the option that names their dataset; "" for the labels of the dataset that is scored.
         without: the user's options that do not apply in it.
@@ -51,7 +51,7 @@ class Protocol:
         by: who uses it, and the source for that.
         prompt: what is asked, with {question} for a row's own question; "" where it is not known.
         rows: which rows count.
-        labels: what is right.
+        labels: which labels count as right.
         parser: how a response is read, or who judges it.
         counting: how readings become scores.
         scores: the scores that it reports; () for all.

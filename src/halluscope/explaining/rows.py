@@ -13,7 +13,7 @@ from halluscope.responses.files import Given
 from halluscope.scoring import Ready
 
 Key = tuple[str, ...]
-"""The columns that identify a row."""
+"""The values that identify a row."""
 
 ABSENT = object()
 """Marks a row for which the other labels have none."""
@@ -59,8 +59,8 @@ class Rows:
         for other in others:
             if sorted(map(self.key, other.matched.rows)) != sorted(map(self.key, first.matched.rows)):
                 raise ValueError(
-                    f"{other.matched.name} and {first.matched.name} answer other rows ({len(other.matched.rows):,} and "
-                    f"{len(first.matched.rows):,}); expected one LVLM's responses to the same rows, a file per prompt."
+                    f"{other.matched.name} and {first.matched.name} answer different rows ({len(other.matched.rows):,} "
+                    f"and {len(first.matched.rows):,}); expected one LVLM's responses to the same rows, a file per prompt."
                 )
         for file in self.files:
             self.ready(file, one, one)

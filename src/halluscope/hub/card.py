@@ -13,7 +13,7 @@ from halluscope.errors import HubError
 from halluscope.hub.publication import Kind
 
 PYTHON = (3, 11)
-"""The oldest Python of a Space. Its card must name one, or the Hub runs it with an older version."""
+"""The oldest Python for a Space. The card must name a version, or the Hub runs the Space with an older one."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Reads a built dataset for publishing; checks that it is whole, fits its spec, and has no images that may not go."""
+"""Reads a built dataset for publishing, and checks that it is whole, fits its spec, and may be published."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -119,7 +119,7 @@ def _features(folder: Path, table: Mapping[str, Any]) -> Features:
     file = folder / table["shards"][0]["file"]
     try:
         return Features.from_arrow_schema(pq.read_schema(file))
-    except Exception as error:  # pyarrow raises its own errors, and datasets any
+    except Exception as error:  # pyarrow has errors of its own, and datasets may raise any
         raise HubError(
             f"{file} is not a Parquet file as a build writes it: {one_line(error, 200)}."
         ) from error

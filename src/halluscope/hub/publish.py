@@ -6,7 +6,7 @@ from halluscope.hub.remote import Hub
 
 
 def publish(hub: Hub, decided: Plan) -> str:
-    """Do what was planned.
+    """Carry out a plan.
 
     If it is killed or fails at any point, plan and publish again: missing files are then sent, a missing tag is set.
 

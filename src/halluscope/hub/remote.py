@@ -74,8 +74,8 @@ class Hub:
         if organization not in (user, *organizations):
             raise HubError(
                 f"The token belongs to {one_line(user)}, who cannot publish as {organization!r:.80}; expected one of "
-                f"{', '.join(map(one_line, (user, *organizations)))}. Join the organization, or let the token write "
-                "there."
+                f"{', '.join(map(one_line, (user, *organizations)))}. Join the organization, or give the token "
+                "write access to it."
             )
         if _inside(me, "auth", "accessToken", "role") == "read":
             raise HubError(
@@ -96,7 +96,7 @@ class Hub:
             if self._api.repo_exists(wanted.repository, repo_type="model"):
                 raise HubError(
                     f"{wanted.repository} is a model on the Hub; a {wanted.kind} of the same name would be mistaken "
-                    "for the model's. Publish under another organization, or rename the model."
+                    "for the model's own. Publish under another organization, or rename the model."
                 )
             try:
                 info: Any = self._api.repo_info(**where)

@@ -48,7 +48,7 @@ def seen(
     """Return a result's responses and chart as HTML.
 
     Args:
-        result: of a metric.
+        result: a metric's result.
         predictions: the responses that were scored.
         references: what they were scored against.
         options: the options of scoring; those that the metric itself does not have are left out.

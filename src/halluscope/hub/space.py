@@ -17,7 +17,7 @@ from halluscope.foreign import brief
 from halluscope.hub.seen import seen
 from halluscope.responses.files import text_of
 
-LINES, JSON_LINES = "one row a line", "JSON lines"
+LINES, JSON_LINES = "one row per line", "JSON lines"
 
 Table = Sequence[list[str]]
 

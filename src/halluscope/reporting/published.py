@@ -54,7 +54,9 @@ def load(name: str) -> Published:
         ValueError: if no published results have that name.
     """
     if name not in names():
-        raise ValueError(f"There are no published results {name!r:.80}; known are {', '.join(names())}.")
+        raise ValueError(
+            f"There are no published results {name!r:.80}; expected one of {', '.join(names())}."
+        )
     parts = _tables()[name]
     facts = next(part for part in parts if "title" in part)
     rows = sorted(

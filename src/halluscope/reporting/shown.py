@@ -67,7 +67,7 @@ class Item:
         id: tells it from the other rows; the same for every model.
         text: the response as it was judged, without thoughts.
         image: the key of its image in the dataset; None if it has no image.
-        question: what was asked; "" where all rows are asked the same.
+        question: what was asked; "" if all rows have the same prompt.
         group: the same for rows that belong together, such as a pair of questions; "" for no group.
         marks: places in the text, in order.
         facts: what else is known about the row.
@@ -75,7 +75,7 @@ class Item:
             () if nothing is.
         classes: class -> outcome: `FOUND`, `HALLUCINATED`, `MISSED` or `ABSENT`; only classes that play a part.
         parts: the subsets of the dataset that the row counts in, such as {"type": "existence"}.
-        votes: class -> a sign per voter (`halluscope.judging.transcript.SIGNS`), of classes that were said or disputed.
+        votes: class -> a sign per voter (`halluscope.judging.transcript.SIGNS`), for mentioned or disputed classes.
         disputed: whether the row's judges disagree.
         badness: how bad the row is, from 0 upwards; the worst rows are shown first.
     """
@@ -158,7 +158,7 @@ def pieces(text: str, marks: Sequence[Mark]) -> list[Piece]:
     [('a red ', 'plain'), ('dog', 'bad')]
     """
     ends = sorted({0, len(text), *(end for mark in marks for end in (mark.start, mark.end))})
-    waiting = sorted(marks, key=lambda mark: mark.start)[::-1]  # the next one last
+    waiting = sorted(marks, key=lambda mark: mark.start)[::-1]  # reversed: the next mark is last
     here, found = list[Mark](), list[Piece]()
     for start, end in pairwise(ends):
         while waiting and waiting[-1].start <= start:

@@ -89,12 +89,12 @@ class Table:
     """A table.
 
     Attributes:
-        name: what it holds, in a word; no two tables of a report have the same name.
+        name: what it holds, in a word, to tell a report's tables apart.
         header: a name per column.
         rows: a cell per column.
         left: how many columns, from the first on, say what a row is about.
         of: whose table it is, if the rows do not say so; "" otherwise.
-        ranked: whether rows compete that differ only in the first of these columns; the best of each is then shown.
+        ranked: whether rows that differ only in their first column compete; each column's best is then highlighted.
         turned: whether columns are shown as rows, for tables with many columns.
         intervals: the columns whose intervals are shown next to them.
     """

@@ -98,7 +98,7 @@ def score(
 
 
 def folders(given: Sequence[Path]) -> list[Path]:
-    """Return the folders of runs: each given folder, or the runs in it.
+    """Return the folders of runs: each given folder that is a run, or the runs in it.
 
     Raises:
         RunError: for a folder that is no run and holds none.

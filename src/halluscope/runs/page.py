@@ -139,7 +139,7 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
         yield (
             "No judge was asked."
             if named == NOBODY
-            else f"Judged by {_named(named)}{beside}; scores of other judges differ."
+            else f"Judged by {_named(named)}{beside}; other judges give different scores."
         )
     if scores.get("left_out"):
         yield f"{scores['left_out']:,} responses are not about the dataset's rows, and are left out."

@@ -65,7 +65,7 @@ def kappa(table: NDArray[np.int64]) -> float:
         table: how often the first voter gave the vote of the row while the second gave that of the column.
 
     Returns:
-        At most 1; NaN if the table is empty, or both always gave the same one vote.
+        At most 1; NaN if the table is empty, or both always gave one and the same vote.
     """
     total = int(table.sum())
     by_chance = int(table.sum(0) @ table.sum(1))

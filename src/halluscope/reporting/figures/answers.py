@@ -20,7 +20,7 @@ MIDDLES = [(tenth + 0.5) / texts.TENTHS for tenth in range(texts.TENTHS)]
 PLACES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 
 MOST_MODELS = 12
-"""The most points in a plane, each of which is named."""
+"""The most models in a plane, where each point is named."""
 
 WILSON = "Thin lines are Wilson's intervals at 95 %, which assume that the counts are independent."
 
@@ -209,7 +209,7 @@ def _scores(runs: Runs, benchmark: Benchmark) -> Answer:
     labels = (other, one)
     shares = (not benchmark.is_points(other), not benchmark.is_points(one))
     return (
-        f"Which model is good at {one}, and which at {other}?",
+        f"Which models are good at {one}, and which at {other}?",
         _said(caption, drawn, runs),
         lambda: charts.plane(points, labels, shares),
     )

@@ -41,7 +41,7 @@ class Packed:
 
 
 def pack(page: Page) -> Packed:
-    """Pack the items of all runs; those with the same id are one item."""
+    """Pack the items of all runs; items with the same id become one."""
     clean: Clean = cache(_brief)
     first: dict[str, Item] = {}
     for run in page.runs:
