@@ -127,7 +127,7 @@ def _check_judge(benchmark: Benchmark, options: Mapping[str, Any]) -> None:
     if not any(judge.startswith(ENDPOINT) for judge in named):
         said = one_line(" ".join(named), 200) or "missing"
         raise ValueError(
-            f"--{name} is {said}, which names no judge behind an endpoint; expected {ENDPOINT}MODEL[@URL]. "
+            f"--{name} is {said}; expected a judge behind an endpoint: {ENDPOINT}MODEL[@URL]. "
             "To ask judges on this machine, run `halluscope score`."
         )
 

@@ -109,7 +109,7 @@ def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         required=True,
         metavar="FILE",
         help="files of responses with ids, one LVLM per file: JSON lines, a JSON list or {id: text}, csv, tsv, "
-        "Parquet, xlsx (.gz too), samples of lm-eval or lmms-eval, or a log of Inspect; NAME=A,B,C joins the files of one LVLM",
+        "Parquet, xlsx (.gz too), samples of lm-eval or lmms-eval, a log of Inspect; NAME=A,B,C joins one LVLM's files",
     )
     option(
         "--dataset",

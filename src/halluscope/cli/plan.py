@@ -106,8 +106,7 @@ def _grader(benchmark: Benchmark, options: Mapping[str, Any]) -> str:
     judge = str(options.get(benchmark.judges.option, benchmark.judges.default))
     if not judge or judge in benchmark.judges.rules:
         raise ValueError(
-            f"--judge is {judge or 'missing'}, which is no language model; expected {ENDPOINT}MODEL[@URL], or a local "
-            "model."
+            f"--judge is {judge or 'missing'}; expected a language model: {ENDPOINT}MODEL[@URL], or a local model."
         )
     return judge
 

@@ -60,7 +60,8 @@ class Rows:
             if sorted(map(self.key, other.matched.rows)) != sorted(map(self.key, first.matched.rows)):
                 raise ValueError(
                     f"{other.matched.name} and {first.matched.name} answer different rows ({len(other.matched.rows):,} "
-                    f"and {len(first.matched.rows):,}); expected one LVLM's responses to the same rows, a file per prompt."
+                    f"and {len(first.matched.rows):,}); expected one LVLM's responses to the same rows, a file per "
+                    "prompt."
                 )
         for file in self.files:
             self.ready(file, one, one)

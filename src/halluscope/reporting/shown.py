@@ -66,7 +66,7 @@ class Item:
     Attributes:
         id: tells it from the other rows; the same for every model.
         text: the response as it was judged, without thoughts.
-        image: the key of its image in the dataset; None if it has no image.
+        image: what identifies its image in the dataset; None if it has no image.
         question: what was asked; "" if all rows have the same prompt.
         group: the same for rows that belong together, such as a pair of questions; "" for no group.
         marks: places in the text, in order.

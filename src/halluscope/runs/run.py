@@ -28,7 +28,7 @@ class Run:
         said: what the judges said.
         scores: the result, as `scoring.compute` gives it, without the table of rows.
         found: what was found in each row.
-        about: the command and the dataset, as the user wrote them; they change no score.
+        about: what else is noted, such as the command as the user wrote it; it changes no score.
     """
 
     benchmark: Benchmark
