@@ -1,4 +1,4 @@
-"""`halluscope ablate NAME --agreement 9 8 5`: how the scores change with the number of votes that must agree.
+"""`halluscope ablate NAME --agreement 9 8 5`: shows how scores change with the number of votes that must agree.
 
 Source: THRONE, supplement, section 1, Table 1. Every vote is asked for once and kept; all values of --agreement use the
 same votes.

@@ -1,4 +1,4 @@
-"""`halluscope agree FIRST SECOND`: how often two methods read the same classes from responses, and which one errs.
+"""`halluscope agree FIRST SECOND`: tells how often two methods read the same classes, and which one errs.
 
 Source: THRONE, supplement, section 4. `halluscope review read` reads the marked sheet.
 """

@@ -1,4 +1,4 @@
-"""`halluscope answer`: ask a vision-language model a benchmark's questions, without a harness."""
+"""`halluscope answer`: asks a vision-language model a benchmark's questions, without a harness."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`halluscope ask export NAME` and `halluscope ask import FILE...`: ask judges through batch files."""
+"""`halluscope ask export NAME` and `halluscope ask import FILE...`: asks judges through batch files."""
 
 import argparse
 from collections.abc import Mapping

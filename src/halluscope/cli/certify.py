@@ -37,9 +37,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the options: labels, responses, judges, and the certificate's file."""
     parser.set_defaults(run=run)
     benchmark = common.certified()
-    parser.set_defaults(
-        name=benchmark.name, ask="all"
-    )  # the labelled texts are few, so every vote is worth asking for
+    # The labelled texts are few, so every vote is worth asking for.
+    parser.set_defaults(name=benchmark.name, ask="all")
     option = parser.add_argument
     option(
         "labels",

@@ -176,9 +176,8 @@ def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any
     if benchmark.judges:
         found["progress"] = not is_quiet()
     if found.get("fresh"):
-        found["store"] = AskAnew(
-            found.get("store")
-        )  # one for all files: the same prompt is asked once per run
+        # One store for all files: the same prompt is asked once per run.
+        found["store"] = AskAnew(found.get("store"))
     return found
 
 

@@ -27,7 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="where it was built (default: where `halluscope build` puts it)",
     )
     dataset.add_argument(
-        "--subset", action="store_true", help="also publish a subset or a changed copy of the dataset"
+        "--subset", action="store_true", help="publish even a subset or a changed copy of the dataset"
     )
     dataset.set_defaults(run=_run_dataset)
     metric = kinds.add_parser(

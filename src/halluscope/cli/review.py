@@ -1,4 +1,4 @@
-"""`halluscope review make ROWS` and `review read SHEET.csv`: have people mark rows, readings, or texts."""
+"""`halluscope review make ROWS` and `review read SHEET.csv`: has people mark rows, readings, or texts."""
 
 import argparse
 from collections.abc import Mapping, Sequence

@@ -30,7 +30,7 @@ class Copy:
 
     Attributes:
         name: of the metric.
-        folder: the folder of the module that `evaluate` would load; None without a module.
+        folder: the folder of the module that `evaluate` would load; None if there is no such module.
         version: the version of halluscope that put it there; None if something else did.
         current: whether this version put it there.
     """

@@ -11,7 +11,7 @@ from halluscope.inputs import listed
 
 
 class Module(evaluate.Metric):  # type: ignore[misc]
-    """An `evaluate` metric that scores lists as they are given, all at once or added one by one.
+    """An `evaluate` metric that scores lists as they are given, all at once or added in parts.
 
     What is added is held in memory. evaluate itself would write it to a file of typed columns, which turns numbers into
     text and whose errors do not name the row.
