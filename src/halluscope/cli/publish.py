@@ -48,7 +48,7 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
         "names",
         nargs="+",
         metavar="NAME",
-        help=f"a dataset such as throne_coco, or a metric such as throne; {EVERY!r} for each one",
+        help=f"a dataset such as throne_coco, or a metric such as throne; {EVERY!r} for all",
     )
     option("--org", required=True, help="the organization on the Hub, or your own user name")
     option("--public", action="store_true", help="make new repositories public (default: private)")
