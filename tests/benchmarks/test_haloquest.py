@@ -556,7 +556,7 @@ def test_batches_instead_of_requests(files, served, capsys):
     (files / "came.jsonl").write_text("\n".join(map(json.dumps, lines)))
     assert cli.main(["ask", "import", str(files / "came.jsonl"), "--exported", rounds, "--store", store]) == 0
     assert cli.main(export) == 0
-    assert "Nothing is left to be asked" in capsys.readouterr().out and served.prompts == []
+    assert "Nothing is left to ask" in capsys.readouterr().out and served.prompts == []
     assert score(files, mine, options=["--judge", served.judge, "--store", store, "--json", "--quiet"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["accuracy"] == 3 / 6
 

@@ -932,7 +932,7 @@ def test_tables_like_the_papers(files, texts, served, capsys):
     assert own.keys() == {"mine", "right"}
     assert own["right"] < names.index("GPT-4o [GPT-4o]") < names.index("Yi-VL [GPT-4o]")
     assert names.index("GPT-4o [GPT-4o]") < own["mine"]
-    assert "Where no number of rows stands, the row is as published, of all 4,000 questions." in out
+    assert "A row without a number of rows is as published, on all 4,000 questions." in out
     assert "Table IV" in out and "0.375" in out and "interval over images: main" in out
     assert "claims beside" not in out
     assert score(files, mine, options=["--published"]) == 0

@@ -238,7 +238,7 @@ def test_what_a_card_needs_and_is_not_there(throne: Path) -> None:
     for counts in ({}, whole["counts"] | {"images": {"a": 1}}, whole["counts"] | {"objects_per_image": 5}):
         (throne / "stats.json").write_text(json.dumps(whole | {"counts": counts}))
         with pytest.raises(
-            HubError, match=r"stats.json lacks what the card of throne_coco says of it: .* --force"
+            HubError, match=r"stats.json lacks what the card of throne_coco needs: .* --force"
         ):
             dataset.read("throne_coco", "acme", throne, subset=True)
 
@@ -249,7 +249,7 @@ def test_a_shard_that_is_no_parquet_file(throne: Path) -> None:
     sha256 = built.sha256_of(shard)
     whole = changed(stats(throne), ("tables", 0, "shards", 0, "sha256"), sha256)
     (throne / "stats.json").write_text(json.dumps(whole))
-    with pytest.raises(HubError, match="is no Parquet file that a build writes"):
+    with pytest.raises(HubError, match="is not a Parquet file as a build writes it"):
         dataset.read("throne_coco", "acme", throne, subset=True)
 
 
