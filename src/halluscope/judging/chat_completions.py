@@ -199,7 +199,9 @@ class ChatCompletions:
         self._refuses(name)
         if name not in _RENAMED:
             shown = _SHOWN.get(name, name)
-            warnings.warn(f"{self.model} accepts no {shown} and is asked without it: {failure.said}", stacklevel=5)
+            warnings.warn(
+                f"{self.model} accepts no {shown} and is asked without it: {failure.said}", stacklevel=5
+            )
 
     def _refuses(self, name: str) -> None:
         self.refused |= {name, _ALONG.get(name, name)}

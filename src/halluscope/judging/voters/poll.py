@@ -49,7 +49,9 @@ OPTIONS = (
         "ask again where a vote's lead, in logits, is below this: after int8 in float32, after scoring: as openai:",
         float,
     ),
-    Option("tokenizer", "the tokenizer for scoring: judges, a folder or a Hub id (default: the model's name)"),
+    Option(
+        "tokenizer", "the tokenizer for scoring: judges, a folder or a Hub id (default: the model's name)"
+    ),
     Option("workers", "how many processes share the work, each on its own GPU", int, metavar="N"),
     LEAVE_OUT,
     Option("at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"),
