@@ -136,7 +136,7 @@ class Server:
             )
         if not (key.isascii() and key.isprintable()):
             raise JudgeUnavailable(
-                f"The environment variable {self.key_variable} holds characters that no access key can have; set it again."
+                f"The environment variable {self.key_variable} holds characters that no access key has; set it again."
             )
         return key
 

@@ -1,4 +1,4 @@
-"""Reads replies to batch files into the store: in any order, in parts, even twice, but only replies to exported requests."""
+"""Reads the output of batch files into the store: in any order, in parts, even twice, only for exported requests."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -25,7 +25,7 @@ LIST = "asked.jsonl"
 """The file with a round's list of requests."""
 
 CAME = "came.txt"
-"""The file with the ids that were asked again and whose replies have come; one per line, in the folder of all rounds."""
+"""The file with the ids that were asked again and have come, one per line; it is in the folder of all rounds."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

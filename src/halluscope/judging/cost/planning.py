@@ -342,7 +342,7 @@ def _work(puts: Sequence[Put], outlook: Outlook) -> tuple[float, float, bool]:
 
 
 def _sample(puts: Sequence[Put]) -> tuple[Sequence[Put], bool]:
-    """Return all questions; or, if there are many prompts, those about a sample of the texts, chosen evenly by length."""
+    """Return all questions; or, if there are many, those about a sample of the texts, chosen evenly by length."""
     step = -(-sum(len(put.pairs) for put in puts) // SAMPLED_PROMPTS)
     if step <= 1:
         return puts, False

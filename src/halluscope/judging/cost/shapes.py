@@ -92,7 +92,7 @@ class DecoderOnly:
         return result
 
     def flop(self, tokens: ArrayLike, before: ArrayLike = 0, steps: int = STEPS) -> Flop:
-        """Return the FLOP for reading this many tokens after `before` others, and generating `steps` tokens of a reply."""
+        """Return the FLOP for reading this many tokens after `before` others and generating `steps` tokens."""
         read = np.asarray(tokens, dtype=np.float64) + (steps - 1)
         return self.read(read, before) + steps * 2 * self.width * self.vocabulary
 
@@ -108,7 +108,7 @@ SHAPES: dict[str, Shape] = {
 
 
 def shape(config: Mapping[str, Any]) -> Shape | None:
-    """Return the shape that a model's configuration states, if it uses the names of T5, BART, GPT-2 or Llama, or None."""
+    """Return the shape in a model's configuration, if it uses the names of T5, BART, GPT-2 or Llama; else None."""
     config = config.get("text_config") or config
 
     def number(*names: str) -> int:

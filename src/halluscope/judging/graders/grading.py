@@ -37,7 +37,7 @@ V = TypeVar("V")
 
 
 def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
-    """Return the command-line options for `Grading`; those for `device`, `store` and `progress` are common to all judges.
+    """Return the command-line options for `Grading`; `device`, `store` and `progress` are options of every judge.
 
     Args:
         rules: the names of the benchmark's rules, for the help.

@@ -102,7 +102,7 @@ class Judged:
         return ({name: rows[repeat] for name, rows in self.values.items()} for repeat in range(self.repeats))
 
     def of(self, row: int) -> dict[str, Any]:
-        """Return the first repeat's verdict on a response, for a table of rows, and all repeats' if there are several."""
+        """Return a response's verdict in the first repeat, for a table of rows; of several repeats, all."""
         each = {one.name: [*map(one.plain, self.values[one.name][:, row].tolist())] for one in self.criteria}
         return {
             **{name: verdicts[0] for name, verdicts in each.items()},

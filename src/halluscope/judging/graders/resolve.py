@@ -32,8 +32,8 @@ def resolve_chat(
     if not isinstance(judge, str):
         if not hasattr(judge, "replies") or not hasattr(judge, "key"):
             raise JudgeUnavailable(
-                f"judge: {brief(judge)} is not a judge of free text; expected 'openai:MODEL[@URL]', a local model, or a "
-                "chat judge."
+                f"judge: {brief(judge)} is not a judge of free text; expected 'openai:MODEL[@URL]', a local model, or "
+                "a chat judge."
             )
         return judge
     if judge.startswith(ENDPOINT):
@@ -58,7 +58,7 @@ def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
     if "/" in judge or "\\" in judge or is_there(judge):
         return
     known = (
-        f"Without a model, use {' or '.join(map(repr, rules))}."
+        f"Without a model there are {' and '.join(map(repr, rules))}."
         if rules
         else "`halluscope info NAME` says which rules the benchmark NAME knows."
     )

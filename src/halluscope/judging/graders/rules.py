@@ -6,7 +6,7 @@ applies decides:
 - `empty`: the response has no letter: unreadable.
 - `undecided`: it opens with a no and goes on to say that the question cannot be answered: uncertain.
 - `contradiction`: it opens with yes and concludes with no, or the reverse: uncertain.
-- `conclusion`: it concludes, as in "so, yes", "the answer is no" or "Final answer: yes": yes or no; the last one counts.
+- `conclusion`: it says "so, yes", "the answer is no" or "Final answer: yes": yes or no; the last of these counts.
 - `opening`: it begins with a yes or a no: yes or no. A "no" that belongs to a noun ("No data ...") does not count.
 - `single word`: it has a separate "yes" somewhere and no separate "no", or the reverse: yes or no.
 - `refusal`: it says "I cannot determine", "without the chart", "it depends": uncertain.

@@ -158,7 +158,7 @@ def _replies(
 def _ask(
     judge: ChatJudge, places: Sequence[Place], each: Mapping[str, Asked[Any]], outbox: Outbox | None
 ) -> Iterator[tuple[int, str | None]]:
-    """Return the judge's replies, held to the schemas and drawn by the seeds if it can; None for each with an outbox."""
+    """Return the judge's replies, held to the schemas and drawn by the seeds if it can; with an outbox, only None."""
     if outbox:
         return _put_down(outbox, judge, places, each)
     more: dict[str, Any] = {}
@@ -227,8 +227,8 @@ def _report(
         "(--max-tokens, in Python max_tokens) if they were cut off; use"
     )
     raise JudgingFailed(
-        f"{facts} At most {max_failed:.1%} may fail. {again if silent else 'Use'} a judge that follows instructions; or "
-        "allow more failures (--max-failed, in Python max_failed)."
+        f"{facts} At most {max_failed:.1%} may fail. {again if silent else 'Use'} a judge that follows instructions; "
+        "or allow more failures (--max-failed, in Python max_failed)."
     )
 
 
@@ -286,7 +286,7 @@ def one_of(*words: str) -> Callable[[str], str | None]:
 
 
 def json_object(reply: str) -> dict[str, Any] | None:
-    """Return the JSON object in a reply, alone or in a Markdown fence; None if it is another text, or a name is doubled.
+    """Return the JSON object that a reply is, alone or in a Markdown fence; None if it is not one, or repeats a name.
 
     >>> json_object('```json\\n{"verdict": "correct", "extra": 2}\\n```')
     {'verdict': 'correct', 'extra': 2}

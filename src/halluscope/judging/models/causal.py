@@ -21,8 +21,8 @@ SHARED_FROM = 8
 """From this many questions about a text on, the text is read once for all of them."""
 
 SPREAD = {"cuda": 32, "cpu": 0}
-"""By how many tokens questions about one text may differ in length in a batch, by type of device: on a GPU a small batch
-costs as much as a larger one, and a CPU computes the padding too."""
+"""By how many tokens questions about one text may differ in length in a batch, by type of device: on a GPU a small
+batch costs as much as a larger one, and a CPU computes the padding too."""
 
 
 class CausalJudge(LanguageModelJudge):
@@ -58,8 +58,8 @@ class CausalJudge(LanguageModelJudge):
 
     def _broken(self, what: str) -> JudgeUnavailable:
         return JudgeUnavailable(
-            f"The chat template of the judge {brief(self.weights.name)} {what}; expected one that accepts a user's turn "
-            "in plain text. Use another model, or fix the template in its folder."
+            f"The chat template of the judge {brief(self.weights.name)} {what}; expected one that accepts a user's "
+            "turn in plain text. Use another model, or fix the template in its folder."
         )
 
     def _check(self, tokenizer: Any) -> None:

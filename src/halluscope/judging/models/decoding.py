@@ -10,7 +10,7 @@ class Steps(Protocol):
     """A model that generates one token of each reply at a time."""
 
     def begin(self, ids: Any) -> tuple[Any, Any]:
-        """Read prompts [batch, length]; return the logits [batch, vocabulary] of each reply's first token, and a state."""
+        """Read prompts [batch, length]; return the logits [batch, vocabulary] of the first tokens, and a state."""
         ...
 
     def go_on(self, tokens: Any, state: Any) -> tuple[Any, Any]:

@@ -27,7 +27,7 @@ MAX_NEW_TOKENS = 8
 """How many tokens of a reply are generated; one that has not said yes or no by then is read as it is."""
 
 MAX_TEXT_TOKENS = 2048
-"""How many tokens of a text are read; the rest is cut off, with a warning for each such text. Questions are never cut."""
+"""How many tokens of a text are read; the rest is cut off, with a warning. Questions are never cut."""
 
 POOL = {"cuda": 65_536, "cpu": 4_096}
 """How many prompts are sorted by length at a time, by type of device."""

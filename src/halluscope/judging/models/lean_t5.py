@@ -42,7 +42,7 @@ class LeanT5:
         return type(model).__name__ == "T5ForConditionalGeneration"
 
     def begin(self, ids: torch.Tensor) -> tuple[torch.Tensor, State]:
-        """Read prompts [batch, length]; return the logits [batch, vocabulary] of each reply's first token, and the state."""
+        """Read prompts [batch, length]; return the logits [batch, vocabulary] of the first tokens, and a state."""
         start = ids.new_full((len(ids), 1), self._model.config.decoder_start_token_id)
         encoded = self.encode(ids)
         return self._logits(encoded, start), (encoded, start)
@@ -72,7 +72,7 @@ class LeanT5:
         return self._norm(states, self._model.encoder.final_layer_norm)
 
     def _first(self, ids: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-        """Return the first layer's projections, computed once per distinct token unless finding these costs a wait (GPU)."""
+        """Return the first layer's projections; on a CPU they are computed once for each distinct token."""
         attention = self._model.encoder.block[0].layer[0]
         if ids.is_cuda:
             return self._project(states, attention)

@@ -87,8 +87,9 @@ class Seq2SeqJudge(LanguageModelJudge):
     def _check(self, tokenizer: Any) -> None:
         if self.claims and tokenizer.eos_token != SEPARATOR:
             raise JudgeUnavailable(
-                f"The tokenizer of the checker {brief(self.weights.name)} ends a text with {brief(tokenizer.eos_token)}; "
-                f"expected {SEPARATOR}, which separates document and claim. Is the model a T5?"
+                f"The tokenizer of the checker {brief(self.weights.name)} ends a text with "
+                f"{brief(tokenizer.eos_token)}; expected {SEPARATOR}, which separates document and claim. Is the model "
+                "a T5?"
             )
 
     def _steps(self, model: Any) -> Steps:

@@ -46,11 +46,11 @@ OPTIONS = (
     Option("engine", "what runs language models (default: torch); int8 changes votes", choices=ENGINES),
     Option(
         "recheck",
-        "ask again where a vote's lead, in logits, is below this: after int8 in float32, after scoring: as openai:",
+        "ask again for votes with a smaller lead than this, in logits: int8 in float32, and scoring: as openai:",
         float,
     ),
     Option(
-        "tokenizer", "the tokenizer for scoring: judges, a folder or a Hub id (default: the model's name)"
+        "tokenizer", "the tokenizer of scoring:MODEL@URL, as a folder or a Hub id (default: the model's name)"
     ),
     Option("workers", "how many processes share the work, each on its own GPU", int, metavar="N"),
     LEAVE_OUT,
@@ -79,9 +79,9 @@ class Voting:
         agreement: how many votes must agree: "unanimous", "majority", or a number (THRONE, section 3.2).
         ask: "needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal.
         device: where language models run; by default a GPU if there is one.
-        engine: what runs language models: "torch" (bfloat16 on CUDA, else float32), "torch-float32", "torch-bfloat16", or for
-            encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8". A precision changes votes; the judges'
-            keys in the signature say which.
+        engine: what runs language models: "torch" (bfloat16 on CUDA, else float32), "torch-float32",
+            "torch-bfloat16", or for encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8". The precision
+            changes votes; the judges' keys in the signature name it.
         recheck: a vote whose lead is smaller than this is asked again: with "ctranslate2-int8" in float32 (the lead is
             in logits), and for "scoring:" judges as "openai:" asks (in nats; a difference of logits is one in nats).
         tokenizer: the tokenizer for "scoring:" judges: a folder or an id of the Hub; by default the model's name.

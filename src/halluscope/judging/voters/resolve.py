@@ -48,17 +48,17 @@ def resolve(
     meant = named(judges)
     if engine != Engine(device=engine.device) and all(_is_given(judge) for judge in meant):
         raise ValueError(
-            "engine, recheck and workers are for language models on this machine, but judges names none: "
+            "engine, recheck and workers are for language models on this machine, but judges names only "
             f"{', '.join(map(repr, meant)):.200}."
         )
     if served.at_once != AT_ONCE and not any(map(is_served, meant)):
         raise ValueError(
-            f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), but judges names none: "
+            f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), but judges names only "
             f"{', '.join(map(repr, meant)):.200}."
         )
     if served.tokenizer and not any(map(compares_labels, meant)):
         raise ValueError(
-            f"tokenizer is for judges that compare labels ('{SCORING}MODEL@URL'), but judges names none: "
+            f"tokenizer is for judges that compare labels ('{SCORING}MODEL@URL'), but judges names only "
             f"{', '.join(map(repr, meant)):.200}."
         )
     found = [_judge(judge, vocabulary, engine, served) for judge in meant]

@@ -5,7 +5,7 @@ follows stored copies of the files below, read in November 2026; neither server 
 
 - vLLM, `POST /generative_scoring`: vllm/entrypoints/generate/generative_scoring/serving.py at 0487d5c, the same at
   055e47c under vllm/frontend/, and docs.vllm.ai/en/v0.22.1/serving/online_serving/generative_scoring. A reply holds one
-  number per item, the share of the first label among the labels. The end of a prompt that is too long is silently cut off.
+  number per item, the share of the first label among the labels. A prompt that is too long is silently cut off.
 - SGLang, `POST /v1/score`: python/sglang/srt/managers/tokenizer_manager_score_mixin.py at 016f96e,
   srt/entrypoints/openai/protocol.py, docs.sglang.io/docs/basic_usage/native_api, and pull request 18381 for `usage`. A
   reply holds one probability per item and label. With --enable-mis (formerly --multi-item-scoring-delimiter) all
@@ -121,7 +121,7 @@ class SGLang:
     path, adds_up = "v1/score", True
 
     def body(self, model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
-        """Return the JSON to send; it asks for probabilities among all tokens, as shares would be rounded to float32."""
+        """Return the JSON to send, for probabilities among all tokens, because shares would be rounded to float32."""
         return _body(model, asked, labels) | {"apply_softmax": False}
 
     def margins(self, said: Any, labels: Labels, items: int) -> NDArray[np.float64]:
@@ -169,8 +169,9 @@ def detected(client: Client, labels: Labels) -> Endpoint:
             raise client.unavailable(margins)
         absent.append(f"/{endpoint.path}: {margins.reason}{f', {margins.said}' if margins.words else ''}")
     raise JudgeUnavailable(
-        f"{server.origin} does not score labels for {foreign.brief(server.model)} ({'; '.join(absent)}). Check the model's "
-        f"name; if it is right, the server has neither vLLM's /generative_scoring nor SGLang's /v1/score, so {plain}"
+        f"{server.origin} does not score labels for {foreign.brief(server.model)} ({'; '.join(absent)}). Check the "
+        f"model's name; if it is right, the server has neither vLLM's /generative_scoring nor SGLang's /v1/score, so "
+        f"{plain}"
     )
 
 
@@ -187,7 +188,7 @@ def read(endpoint: Endpoint, said: Any, asked: Asked, labels: Labels) -> NDArray
         return Failure(f"not the scores that were asked for: {error}", 200)
     if read_tokens != asked.tokens:
         return Failure(
-            "the server read a different number of tokens than were sent: prompts were cut or joined", 200
+            "read another number of tokens than were sent: prompts were cut, or joined by delimiters", 200
         )
     return margins
 

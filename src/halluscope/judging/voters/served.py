@@ -18,7 +18,7 @@ class Served:
         at_once: the most requests under way.
         leave_out: settings that a server is known to refuse, of `halluscope.judging.chat_completions.SETTINGS`.
         tokenizer: the tokenizer of "scoring:" judges, if it is not found by the model's name.
-        recheck: "scoring:" judges whose vote has a smaller margin than this, in nats, are asked again as "openai:" asks.
+        recheck: a "scoring:" judge's vote with a smaller margin than this, in nats, is asked again as "openai:" asks.
 
     Raises:
         ValueError: for an option out of range.

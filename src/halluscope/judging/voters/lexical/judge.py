@@ -180,7 +180,7 @@ class LexicalJudge:
         return found
 
     def _compound_places(self, words: list[str], starts: list[int]) -> rules.Places:
-        """Return for each place whose word is only part of a compound: the compound's first place, its end, its rule."""
+        """Return for each word that is only part of a compound the compound's first place, its end, and its rule."""
         places: dict[int, tuple[int, int, str]] = {}
         for first in starts:
             if found := self._compounds.at(words, first):

@@ -95,7 +95,7 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 
 def _spelt(word: str) -> str:
-    """Return a word with marks as the tables spell it: "t.v." as "tv", a long dash as "-", dots before a value as ":"."""
+    """Return a word with marks as the tables spell it: "t.v." as "tv", "---" as "-", dots before a value as ":"."""
     if word[0] in "-=":
         return "→" if word.endswith(">") else "-"
     if word.startswith(".."):
@@ -106,7 +106,7 @@ def _spelt(word: str) -> str:
 
 
 def quotations(text: str) -> Spans:
-    """Return where words are quoted, such as those on a sign, but not a whole sentence, which is the description itself.
+    """Return where words are quoted, such as those on a sign; a whole sentence in quotes is the description itself.
 
     Names in JSON are not quotations either, nor is a text that is all dialogue.
     """
