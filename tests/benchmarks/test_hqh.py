@@ -590,7 +590,7 @@ def test_repeats_are_averaged(texts):
 
 def test_a_local_model_judges(tiny_t5, one_thread, texts):
     """The tiny T5 says yes or no, whatever it is asked: no verdict."""
-    with pytest.raises(JudgingFailed, match=r"2 of 2 prompts have no readable verdict of checkpoint"):
+    with pytest.raises(JudgingFailed, match=r"2 of 2 prompts have no readable verdict from checkpoint"):
         hqh.compute(texts[:2], rows()[:2], judge=str(tiny_t5), max_tokens=4, device="cpu", progress=False)
 
 
@@ -963,11 +963,11 @@ def test_judgements_are_written_and_read(files, texts, served, capsys):
     [
         (
             [{"id": 1, "correct": True, "extra_claims": 0}],
-            "no verdict of 7 of the 8 questions, such as id 2",
+            "no verdict on 7 of the 8 questions, such as id 2",
         ),
         ([{"id": 9, "correct": True, "extra_claims": 0}], "the id 9 is not among the 8 questions"),
         ([{"id": [1]}], r"the id \[1\] is not among"),
-        ([{"id": 1}, {"id": 1}], "line 2 is the second verdict of the id 1"),
+        ([{"id": 1}, {"id": 1}], "line 2 is the second verdict on the id 1"),
         ([{"correct": True}], "expected an object with id, correct, extra_claims"),
     ],
 )

@@ -388,7 +388,7 @@ def test_a_judge_that_takes_no_batch_files_is_not_asked_either(tmp_path):
     outbox = Outbox(tmp_path / "out")
     store = AnswerStore(None, outbox)
     ask = {"vocabulary": ["dog"], "judges": AskedOtherwise(), "store": store}
-    with pytest.raises(JudgeUnavailable, match="takes no batch files"), outbox.opened():
+    with pytest.raises(JudgeUnavailable, match="cannot use batch files"), outbox.opened():
         throne.compute(["A dog."], [["dog"]], **ask)
     assert not outbox.folder.exists()
 

@@ -167,7 +167,7 @@ def test_a_vote(tmp_path):
         change(folder, "items.jsonl", other)
         assert bool(told(folder)) is (sign != "1"), sign
     change(folder, "items.jsonl", lambda rows: [{**row, "ballots": ["2" * 80] * 3} for row in rows])
-    assert "The votes are no table" in told(folder)[0]
+    assert "The votes do not form a table" in told(folder)[0]
 
 
 @each(OF_VERDICTS)
