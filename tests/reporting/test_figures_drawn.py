@@ -126,7 +126,7 @@ def test_nothing_to_draw():
 def test_judges_that_never_disagree_are_not_drawn():
     votes = np.ones((60, 4, 3), np.int8)
     _, lacking = plots.able(["judges"], [replace(model("a", 1), votes=votes)], THRONE)
-    assert lacking == {"judges": "the judges never disagree where both were asked"}
+    assert lacking == {"judges": "no two votes on the same text and class differ"}
 
 
 def test_one_model_and_too_many():
@@ -207,7 +207,7 @@ def test_the_command(runs, tmp_path, capsys):
     files = {file.name for file in (tmp_path / "figures").iterdir()}
     assert files == {"classes.svg", "classes.pdf", "places.svg", "places.pdf", "captions.txt"}
     assert "figures: classes.svg, classes.pdf: Which classes are wrong most often?\n" in said.out
-    assert said.err == "judges is not drawn: the judges never disagree where both were asked.\n"
+    assert said.err == "judges is not drawn: no two votes on the same text and class differ.\n"
     captions = (tmp_path / "figures/captions.txt").read_text("utf-8")
     assert captions.startswith("classes: Which classes are wrong most often?\nAll 4 classes, ")
     assert cli.main(words) == 2 and "is there already" in capsys.readouterr().err

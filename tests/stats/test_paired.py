@@ -22,7 +22,7 @@ def resampled(tally, resampling):
 
 def compared(one, other, resampling):
     (value, values), (against, others) = (resampled(tally, resampling) for tally in (one, other))
-    return difference(value, against, values, others, resampling.level)
+    return difference(value, against, values, others, 999, resampling.level)
 
 
 def test_holm_by_hand():
@@ -46,24 +46,24 @@ def test_holm_rejects_as_the_procedure_does(p):
 
 def test_a_model_and_itself():
     same = np.arange(50) / 50
-    found = difference(0.5, 0.5, same, same)
+    found = difference(0.5, 0.5, same, same, 999)
     assert (found.value, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
 
 
 def test_what_is_undefined_is_left_out():
     some = np.array([0.2, np.nan, 0.4])
-    assert difference(0.3, 0.1, some, np.array([0.1, 0.1, np.nan])).low == pytest.approx(0.1)
-    assert np.isnan(difference(np.nan, 0.1, some, some).p)
-    assert np.isnan(difference(0.1, 0.1, some, np.full(3, np.nan)).value)
+    assert difference(0.3, 0.1, some, np.array([0.1, 0.1, np.nan]), 999).low == pytest.approx(0.1)
+    assert np.isnan(difference(np.nan, 0.1, some, some, 999).p)
+    assert np.isnan(difference(0.1, 0.1, some, np.full(3, np.nan), 999).value)
 
 
 def test_the_interval_excludes_0_where_p_is_small(rng):
     for shift in np.linspace(-3, 3, 25):
         moved = rng.normal(shift, 1, 999)
-        found = difference(shift, 0, moved, np.zeros(999))
+        found = difference(shift, 0, moved, np.zeros(999), 999)
         if abs(found.p - 0.05) > 0.005:  # there is something between two resamples
             assert (found.low > 0 or found.high < 0) is (found.p < 0.05)
-        back = difference(0, shift, np.zeros(999), moved)
+        back = difference(0, shift, np.zeros(999), moved, 999)
         turned = (-found.value, -found.high, -found.low, found.p)
         assert (back.value, back.low, back.high, back.p) == pytest.approx(turned)
 
@@ -125,5 +125,5 @@ def test_pairing_narrows_the_interval(rng):
         resampled(one, Bootstrap(400)),
         resampled(other, Bootstrap(400, seed=1)),
     )
-    apart = difference(value, against, values, others)
+    apart = difference(value, against, values, others, 999)
     assert paired.high - paired.low < 0.95 * (apart.high - apart.low)

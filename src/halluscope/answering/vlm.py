@@ -12,6 +12,7 @@ from halluscope.answering.drawing import Noise
 from halluscope.errors import MissingExtra
 from halluscope.foreign import one_line
 from halluscope.judging.models import weights
+from halluscope.network import hub_or_cache
 
 Content = str | list[dict[str, str]]
 """What is said in a turn of a chat: in plain words, or in parts."""
@@ -57,10 +58,11 @@ class Vlm:
             )
         place: dict[str, Any] = {"trust_remote_code": False} | ({"revision": revision} if revision else {})
         try:
-            self._processor = AutoProcessor.from_pretrained(name, **place)
-            loaded = AutoModelForImageTextToText.from_pretrained(
-                name, dtype=torch.bfloat16 if half else torch.float32, **place, **spread
-            )
+            with hub_or_cache():
+                self._processor = AutoProcessor.from_pretrained(name, **place)
+                loaded = AutoModelForImageTextToText.from_pretrained(
+                    name, dtype=torch.bfloat16 if half else torch.float32, **place, **spread
+                )
         except Exception as error:  # transformers, safetensors, torch and the Hub each raise their own
             raise ValueError(
                 f"The model {model!r} cannot be loaded ({type(error).__name__}: {str(error)[:300]}). Expected a folder "

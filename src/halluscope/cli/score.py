@@ -109,6 +109,8 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
         said.append(f"{matched.left_out:,} responses about other rows are left out")
     if matched.other_prompts:
         said.append(f"{matched.other_prompts:,} answer a prompt other than the dataset's")
+    if empty := matched.texts.count(""):
+        said.append(f"{empty:,} responses are empty")
     if said:
         tell(f"{_shown(ready)}: {'; '.join(said)}.")
 

@@ -28,7 +28,8 @@ def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") ->
     """
     path = real(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
+    with _named(path):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
     unfinished = Path(name)
     os.close(handle)
     try:
@@ -40,6 +41,21 @@ def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") ->
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let an error about a temporary file or folder name the path that the user gave.
+
+    Raises:
+        OutputError: if the folder of the path cannot be written to.
+    """
+    try:
+        yield
+    except PermissionError as error:
+        raise OutputError(
+            f"{path} cannot be written: you may not write to the folder {path.parent}. Name another folder."
+        ) from error
 
 
 def json_line(row: Any, plain: Callable[[Any], Any] | None = None) -> str:
@@ -73,7 +89,7 @@ def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
     if path.parent.is_file():
         raise OutputError(f"{path} cannot be written, because {path.parent} is a file; expected a folder.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=path.parent):
+    with _named(path), tempfile.TemporaryFile(dir=path.parent):
         pass
 
 
@@ -170,7 +186,8 @@ def _alone(work: Path, path: Path) -> Iterator[None]:
     """Reserve a hidden folder for one process."""
     if work.is_symlink():
         raise OutputError(f"{work} is a link; expected a folder. Remove it, or name another folder.")
-    work.mkdir(exist_ok=True)
+    with _named(path):
+        work.mkdir(exist_ok=True)
     lock = work / "lock"
     with lock.open("ab") as file:
         if not _lock(file, lock):

@@ -6,6 +6,7 @@ working directory, where `halluscope build` puts it.
 
 import hashlib
 import re
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import escape
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from halluscope.errors import BuildError, LimitExceeded
-from halluscope.files.opening import check_file, json_rows, leads_out, read_text, same
+from halluscope.files.opening import check_file, json_rows, leads_out, read_json, read_text, same
 from halluscope.foreign import brief
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
@@ -118,7 +119,23 @@ def read_rows(written: str) -> Any:
     rows = _objects(source.path) if source.is_json else _dataset(source, written)
     if not len(rows):
         raise ValueError(f"{written} holds no row.")
+    if not source.is_json:
+        _warn_of_a_subset(Path(source.name))
     return rows
+
+
+def _warn_of_a_subset(folder: Path) -> None:
+    """Warn if a dataset's stats.json says that it is not the dataset as published."""
+    try:
+        is_subset = read_json(folder / "stats.json")["subset"] is True
+    except (BuildError, OSError, LookupError, TypeError):  # `halluscope build` did not write it
+        return
+    if is_subset:
+        warnings.warn(
+            f"{folder} was built with --subset: it is a part or a changed copy of the dataset, so its scores cannot be "
+            "compared with published ones.",
+            stacklevel=2,
+        )
 
 
 def check_distinct(sources: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from tabulate import tabulate
 
 from halluscope.foreign import one_line
 from halluscope.registry import HIGHER, Direction
-from halluscope.reporting.tables import OTHER, Cell, Label, Notes, Number, Report, Table
+from halluscope.reporting.tables import OTHER, ROWS, Cell, Label, Notes, Number, Report, Table
 
 TABLE, CSV, MARKDOWN, LATEX, JSON = "table", "csv", "markdown", "latex", "json"
 
@@ -170,13 +170,21 @@ def _best(table: Table, better: Better) -> set[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     rivals: dict[tuple[str, ...], list[int]] = {}
     for number, row in enumerate(table.rows):
-        if not any(isinstance(cell, Number) and cell.mark == OTHER for cell in row):
+        if _competes(table, row):
             rivals.setdefault(tuple(map(str, row[1 : table.left])), []).append(number)
     for place in range(table.left, len(table.header)):
         direction = better(table.header[place])
         for rows in rivals.values() if direction else ():
             found |= {(row, place) for row in _winners(table, place, rows, direction == HIGHER)}
     return found
+
+
+def _competes(table: Table, row: Sequence[Cell]) -> bool:
+    """Whether a row is about the first row's data, as far as that is known; of what papers print, it is not."""
+    if any(isinstance(cell, Number) and cell.mark == OTHER for cell in row):
+        return False
+    rows = row[table.header.index(ROWS)] if ROWS in table.header else None
+    return not isinstance(rows, Number) or rows.is_defined
 
 
 def _winners(table: Table, place: int, rows: Sequence[int], higher: bool) -> Iterator[int]:

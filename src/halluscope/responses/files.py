@@ -130,7 +130,8 @@ def text_of(
     name = next((name for name in known if name in _columns(row)), None)
     if name is None:
         raise ValueError(
-            f"{where}: expected an object with the LVLM's text as {', '.join(known)}; got {brief(row, 120)}."
+            f"{where}: expected an object with the LVLM's text as {', '.join(known)}; got {brief(row, 120)}. If "
+            "another column holds the text, name it: --text-column (text_column)."
         )
     if name in dataset and {*dataset} <= row.keys():
         raise ValueError(

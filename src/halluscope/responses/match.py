@@ -312,8 +312,8 @@ def _check_whole(
     if missing and not identity.partial:
         raise ValueError(
             f"{responses.source} has no response to {len(missing):,} of the {len(wanted):,} rows of the dataset, such "
-            f"as {_named(names, missing[0])}. Answer them, or pass --partial (partial=True) to score the rows that have "
-            "one."
+            f"as {_named(names, missing[0])}. Answer them, or pass --partial (partial=True) to score the rows that "
+            "have one."
         )
     if not found:
         raise ValueError(

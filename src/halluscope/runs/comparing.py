@@ -15,7 +15,7 @@ from halluscope import registry
 from halluscope.errors import RunError
 from halluscope.foreign import brief
 from halluscope.runs.run import Run, again, benchmark_of
-from halluscope.scoring import Ready
+from halluscope.scoring import Ready, clusters
 from halluscope.signature import keys_of
 from halluscope.stats import bootstrap, tallies
 from halluscope.stats.bootstrap import Bootstrap, Scores
@@ -89,12 +89,14 @@ class _Drawn:
         scores: name -> score, also for classes; the names of nested scores are joined with "/".
         resampled: name -> the score of each resample.
         classes: name of a class's score -> its counts per image.
+        clusters: the number of clusters of rows that depend on each other, such as images.
     """
 
     keys: Mapping[str, str]
     scores: Mapping[str, float]
     resampled: Mapping[str, Floats]
     classes: Tally
+    clusters: int
 
 
 def compare(
@@ -173,7 +175,8 @@ def _of_scores(drawn: Mapping[str, _Drawn], names: Sequence[str], resampling: Bo
     for (one, first), (other, second) in combinations(drawn.items(), 2):
         for name in names:
             values = first.scores[name], second.scores[name]
-            by = difference(*values, first.resampled[name], second.resampled[name], resampling.level)
+            resampled = first.resampled[name], second.resampled[name]
+            by = difference(*values, *resampled, first.clusters, resampling.level)
             yield name, (one, other), values, by
 
 
@@ -208,7 +211,13 @@ def _drawn(run: Run, resampling: Bootstrap, with_classes: bool) -> _Drawn:
         parts = [tallies.resampled([classes], part) for part in weights]
         resampled |= {name: np.concatenate([part[name] for part in parts]) for name in classes}
         scores |= tallies.scores([classes])
-    return _Drawn(keys_of(made.scores["signature"]), scores, resampled, classes)
+    return _Drawn(keys_of(made.scores["signature"]), scores, resampled, classes, _clusters(run))
+
+
+def _clusters(run: Run) -> int:
+    """Return the number of clusters of rows that depend on each other: of images, or of what the room says."""
+    inputs = run.ready.inputs
+    return len({*(inputs.get("image_ids") or clusters(run.benchmark, inputs["references"]))})
 
 
 def _flat(scores: Scores, above: str = "") -> Iterator[tuple[str, Floats]]:

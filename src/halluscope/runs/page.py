@@ -141,6 +141,8 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
             if named == NOBODY
             else f"Judged by {_named(named)}{beside}; other judges give different scores."
         )
+    if empty := sum(not item.text for item in model.items):
+        yield f"Empty responses: {empty:,}."
     if scores.get("left_out"):
         yield f"{scores['left_out']:,} responses are not about the dataset's rows, and are left out."
     if scores.get("other_prompts"):

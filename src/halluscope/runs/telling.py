@@ -157,7 +157,7 @@ def _held(
 
 def remarks(found: Comparison) -> list[str]:
     """Say which runs were cut, how else runs differ, and if there are too few resamples for small p values."""
-    lines = []
+    lines = [f"Intervals and p values come from {found.resampling.resamples:,} paired resamples."]
     cut = [f"{one_line(name)} has {rows:,}" for name, rows in found.of.items() if rows > found.rows]
     if cut:
         lines.append(f"Compared on the {found.rows:,} rows that all runs have ({', '.join(cut)}).")

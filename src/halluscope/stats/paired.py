@@ -22,10 +22,11 @@ class Difference:
 
     Attributes:
         value: the first less the second; NaN if one of them is undefined.
-        low: where its percentile interval begins.
+        low: where its percentile interval begins; NaN for a single cluster.
         high: where it ends.
         p: the p value of no difference, two-sided: the smallest share outside of an interval that holds 0; never below
-            2 / (resamples + 1).
+            2 / (resamples + 1), nor below 2 / 2^clusters, the chance that all clusters favour one of two models
+            that are alike.
     """
 
     value: float
@@ -34,7 +35,9 @@ class Difference:
     p: float
 
 
-def difference(one: float, other: float, ones: Floats, others: Floats, level: float = 0.95) -> Difference:
+def difference(
+    one: float, other: float, ones: Floats, others: Floats, clusters: int, level: float = 0.95
+) -> Difference:
     """Compare a score of two models.
 
     Args:
@@ -42,6 +45,7 @@ def difference(one: float, other: float, ones: Floats, others: Floats, level: fl
         other: the second's.
         ones: the first's [resamples].
         others: the second's on the same resamples; where either is undefined, the resample is left out.
+        clusters: the number of clusters that are resampled, such as images.
         level: of the interval, in (0, 1).
     """
     moved = ones - others
@@ -49,9 +53,10 @@ def difference(one: float, other: float, ones: Floats, others: Floats, level: fl
     value = float(one - other)
     if np.isnan(value) or not len(moved):
         return Difference(np.nan, np.nan, np.nan, np.nan)
-    low, high = Bootstrap(level=level).interval(moved)
+    low, high = Bootstrap(level=level).interval(moved) if clusters > 1 else (np.nan, np.nan)
     least = min(int((moved <= 0).sum()), int((moved >= 0).sum()))
-    return Difference(value, low, high, min(1.0, 2 * (least + 1) / (len(moved) + 1)))
+    p = 2 * (least + 1) / (len(moved) + 1)
+    return Difference(value, low, high, min(1.0, max(p, 2.0 ** (1 - clusters))))
 
 
 def by_swapping(one: Tally, other: Tally, resampling: Bootstrap) -> dict[str, float]:

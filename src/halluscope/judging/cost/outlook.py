@@ -23,6 +23,7 @@ from halluscope.judging.questions import Question
 from halluscope.judging.voter import Pairs
 from halluscope.judging.voters.scoring import ScoringVoter
 from halluscope.judging.voters.served import AS_USUAL, Served, is_served
+from halluscope.network import hub_or_cache
 
 CHARACTERS_A_TOKEN = 4.0
 """How many characters a token has in English, by a rule of thumb."""
@@ -83,14 +84,10 @@ def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> li
     Raises:
         JudgeUnavailable: if the engine cannot run a model, or a model's files are not those of a judge.
     """
-    outlooks, hub_is_there = [], True
-    for model in models:
-        if is_served(model):
-            outlooks.append(_behind(model, served))
-            continue
-        found, missing, hub_is_there = _find(model_of(model), hub_is_there)
-        outlooks.append(_outlook(model, found, missing, engine))
-    return outlooks
+    return [
+        _behind(model, served) if is_served(model) else _outlook(model, *_find(model_of(model)), engine)
+        for model in models
+    ]
 
 
 def _behind(name: str, served: Served) -> Outlook:
@@ -203,39 +200,24 @@ def _find_here(model: str, path: Path) -> tuple[Weights, str]:
         return Weights(str(path), path.resolve().name, "", is_encoder_decoder=encodes), str(error)
 
 
-def _find(model: str, hub_is_there: bool) -> tuple[Weights | None, str, bool]:
-    """Return a model, what is missing of it, and whether the Hub can still be asked about the next model.
-
-    The model's source is empty if only its name and revision are known.
-    """
+def _find(model: str) -> tuple[Weights | None, str]:
+    """Return a model and what is missing of it; the source is "" if only its name and revision are known."""
     path = Path(model).expanduser()
     if path.exists():
-        return *_find_here(model, path), hub_is_there
+        return _find_here(model, path)
     name, _, wanted = model.partition("@")
     revision = wanted or weights.REVISIONS.get(name, "main")
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        folder = Path(
-            snapshot_download(
-                name,
-                revision=revision,
-                allow_patterns=[*weights.DESCRIBING],
-                local_files_only=not hub_is_there,
-            )
-        )
-        found = Weights(
-            str(folder), name, folder.name, is_encoder_decoder=weights.encodes(folder / "config.json")
-        )
+        with hub_or_cache():
+            folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*weights.DESCRIBING]))
+        encodes = weights.encodes(folder / "config.json")
     except Exception as error:
         reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0].split('. ')[0]}"
         named = revision != "main" and isinstance(SHAPES.get(name), EncoderDecoder)
-        return (
-            Weights("", name, revision, is_encoder_decoder=True) if named else None,
-            f"neither on this machine nor can it be downloaded ({reason})",
-            hub_is_there and not isinstance(error, LocalEntryNotFoundError),
-        )
+        known = Weights("", name, revision, is_encoder_decoder=True) if named else None
+        return known, f"neither on this machine nor can it be downloaded ({reason})"
     there = any(folder.glob("*.safetensors")) or any(folder.glob("*.bin"))
     missing = "" if there else "its weights are not on this machine yet; scoring downloads them"
-    return found, missing, hub_is_there
+    return Weights(str(folder), name, folder.name, is_encoder_decoder=encodes), missing

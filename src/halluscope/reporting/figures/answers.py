@@ -136,7 +136,7 @@ def _judges(runs: Runs, _: Benchmark) -> Answer:
     said = {model: [Share(many, sum(yes)) for many in yes] for model, yes in counts.items()}
     two = agreement.pairs(np.concatenate([votes.reshape(-1, 1, len(voters)) for _, votes in alike]))
     if all(one.agree.count == one.agree.total for one in two):
-        raise NothingToDraw("the judges never disagree where both were asked")
+        raise NothingToDraw("no two votes on the same text and class differ")
     stopped = any(bool(np.any(votes == UNASKED)) for _, votes in alike)
     caption = (
         "Left: of the questions that all voters were asked and that got a yes, how many voters said yes. Right: each "
