@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     rows = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
     print("\n".join(measure(rows, options.folder, options.show)))
     for name, path in CASES.items():
-        print(f"\nIts answers to hard cases, the {name} cases, right of all:")
+        print(f"\nHard cases read correctly, out of all in the {name} set:")
         print("\n".join(right_of_all([json.loads(line) for line in path.read_text("utf-8").splitlines()])))
 
 
