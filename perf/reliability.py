@@ -3,9 +3,9 @@
     python perf/reliability.py UPSTREAM --into docs/results.md
 
 UPSTREAM is the folder of `real_responses.py`, which here also needs `pope/` and `hallusionbench/` (the authors'
-questions). Five LVLMs described the same 2,000 images once each. Nobody published a second set of their descriptions,
-or their responses to POPE's questions (two other LVLMs were decoded in two ways, but two models have no correlation).
-So HQM's test-retest cannot be computed, and no LVLM has answered POPE's negated form.
+questions). Five LVLMs described the same 2,000 images once each. The folder has neither a second set of descriptions
+nor responses to POPE's questions (two other LVLMs were decoded in two ways, but two models have no correlation). So
+HQM's test-retest cannot be computed, and no LVLM has answered POPE's negated form.
 """
 
 import tempfile
@@ -27,8 +27,8 @@ PARTS = (
     "shows that the cut does not matter here; it does not show how a language model would answer the two sets:",
     f"{FIVE} > OUT/paper.json\n{FIVE} --questions released > OUT/released.json\n"
     "halluscope reliability OUT/paper.json --parallel OUT/released.json --published",
-    "Two halves of the 2,000 images, those at even and at odd positions in the files. This is a split-half correlation, "
-    "not HQM's test-retest, for which each LVLM would have to describe the images twice:",
+    "Two halves of the 2,000 images, those at even and at odd positions in the files. This is a split-half "
+    "correlation, not HQM's test-retest, for which each LVLM would have to describe the images twice:",
     "\n".join(f"{THRONE} OUT/{half}/{FILES} > OUT/{half}.json" for half in HALVES)
     + "\nhalluscope correlate OUT/even.json OUT/odd.json --by f0.5_cls",
     "The same descriptions on POPE's cells, with questions drawn twice from the same annotations (other images, other "
