@@ -129,7 +129,7 @@ def _scores(room: Benchmark) -> str:
 
 
 def _moved(text: str, source: str) -> str:
-    """Return a file's text with links relative to the site's root; a link to a file without a page becomes plain text."""
+    """Return a file's text with links from the site's root; a link to a file without a page becomes plain text."""
 
     def link(found: re.Match[str]) -> str:
         words, target, place = found.groups()
