@@ -27,7 +27,7 @@ MISSED, MADE_UP = 0.1, 0.01
 
 
 class Erring:
-    """A judge that votes by a table."""
+    """A judge that looks up its votes in a table."""
 
     key, stored = "erring-1", False
 

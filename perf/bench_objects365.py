@@ -25,7 +25,7 @@ CLASSES = load("objects365").classes
 
 
 def generate(file: Path, images: int, annotations: int) -> None:
-    """Write a file with the fields of zhiyuan_objv2_val.json, and classes about as unequally frequent."""
+    """Write a file with the fields of zhiyuan_objv2_val.json, and classes of similarly unequal frequency."""
     draw = random.Random(0)
     ids = draw.sample(range(1, 2_100_000), images)
     weights = [1 / rank for rank in range(1, len(CLASSES) + 1)]

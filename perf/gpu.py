@@ -83,7 +83,7 @@ class Sizes:
         chat_pool: the same for a chat model, whose batches hold one text each.
         questions: number of classes to ask about.
         compared: number of prompts that also go through the plain loop.
-        seconds: how long each speed is measured; at least one batch is.
+        seconds: how long to measure each speed; at least one batch is measured.
         matrix: side of the matrices whose product gives the peak.
         graphs: number of batch shapes to capture.
         sampled: number of texts from which the work of a whole run is extrapolated.

@@ -2,8 +2,8 @@
 
     python perf/report_page.py [--items 5000] [--models 5]
 
-The script prints the file's size, the time to write it, the times until the first screen is painted and until all rows
-are loaded, and for each filter the time until the browser has drawn its result.
+The script prints the file's size, the time to write it, the times until the first screen is painted and until its rows
+are there, and for each filter the time until the browser has drawn its result.
 """
 
 import argparse
@@ -86,7 +86,7 @@ def main() -> None:
             chromium.get(file.as_uri())
             opened.append(chromium.execute_async_script(OPENED))
         painted, complete = (median(times) for times in zip(*opened, strict=True))
-        print(f"first screen: {painted / 1000:.2f} s; all rows: {complete / 1000:.2f} s")
+        print(f"first screen: {painted / 1000:.2f} s; its rows: {complete / 1000:.2f} s")
         chromium.get(file.as_uri())
         at_once, _ = chromium.execute_async_script(CHOOSE, {"q": "umbrella"})
         print(f"a search right after opening, before the page has prepared for searches: {at_once:.0f} ms")
