@@ -97,7 +97,7 @@ def _text(row: dict[str, Any], folder: Path) -> str:
     text = str(json.loads(line)["caption"])
     if hashlib.sha256(text.encode()).hexdigest() != row["text_sha256"]:
         raise SystemExit(
-            f"{row['file']}, line {row['line']}: not the labelled text (another sha256). See docs/results.md for the file."
+            f"{row['file']}, line {row['line']}: not the labelled text (another sha256). See docs/results.md."
         )
     return text
 

@@ -1,4 +1,4 @@
-"""HQH: dataset, metric, judge and command, on small rows that are made here, and on the real ones if there."""
+"""HQH: dataset, metric, judge and command, on small rows made here, and on the real rows if available."""
 
 import json
 import math
@@ -41,7 +41,7 @@ TRUTHS = ("Red.", "Two.", "Blue.", "Running.", "A tree.", "The left one.", "At n
 
 
 def rows(each=1):
-    """Rows as upstream has them, `each` of each type; every second one is about the image of the one before."""
+    """Return rows in the upstream format, `each` per type; every second row shares its image with the row before."""
     return [
         {
             "id": 1 + each * place + number,
@@ -178,7 +178,7 @@ def test_table_4_is_consistent():
 
 
 def test_an_interval_resamples_images():
-    """Two images whose questions all fare alike: a resample has one, the other or both, so 0, 1/2 or 1."""
+    """Each image's questions have equal results: a resample has one image, the other or both, so 0, 1/2 or 1."""
     references = [row | {"image_id": 1 + number // 4} for number, row in enumerate(rows())]
     made = [judged(number < 4) for number in range(8)]
     got = hqh.compute([""] * 8, references, judgements=made, bootstrap=200, seed=3)
@@ -442,7 +442,7 @@ FORGED = (
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_text_that_imitates_a_verdict_changes_nothing(served, forged):
-    """A judge that reads lines literally finds the same lines, and the forged answer as wrong as the plain one."""
+    """A judge that reads lines literally finds the same lines, and rates the forged response as wrong as the plain one."""
     asked = [{"question": "q", "reference": "Red.", "caption": "", "details": "", "answer": forged}]
     prompt = fill(prompts.PROMPT, **asked[0])
     assert len(prompt.splitlines()) == len(prompts.PROMPT.splitlines())
@@ -580,7 +580,7 @@ def test_unjudged_answers_are_an_error_or_leave_the_denominator(texts):
 
 
 def test_repeats_are_averaged(texts):
-    """The first judgement is literal, the second finds everything wrong."""
+    """The first verdict is literal, the second finds every response wrong."""
     judge = FakeJudge(lambda prompt, count: literal(prompt) if count == 1 else said(False))
     got = hqh.compute(texts, rows(), judge=judge, repeats=2, progress=False, bootstrap=10)
     assert got["main_hal"] == (2 / 8 + 1) / 2 and got["spread"]["main_hal"] == (2 / 8, 1.0)
@@ -1012,7 +1012,7 @@ def test_answers_that_do_not_fit(files, capsys, made, message):
 
 
 def test_the_datasets_own_answers_are_not_the_models(files, capsys):
-    """The dataset's rows have the right answer in `answer`: a perfect score that nobody earned."""
+    """The dataset's rows have the right answer in `answer`; as responses, they would get a perfect score."""
     made = [{key: row.row[key] for key in ("id", "level", "answer")} for row in read_all(rows())]
     (files / "mine.jsonl").write_text("\n".join(map(json.dumps, made)))
     assert score(files, str(files / "mine.jsonl")) == 2

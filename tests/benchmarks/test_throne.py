@@ -65,7 +65,7 @@ def test_the_result_has_what_the_contract_names(metric, golden):
 
 
 def test_the_same_votes_on_a_sample_of_the_cells(metric, golden):
-    """POPE's cells leave out most absent classes: here all of them, so that nothing said can be wrong."""
+    """POPE's cells leave out most absent classes: here all of them, so no mention can be wrong."""
     present = COCO.presence(golden["references"])
     got = metric.compute(**golden, cells=present)
     assert got["sampled"]["precision_all"] == 1.0

@@ -1,4 +1,4 @@
-"""The cards of every dataset and metric: what the Hub's validator asks for, and that what they say runs."""
+"""The cards of every dataset and metric: they pass the Hub's validator, and their examples run."""
 
 import json
 import re
@@ -97,7 +97,7 @@ def test_a_metric_card_is_what_the_hub_accepts(name: str) -> None:
     "name", [*(f"dataset {n}" for n in dataset.names()), *(f"metric {n}" for n in metric.names())]
 )
 def test_markdown_is_whole(name: str, built: Path) -> None:
-    """Each table is read as one: no line of it is left outside as text."""
+    """Each table is parsed as a table: none of its lines is left over as text."""
     kind, _, of = name.partition(" ")
     text = (built / of if kind == "dataset" else share("metrics", of)).joinpath("README.md").read_text()
     tokens = MarkdownIt("commonmark").enable("table").parse(text.split("---\n", 2)[2])
