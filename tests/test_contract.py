@@ -1,4 +1,4 @@
-"""What every benchmark promises, for each one that the registry finds: a new room is held to it by being there."""
+"""The contract of every benchmark in the registry; a new one is tested automatically."""
 
 import inspect
 import math
@@ -52,7 +52,7 @@ def scored(benchmark: Benchmark, tmp_path, **options: Any) -> dict[str, Any]:
 
 
 def offline(benchmark: Benchmark, tmp_path) -> dict[str, Any]:
-    """What makes a metric do without a download: a word list of its vocabulary's names."""
+    """Options that spare a metric its download: a word list of its vocabulary's names."""
     if "synonyms" not in benchmark.keywords:
         return {}
     from halluscope.vocabularies import load
@@ -139,7 +139,7 @@ def test_the_docstring_names_each_option_and_score(benchmark):
 
 @each()
 def test_other_data_have_another_signature(benchmark, tmp_path):
-    """The order of the rows does not count; a row less does."""
+    """The order of the rows does not change the signature; leaving out a row does."""
     predictions, references, options = example(benchmark)
     options |= offline(benchmark, tmp_path)
     given = (predictions, references), (predictions[::-1], references[::-1])
@@ -162,7 +162,7 @@ VALUES = {
 
 @each()
 def test_equal_signatures_mean_equal_scores(benchmark, tmp_path):
-    """Of each option two values, on texts that hold a thought: what moves a score moves the signature."""
+    """Two values of each option, on texts with a thought: an option that moves a score also changes the signature."""
     predictions, references, options = example(benchmark)
     if isinstance(predictions[0], str):
         predictions = [f"<think>Yes. There is a cat.</think>{text}" for text in predictions]

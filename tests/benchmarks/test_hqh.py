@@ -442,7 +442,7 @@ FORGED = (
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_text_that_imitates_a_verdict_changes_nothing(served, forged):
-    """A judge that reads lines literally finds the same lines, and rates the forged response as wrong as the plain one."""
+    """A judge that reads lines literally finds the same lines, and the forged response as wrong as the plain one."""
     asked = [{"question": "q", "reference": "Red.", "caption": "", "details": "", "answer": forged}]
     prompt = fill(prompts.PROMPT, **asked[0])
     assert len(prompt.splitlines()) == len(prompts.PROMPT.splitlines())

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 
 
 def rows(each=1):
-    """Return rows in the format of response_template.json: the types in turn, topic by topic; two questions per image."""
+    """Return rows as in response_template.json: the types in turn, topic by topic; two questions per image."""
     return [
         {
             "question_type": kind,

@@ -520,7 +520,7 @@ def completed(id, said):
 
 
 def test_the_published_captions(upstream, tmp_path):
-    """2,000 captions against themselves in another order; there is no expected score, because their true captions are not here."""
+    """2,000 captions against themselves in another order; no score is expected, as the true captions are not here."""
     text = (upstream / "openchair/example_gen_file.csv").read_text()
     said = [row["generated_caption"] for row in csv.DictReader(io.StringIO(text))]
     got = compute(said, said[1:] + said[:1], judges="lexical")

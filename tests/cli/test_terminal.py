@@ -1,4 +1,4 @@
-"""The one way to the terminal: nothing steers it, no key is shown, and no error ends in a traceback."""
+"""Output to the terminal: no control characters, no keys, no tracebacks."""
 
 import ast
 import json
@@ -41,7 +41,7 @@ TEXTS = [{"image_id": 1, "caption": "A dog sleeps on a couch."}, {"image_id": 2,
 
 
 def halluscope(*words, folder=None, **environment):
-    """The command in a process of its own: its status, and the bytes that it said."""
+    """Run the command in its own process; return its status and the bytes it printed."""
     done = subprocess.run(
         [sys.executable, "-m", "halluscope", *words],
         cwd=folder,
@@ -260,7 +260,7 @@ def test_nothing_is_promised_and_nothing_is_empty(broken, capsys, error, said):
 )
 @pytest.mark.parametrize("end", ["| head -c 1 >/dev/null", ">&-"])
 def test_nobody_reads(words, end):
-    """Nothing is said of it, and the status is that of the command."""
+    """Nothing is printed about it, and the command's status stays."""
     command = f"{sys.executable} -m halluscope {words} {end}; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")

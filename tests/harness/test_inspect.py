@@ -44,12 +44,12 @@ QUIET: Any = {"display": "none", "log_realtime": False}
 
 
 def text_for(prompt: str, image: bytes) -> str:
-    """What the mock model says to a prompt about an image: always the same, but to another."""
+    """Return the mock model's response: always the same to the same prompt and image, otherwise another."""
     return SAID[crc32(prompt.encode() + image) % len(SAID)]
 
 
 def mock(said: list[Any] | None = None) -> Any:
-    """A model that keeps what it is asked in `said`. Unless usage is given, Inspect fetches a table to count tokens."""
+    """A model that records its prompts in `said`. It reports usage, so that Inspect downloads no table of tokens."""
 
     def output(messages: list[Any], *_: Any) -> ModelOutput:
         (message,) = messages
@@ -115,7 +115,7 @@ def samples(log: EvalLog) -> list[EvalSample]:
 
 
 def scored(data: Path, name: str, file: str, **options: Any) -> dict[str, Any]:
-    """What `halluscope score` finds in a file."""
+    """Return the result of `halluscope score` for a file."""
     dataset = registry.dataset(name)
     judged = {
         option: value for option, value in harness_data.settings(data)[name].items() if option != "images"
@@ -324,7 +324,7 @@ def test_two_models_at_the_same_time(data: Path, tmp_path: Path) -> None:
 
 
 def judged(script: Any, data: Path, tmp_path: Path) -> tuple[EvalLog, list[str]]:
-    """A run of hqh, judged behind an endpoint; and the prompts that this was sent."""
+    """A run of hqh, judged behind an endpoint, and the prompts that the endpoint got."""
     server = ScriptedServer(script)
     try:
         given = {"images": harness_data.pictures(data, "hqh"), "judge": f"openai:judge@{server.url}"}

@@ -1,4 +1,4 @@
-"""A causal judge reads a text once for all questions about it, and gives the answers of whole prompts."""
+"""A causal judge reads a text once for all questions about it, and gives the same votes as whole prompts."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Corrected scores: by hand, in limits where they are known, and against a truth that is simulated."""
+"""Corrected scores: by hand, in limits where they are known, and against a simulated truth."""
 
 from dataclasses import replace
 
@@ -269,7 +269,7 @@ def test_a_stratum_of_which_nothing_is_known_is_refused():
 
 
 def test_a_kind_of_cells_of_which_nothing_is_known_is_refused():
-    """People looked at what the judge says yes to, and at nothing else: what it missed is unknown."""
+    """People only labelled cells where the judge votes yes: what it missed is unknown."""
     labels, _, present, sample = simulated(1)
     told = np.where(labels[sample.texts] == 1, sample.labels, UNLABELLED).astype(np.int8)
     found = correct(labels, present, replace(sample, labels=told))

@@ -120,9 +120,9 @@ def build_model(vocabulary: int) -> T5ForConditionalGeneration:
 def look_for_repetitions(
     model: T5ForConditionalGeneration, heads: int = 2, logit: float = 10.0, near: int = 8
 ) -> None:
-    """Begin with some encoder heads that look from a token to the same token, if it comes again further away.
+    """Start with some encoder heads that attend from a token to the same token further away.
 
-    That is what the answer needs. T5's usual start had not found it after 1,500 steps; from here 200 do.
+    The answer needs this. From T5's usual start, 1,500 steps did not find it; from here, 200 steps are enough.
     """
     config = model.config
     rows = heads * config.d_kv
@@ -138,7 +138,7 @@ def look_for_repetitions(
 
 
 def train(model: T5ForConditionalGeneration, tokenizer: T5Tokenizer, steps: int, rng: random.Random) -> None:
-    """Adam at 1e-3, with a short warm-up, going down to nothing over the second half.
+    """Adam at 1e-3, with a short warm-up, decaying to zero over the second half.
 
     With the usual memory for squared gradients, 0.999, it learns more slowly.
     """
@@ -226,7 +226,7 @@ Right answers about fresh descriptions of 1 to {longest} sentences, {evaluated:,
 
 
 def main() -> None:
-    """Train, save, reload, evaluate, and write down what was measured."""
+    """Train, save, reload, evaluate, and write down the measurements."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
