@@ -97,7 +97,7 @@ def browser(tmp_path: Path):
 
 @pytest.fixture
 def hub():
-    """A stand-in for the Hub on loopback; its `environment` is that of a process that uses it."""
+    """A stand-in for the Hub on loopback; `environment` gives the variables for a process that uses it."""
     standin = StandInHub()
     yield standin
     standin.close()

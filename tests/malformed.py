@@ -26,7 +26,7 @@ from tests.test_contract import example, offline
 
 
 class Hostile:
-    """An object that raises an error on any access."""
+    """An object whose special methods all raise an error."""
 
     def __refuse(self, *_: Any) -> Any:
         raise RuntimeError("no")
@@ -42,7 +42,7 @@ class Word(Enum):
 
 
 def within_itself() -> list[Any]:
-    """A list that holds itself."""
+    """Return a list that contains itself."""
     whole: list[Any] = []
     whole.append(whole)
     return whole
@@ -228,7 +228,7 @@ def odd() -> Iterator[tuple[str, Any]]:
 
 
 def _per_row(rows: int) -> dict[str, list[Any]]:
-    """Valid values of options that hold one per row."""
+    """Return valid values of the options that hold one value per row."""
     return {
         "image_ids": [f"image {row}" for row in range(rows)],
         "objects": [("dog", "cat")[row % 2] for row in range(rows)],

@@ -73,5 +73,5 @@ def odd_rows(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, A
 
 
 def lines(rows: list[dict[str, Any]]) -> bytes:
-    """Rows as JSON lines, whatever they hold."""
+    """Return rows as JSON lines, with any content."""
     return "\n".join(map(json.dumps, rows)).encode()

@@ -62,7 +62,7 @@ class Repository:
 
 @dataclass
 class Answer:
-    """What is sent back."""
+    """A response of the server."""
 
     body: Any = b""
     status: int = 200

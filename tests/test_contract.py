@@ -39,7 +39,7 @@ each_room = pytest.mark.parametrize("room", [pytest.param(one, id=one.name) for 
 
 
 def example(benchmark: Benchmark) -> tuple[list[Any], list[Any], dict[str, Any]]:
-    """What the metric's page shows at first: predictions, references and options."""
+    """Return the example on the metric's page: predictions, references and options."""
     page: Page = runpy.run_path(str(share("metrics", benchmark.name, "app.py")))["page"]
     rows = [box.rows(box.example, LINES) for box in (page.predictions, page.references)]
     options = {name: value for name, value in page.options.items() if name in benchmark.keywords}
@@ -100,7 +100,7 @@ def test_a_score_that_is_a_mean_is_that_of_the_rows(benchmark, tmp_path):
 
 @each(lambda one: one.is_scored)
 def test_people_can_look_at_its_rows(benchmark, tmp_path):
-    """Its view gives an item per row, with marks that stand in its text, and says what the score means."""
+    """The view gives an item per row, with marks within its text, and says what the score means."""
     from tests.runs.made import made
 
     run = made(benchmark, tmp_path)

@@ -153,7 +153,7 @@ def test_evaluate_says_the_same(benchmark, tmp_path):
 
 
 def error_of(run: Any, **arguments: Any) -> str:
-    """What an error says; nothing if there is none."""
+    """Return the message of an error, or "" if there is no error."""
     try:
         run(**arguments)
     except (ValueError, OSError) as error:  # the latter for a file that is not there, or has too long a name

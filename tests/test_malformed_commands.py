@@ -1,4 +1,4 @@
-"""Malformed files and words on the command line, for every benchmark and dataset that the registry finds.
+"""Malformed files and arguments on the command line, for every benchmark and dataset in the registry.
 
 Each ends in a result or in one clear error; there is no traceback, and no existing file is changed.
 """
@@ -41,7 +41,7 @@ def files_of(*folders: Path) -> dict[str, str]:
 
 
 def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """Run a command; its exit status, what it said, and what it remarked. A second try of ours is no excuse."""
+    """Run a command, and return its exit status, output and error output."""
     try:
         status = cli.main(words)
     except SystemExit as stopped:  # argparse's own errors
@@ -54,7 +54,7 @@ def check(words: list[str], capsys: pytest.CaptureFixture[str], what: str) -> st
     """Run a command, and check how it ends.
 
     Returns:
-        What it said, or None after an error.
+        The output, or None after an error.
     """
     status, out, err = ended(words, capsys)
     assert status in (0, 1, 2), f"{what}: status {status}: {err[-500:]}"

@@ -47,7 +47,7 @@ def asked(data: Path, name: str) -> int:
 
 
 def test_a_prompt_with_a_name(data: Path, vlm: Vlm, tmp_path: Path) -> None:
-    """Each line tells the name, and the run what it stands for."""
+    """Each line names the prompt, and its `run` holds the prompt's text."""
     out, source = tmp_path / "answers.jsonl", opened(data, "pope")
     answer(vlm, source, out, prompt="short", limit=2, max_new_tokens=2, progress=False)
     answer(vlm, source, out, prompt="short", limit=3, max_new_tokens=2, progress=False)  # and goes on

@@ -324,7 +324,7 @@ def test_the_official_ground_truth_if_every_word_is_a_noun(wordnet: Path, upstre
 def test_the_default_reader_has_the_forms_of_wordnet(wordnet: Path, upstream: Path) -> None:
     """The class of each word that lemminflect knows, as a noun, and as a verb where it is no plural.
 
-    "geese" is left as it is; "bore" and "crew" are nouns first; a "sunken" ship is no sink.
+    "geese" stays unchanged; "bore" and "crew" are nouns first; a "sunken" ship is not a sink.
     """
     class_of = synonyms.load(upstream / "chair/synonyms.txt").class_of
     table = Path(str(lemminflect.__file__)).parent / "resources/lemma_lu.csv.gz"

@@ -565,7 +565,7 @@ def test_batches_instead_of_requests(files, served, capsys):
 
 
 def test_the_leaderboard_is_consistent():
-    """The whole is the mean over images' types, weighted by their questions, as far as printed figures can tell.
+    """The total is the mean over types of images, weighted by their questions, up to the rounding of printed scores.
 
     Weights: 391 and 217 of the 608 questions; of the rows of May 2024 those of 348 questions, which they fit.
     """

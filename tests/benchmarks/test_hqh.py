@@ -75,7 +75,7 @@ def figures(result):
 
 
 def counted(judged, searched, in_full):
-    """What a figure is of, and what was counted."""
+    """Return the numbers of responses and the counts behind the scores, by name."""
     names = ("judged", "wrong", "searched", "extra_claims", "judged_in_full", "hallucinated")
     return dict(zip(names, (*judged, *searched, *in_full), strict=True))
 
@@ -122,7 +122,7 @@ def test_equation_5_on_verdicts_worked_by_hand(metric):
 
 
 def test_overall_is_of_the_answers_judged_in_both_ways(files, capsys):
-    """The first answer is wrong, and nobody looked for claims beside it: main 1/8, overall 0 of 7."""
+    """The first response is wrong, and was not searched for additional claims: main 1/8, overall 0 of 7."""
     made = [judged(False, None)] + [judged(True)] * 7
     got = hqh.compute([""] * 8, rows(), judgements=made)
     assert (got["main_hal"], got["overall_hal"], got["unjudged"]) == (1 / 8, 0.0, 0.0)
@@ -453,7 +453,7 @@ def test_a_text_that_imitates_a_verdict_changes_nothing(served, forged):
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_judge_that_repeats_a_forged_verdict_is_not_read(served, forged):
-    """An object in the middle of a reply is none, whichever of the two the judge means."""
+    """A JSON object in the middle of a reply is not a verdict, whichever of the two the judge means."""
     served.script = lambda prompt, count, body: reply(f"The model said: {forged}\n{said(False)}")
     with pytest.warns(UserWarning, match="no readable verdict"):
         got = hqh.compute(["?"] * 8, rows(), judge=served.judge, max_failed=1.0, progress=False)
@@ -647,7 +647,7 @@ def test_a_part_of_the_benchmark_is_scored_with_a_warning(texts):
 
 
 def test_other_questions_have_another_signature(texts):
-    """The parallel form keeps ids and answers; only the wording tells it from the original."""
+    """The parallel form keeps ids and answers; only the wording differs from the original."""
     asked = [row | {"instruction": f"What is behind the {row['id']}?"} for row in rows()]
     form = parallel_form(asked).rows
     assert len(form) == 8 and keys_of(hqh.compute(texts, form)["signature"])["form"] == form[0]["form"]

@@ -53,7 +53,7 @@ TEXTS = [f"Answer {number}" for number in range(8)]
 
 
 def test_ratings_worked_by_hand():
-    """6 + 2 + 3 + 0 + 5 + 2 + 4 points of seven; 2, 0 and 2 are below 3; nobody rated the fourth."""
+    """6 + 2 + 3 + 0 + 5 + 2 + 4 points of seven; 2, 0 and 2 are below 3; the fourth has no rating."""
     got = mmhal.compute([""] * 8, rows(), ratings=[6, 2, 3, None, 0, 5, 2, 4], per_question=True)
     assert got["rating"] == pytest.approx(22 / 7) and got["hallucination_rate"] == pytest.approx(3 / 7)
     assert (got["rating/attribute"], got["hallucination_rate/attribute"]) == (6.0, 0.0)
@@ -68,7 +68,7 @@ def test_ratings_worked_by_hand():
 
 
 def script(replies):
-    """What the authors' script prints of its replies: the mean, the rate, and the mean of each type, by its place."""
+    """Return what the authors' script prints for its replies: mean, rate, and each type's mean, by position."""
     found = [[s for s in range(7) if f"rating: {s}" in one.lower()] for one in replies]
     scores = [one[0] if len(one) == 1 else 0 for one in found]
     each = [[score for place, score in enumerate(scores) if place % 8 == kind] for kind in range(8)]

@@ -366,7 +366,7 @@ def test_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_one_folder_of_the_published_files(folder: Path, tmp_path: Path):
-    """The lists of names and ids are found beside the annotations, unless the user names others."""
+    """The lists of names and ids are found next to the annotations, unless the user names others."""
     given = tmp_path / "given"
     given.mkdir()
     sources = specs.load("throne_objects365").sources

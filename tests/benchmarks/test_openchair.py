@@ -190,7 +190,7 @@ def test_captions_without_any_noun():
 
 
 def test_a_language_model_is_asked_once(tiny_t5, tmp_path, one_thread):
-    """A tiny T5 that was trained on the plain question; its votes are kept, and a plan says what is left."""
+    """A tiny T5 trained on the plain question; its votes are stored, and a plan says what is left."""
     store = tmp_path / "store.sqlite"
     judging = {"judges": str(tiny_t5), "questions": "plain", "store": store, "progress": False}
     assert (plan([(SAID, TRUE)], **judging).total("left"), plan([(SAID, TRUE)], **judging).exact) == (5, True)
@@ -489,7 +489,7 @@ def test_the_commands(built, tmp_path, tiny_t5, capsys, one_thread):
 
 
 def test_votes_by_batch_files(built, tmp_path, monkeypatch, capsys):
-    """Asked by files: yes, no and unsure in turn, of the five nouns in the order of the file."""
+    """Asked by batch files: yes, no and unsure in turn, for the five nouns in the order of the file."""
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     file, exported, store = tmp_path / "model.json", tmp_path / "asked", str(tmp_path / "store.sqlite")
     file.write_text(json.dumps([{"image_id": n, "response": text} for n, text in enumerate(SAID)]))

@@ -188,7 +188,7 @@ def test_nothing_said_yes_has_no_precision():
 
 
 def test_what_each_question_adds():
-    """lmms-eval's rule reads a whole "yes" alone, and its yes ratio is that of the labels."""
+    """lmms-eval's rule only reads a response that is exactly "yes" or "no", and its yes ratio is that of the labels."""
     replies, labels = ["Yes", "no", "Yes.", "yes"], ["yes", "yes", "no", "no"]
     rows = pope.compute(replies, labels, parser="lmms-eval", per_question=True)["per_question"]
     assert rows[2] == {
@@ -203,7 +203,7 @@ def test_what_each_question_adds():
 
 
 def test_a_parser_and_a_way_to_count_are_two_things():
-    """Of four present objects one is seen, one denied, and two replies are no plain yes: recall 1 of 4, or 1 of 2."""
+    """Of four present objects one is seen, one denied, and two get no plain yes: recall 1 of 4, or 1 of 2."""
     texts, answers = ["Yes", "No", "Yes.", ""], ["yes"] * 4
     found = {
         (parser, convention): pope.compute(texts, answers, parser=parser, convention=convention)

@@ -242,7 +242,7 @@ def test_a_long_text() -> None:
 
 @pytest.fixture(scope="module")
 def synonyms(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A list of one's own: COCO's names, and a few words."""
+    """Write a synonym list with COCO's names and a few words."""
     file = tmp_path_factory.mktemp("words") / "synonyms.txt"
     own = {"person": "person, woman", "tv": "tv, television"}
     file.write_text("\n".join(own.get(name, name) for name in COCO.classes))

@@ -61,7 +61,7 @@ def annotations() -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No proxy, and caches of its own for each test."""
+    """Use no proxy, and separate caches for each test."""
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 

@@ -145,7 +145,7 @@ def test_an_example_with_images_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def run_example(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """What the last line of a card's example gives."""
+    """Run a card's example, and return the value of its last line."""
     load = evaluate.load
     monkeypatch.setattr(evaluate, "load", lambda bare: load(str(share("metrics", bare))))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path))

@@ -329,7 +329,7 @@ def test_a_build_that_is_killed(moment: str, source: Path, out: Path) -> None:
 
 
 def test_a_first_build_that_is_killed_locks_nobody_out(source: Path, out: Path) -> None:
-    """Its files came one by one; without data there is no build yet."""
+    """The files appear one by one; a folder without data is not yet a build."""
     assert build(source, out) == 0
     shutil.rmtree(out / "data")
     (out / "README.md").unlink()

@@ -74,7 +74,7 @@ def steering(said: bytes) -> list[str]:
 
 @pytest.fixture
 def responses(tmp_path):
-    """A file of hostile name, one whose name is no UTF-8, and labels."""
+    """Write a file with a hostile name, one whose name is not UTF-8, and labels."""
     (tmp_path / "labels.json").write_text(json.dumps({1: ["dog", "couch"], 2: ["cat"]}))
     files = [tmp_path / f"{name}.jsonl" for name in (HOSTILE, HALVES)]
     for file in files:

@@ -96,7 +96,7 @@ def logs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Eval
 
 
 def figures(log: EvalLog) -> dict[str, float]:
-    """Scores and standard errors."""
+    """Return a log's scores and standard errors."""
     assert log.status == "success" and log.results, log.error
     (score,) = log.results.scores
     assert (score.name, {metric.group for metric in score.metrics.values()}) == ("scores", {"whole_set"})
@@ -104,7 +104,7 @@ def figures(log: EvalLog) -> dict[str, float]:
 
 
 def signature(log: EvalLog) -> str:
-    """What made the scores."""
+    """Return the signature in a log."""
     assert log.results and log.results.early_stopping and not log.results.early_stopping.early_stops
     return str(log.results.early_stopping.metadata[SIGNATURE])
 
@@ -303,7 +303,7 @@ def yes() -> ModelOutput:
 
 
 def answering(answer: ModelOutput) -> Any:
-    """What a model generates, always."""
+    """Return a function that always generates this output."""
 
     async def generate(*_: Any, **__: Any) -> ModelOutput:
         return answer

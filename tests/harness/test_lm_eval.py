@@ -31,7 +31,7 @@ TASKS = [*harness_data.TASKS, "pope_short"]
 
 
 class Run(NamedTuple):
-    """What lm-eval left behind."""
+    """The files that lm-eval wrote."""
 
     data: Path
     model: Path

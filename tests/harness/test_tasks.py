@@ -65,7 +65,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def folder_of(name: str) -> str:
-    """Where a dataset's task lies."""
+    """Return the path of a dataset's task."""
     return registry.benchmark(name).name
 
 

@@ -235,7 +235,7 @@ def test_in_a_browser(served, browser):
         return box(name).get_property("value")
 
     def marked() -> list[str]:
-        """What the frame marks as wrong, now that its script has run."""
+        """Return the words that the frame marks as wrong, after its script has run."""
         frames = browser.find_elements(By.CSS_SELECTOR, "#texts iframe")
         if not frames:
             return []

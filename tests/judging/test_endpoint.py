@@ -414,7 +414,7 @@ def every_word(key: str) -> list[Said]:
 def test_a_key_that_a_server_repeats_is_shown_nowhere(
     serve, monkeypatch, caplog, capfd, tmp_path, key, place, first
 ):
-    """In no message, exception behind a message, warning, log, counted reason or key; nor kept, if it is long."""
+    """It is in no message, chained exception, warning, log, counted reason or judge's key; a long one is not stored."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
     caplog.set_level(logging.DEBUG)
     sent = key.strip()

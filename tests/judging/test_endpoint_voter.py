@@ -39,7 +39,7 @@ def voter_of(server: ScriptedServer, **options) -> EndpointVoter:
 
 
 def truth(prompt: str) -> str:
-    """Yes where the text, which is the prompt's first line, holds the class of the question."""
+    """Reply yes if the text, which is the prompt's first line, contains the question's class."""
     text, question = prompt.split("\n")
     return "Yes" if question.rstrip("?").split()[-1] in text.lower() else "No"
 
@@ -501,7 +501,7 @@ def files(tmp_path) -> list[str]:
 
 
 def test_on_the_command_line(serve, files, capsys):
-    """Plan, score, plan again, ablate: the server is asked once for each question, and by score alone."""
+    """Plan, score, plan again, ablate: the server is asked once for each question, and only by score."""
     server = serve(lambda prompt, count, body: Said(reply("No").body | {"usage": USAGE}))
     judge = ["--judges", f"openai:m@{server.url}", "--ask", "all"]
     plan = ["plan", *files, *judge, "--prices", "50", "200"]

@@ -156,7 +156,7 @@ def test_asking_everything_is_exact(descriptions, tiny_t5, tmp_path, one_thread)
 
 @pytest.mark.parametrize("agreement", ["unanimous", "majority"])
 def test_the_estimate_of_what_is_needed(descriptions, tiny_t5, tmp_path, one_thread, agreement):
-    """The tiny T5 errs in about one of a hundred cells, and so does its stand-in: an estimate, within its bounds."""
+    """The tiny T5 and its stand-in err in about one of a hundred cells, so the estimate must be within its bounds."""
     texts, objects = descriptions
     options = {"vocabulary": CLASSES, "agreement": agreement}
     plan = throne.plan([(texts, objects)], judges=str(tiny_t5), **options)

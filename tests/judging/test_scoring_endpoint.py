@@ -261,7 +261,7 @@ def test_many_requests_at_once_up_to_a_limit(serve, voter):
 
 
 def damaged(kind, damage):
-    """A change of what a server says of the first text."""
+    """Return a function that changes a server's reply about the first text."""
 
     def change(path, body, said):
         if path in ("/generative_scoring", "/v1/score") and len(body["query"]) > 1:

@@ -200,7 +200,7 @@ def another_program(path: Path) -> None:
 
 
 def another_program_that_was_killed(path: Path) -> None:
-    """Its last mail lies in the write-ahead log."""
+    """Leave its last mail in the write-ahead log."""
 
     def write():
         db = sqlite3.connect(path)
@@ -540,7 +540,7 @@ JUDGES = {"plain": False, "with margins": True}
 
 
 def votes_of(judge: str) -> tuple[np.ndarray, np.ndarray]:
-    """What a judge of `JUDGES` says, and by what margins."""
+    """Return the votes and margins of a judge of `JUDGES`."""
     codes = [[(Oracle.right(text, q) + JUDGES[judge]) % 3 for q in ABOUT] for text in TEXTS]
     margins = np.add.outer(np.arange(40), np.arange(3)) / 7 - 3
     return np.array(codes, dtype=np.int8), margins if JUDGES[judge] else np.full((40, 3), np.nan)
@@ -568,7 +568,7 @@ def recalled(kept) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check(found: tuple[np.ndarray, np.ndarray], judge: str) -> None:
-    """What was recalled is right where it is not `UNASKED`."""
+    """Whether the recalled votes are right, except where they are `UNASKED`."""
     there = found[0] != UNASKED
     codes, margins = votes_of(judge)
     assert (found[0][there] == codes[there]).all(), "a wrong vote"
@@ -786,7 +786,7 @@ def test_a_reply_with_another_seed_is_another_reply(tmp_path):
 
 
 def test_half_characters_are_kept_wherever_they_stand(tmp_path):
-    """A reply of a judge, its name, a question and a text may hold them."""
+    """A judge's reply, its name, a question and a text may contain half characters."""
     questions = [Question("Is there a \udcff?", "x", "\ud800 {response} {question}")]
     store = AnswerStore(tmp_path / "answers.sqlite")
     for judge, code in (("judge \ud800", YES), ("judge \ud801", NO)):

@@ -68,7 +68,7 @@ def write_method(folder, words, place=0):
 
 @pytest.fixture
 def files(tmp_path):
-    """What two methods read out of the responses of two models."""
+    """Two methods' readings of the responses of two models."""
     for place, name in enumerate(("first", "second")):
         write_method(tmp_path / name, WORDS, 2 * place)
     return tmp_path

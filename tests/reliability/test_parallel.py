@@ -144,7 +144,7 @@ def test_what_cannot_be_negated_safely_is_refused(question, reason):
 
 
 def test_most_of_a_real_benchmark_is_negated(upstream):
-    """Every other real question is refused, not guessed; what is negated keeps all its words."""
+    """Every other real question is refused, not guessed; a negated question keeps all its words."""
     rows = json.loads((upstream / "hallusionbench/HallusionBench.json").read_text())
     negated = []
     for row in rows:
@@ -180,7 +180,7 @@ def test_an_answer_without_an_opposite(answer):
 
 
 def test_replies_to_negated_questions():
-    """To "Is it true that there is no dog?" the reply "There is no dog" means yes: strict would read a no."""
+    """To "Is it true that there is no dog?" "There is no dog" means yes; the parser `strict` would read a no."""
     assert replies.strict("There is no dog in the image.") == NO
     read = {reply: replies.first_word(reply) for reply in READ}
     assert read == READ

@@ -258,7 +258,7 @@ def test_scores_against_each_other():
 
 
 def test_groups_of_a_score():
-    """Under names with a sign "/", or in tables of their own; a group that is undefined everywhere is left out."""
+    """Groups have names with "/", or separate tables; a group that is undefined everywhere is left out."""
     benchmark = registry.benchmark("hqh")
     result = {
         "main_hal": 0.3,

@@ -218,7 +218,7 @@ def test_tables_for_people_keep_their_form(text):
 
 
 def test_the_best_are_of_the_same_rows():
-    """Rows about other data do not compete, nor do equals alone; two that are printed alike are both the best."""
+    """Rows about other data do not compete, nor do equal scores alone; two best scores printed alike are both bold."""
     other = Number(5, "d", 1, mark="*")
     rows = [["a", 9, share(0.9)], ["b", 9, share(0.90001)], ["c", other, share(0.99)], ["d", 9, share(0.5)]]
     text = written([Table("scores", ["responses", "rows", "f1"], rows, ranked=True)], LATEX, better)[0]

@@ -269,7 +269,7 @@ def test_spellings_of_one_id(value):
 
 
 def test_file_names_that_share_their_last_part():
-    """The frames of two films: only their whole names tell them apart."""
+    """Frames of two films differ only in their complete names."""
     frames = [
         ImageObjects(1, ["dog"], "a/1.jpg"),
         ImageObjects(2, [], "b/1.jpg"),

@@ -373,7 +373,7 @@ def test_files_that_options_name_are_kept(tmp_path):
 
 @needs("throne")
 def test_votes_that_are_given(tmp_path):
-    """With their images, wherever they stand; a changed one is found."""
+    """Given votes belong to their images, in any order; a changed vote is found."""
     rng = np.random.default_rng(0)
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps({n: ["dog"] for n in range(6)}))
