@@ -1,6 +1,6 @@
 """Builds amber: images to describe, and yes/no questions about them.
 
-The same as `halluscope build amber`; --help tells the options.
+Does the same as `halluscope build amber`; --help lists the options.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Builds gavie: instructions about images of Visual Genome.
 
-The same as `halluscope build gavie`; --help tells the options.
+Does the same as `halluscope build gavie`; --help lists the options.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Builds hallusionbench: yes/no questions in control pairs about original, edited and no images.
 
-The same as `halluscope build hallusionbench`; --help tells the options.
+Does the same as `halluscope build hallusionbench`; --help lists the options.
 """
 
 import sys

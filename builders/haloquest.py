@@ -1,6 +1,6 @@
 """Builds haloquest: free-form questions about generated and real images.
 
-The same as `halluscope build haloquest`; --help tells the options.
+Does the same as `halluscope build haloquest`; --help lists the options.
 """
 
 import sys

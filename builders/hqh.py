@@ -1,6 +1,6 @@
 """Builds hqh: free-form questions of eight types about images of Visual Genome.
 
-The same as `halluscope build hqh`; --help tells the options.
+Does the same as `halluscope build hqh`; --help lists the options.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Builds mmhal: free-form questions of eight types about images of OpenImages.
 
-The same as `halluscope build mmhal`; --help tells the options.
+Does the same as `halluscope build mmhal`; --help lists the options.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Builds object_enumeration: for each image its objects, their places, and what is absent.
 
-The same as `halluscope build object_enumeration`; --help tells the options.
+Does the same as `halluscope build object_enumeration`; --help lists the options.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Builds openchair: synthetic images, each with the caption that it was made from.
 
-The same as `halluscope build openchair`; --help tells the options.
+Does the same as `halluscope build openchair`; --help lists the options.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Builds pope: the official POPE questions, or new ones from any COCO-format file.
 
-The same as `halluscope build pope`; --help tells the options.
+Does the same as `halluscope build pope`; --help lists the options.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Builds pope_c: POPE's question about every class of every image of throne_coco.
 
-The same as `halluscope build pope_c`; --help tells the options.
+Does the same as `halluscope build pope_c`; --help lists the options.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Builds pope_c_objects365: POPE's question about every class of every image of throne_objects365.
 
-The same as `halluscope build pope_c_objects365`; --help tells the options.
+Does the same as `halluscope build pope_c_objects365`; --help lists the options.
 """
 
 import sys

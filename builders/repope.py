@@ -1,6 +1,6 @@
 """Builds repope: POPE's questions about COCO with corrected answers.
 
-The same as `halluscope build repope`; --help tells the options.
+Does the same as `halluscope build repope`; --help lists the options.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Builds throne_coco: the images of COCO val2017, each with the classes that are in it.
 
-The same as `halluscope build throne_coco`; --help tells the options.
+Does the same as `halluscope build throne_coco`; --help lists the options.
 """
 
 import sys

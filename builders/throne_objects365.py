@@ -1,6 +1,6 @@
 """Builds throne_objects365: images of Objects365 v2's validation set with the classes in them.
 
-The same as `halluscope build throne_objects365`; --help tells the options.
+Does the same as `halluscope build throne_objects365`; --help lists the options.
 """
 
 import sys

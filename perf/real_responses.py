@@ -46,7 +46,7 @@ PARTS = (
     f"{THRONE} --responses {LLAVA} --limit 12 --judges lexical",
     "The five LVLMs by CHAIR:",
     f"{CHAIR} --responses {FIVE}",
-    "Do THRONE and CHAIR rank them alike? CHAIR_i is better when lower, so it is reversed before the comparison:",
+    "Do THRONE and CHAIR rank them alike? CHAIR_i is better when lower, so its sign is turned before the comparison:",
     f"{THRONE} --responses {FIVE} --judges lexical --out OUT/throne --json > OUT/throne.json",
     f"{CHAIR} --responses {FIVE} --out OUT/chair --json > OUT/chair.json",
     "halluscope correlate OUT/throne.json OUT/chair.json --by f0.5_cls chair_i",

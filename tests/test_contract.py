@@ -275,7 +275,7 @@ def test_what_info_prints(benchmark, capsys):
     assert all(option.help in printed for option in benchmark.options)
 
 
-# A room with datasets alone: they are there to train on
+# A room with only datasets, which are for training
 
 
 def of_datasets_alone():
@@ -316,7 +316,7 @@ def test_nothing_is_scored_in_a_room_without_a_metric(room, tmp_path):
 def test_nobody_is_asked_about_what_is_there_to_train_on(room):
     for dataset in room.datasets:
         columns = [*dataset.key, *dataset.columns, "image_id", "file_name"]
-        with pytest.raises(ValueError, match=f"is {dataset.name}, which is there to train on"):
+        with pytest.raises(ValueError, match=f"is {dataset.name}, which is for training"):
             registry.of(columns)
 
 
@@ -333,8 +333,8 @@ def test_nobody_is_asked_about_what_is_there_to_train_on(room):
         ({"principal": "", "scores": {}}, "it has no scores"),
         ({"name": "nowhere"}, r"its metric has no card \(metrics/nowhere/README.md\)"),
         ({"means": ("f1_all", "f1_image")}, "its means name f1_image, which `scores` does not have"),
-        ({"means": ("f1_all",), "items": ""}, "it has means, and no table of `items`"),
-        ({"prompts": {"short": "{question}?"}}, "its prompt 'short' puts the question of a row where"),
+        ({"means": ("f1_all",), "items": ""}, "it has means, but no table of `items`"),
+        ({"prompts": {"short": "{question}?"}}, "either its prompt 'short' or its own prompt has"),
     ],
 )
 def test_a_record_that_lacks_something(change, lacks):
@@ -379,11 +379,6 @@ def test_judges_by_name(tiny_t5):
     assert "SmolLM2" in halluscope.load_judge("openai:SmolLM2@http://127.0.0.1:1/v1").key
     with pytest.raises(ValueError, match="'flan-t5' stands for 3 judges"):
         halluscope.load_judge("flan-t5")
-
-
-def test_a_moved_import_says_where_it_is_now():
-    with pytest.raises(ImportError, match=r"halluscope\.benchmarks\.throne\.metric"):
-        import halluscope.metrics.throne  # noqa: F401
 
 
 def test_commands(capsys):

@@ -182,7 +182,7 @@ def test_all_answers_in_one_file(named, pope):
     assert result["rows"] == 6
     assert result["matched"] == ("question_id and sampling" if named else "question_id and order")
     if named is None:
-        with pytest.raises(ValueError, match="do not stand in its order"):
+        with pytest.raises(ValueError, match="are not in the dataset's order"):
             halluscope.score("pope", [*rows[1:], rows[0]], questions(pope))
 
 
@@ -337,7 +337,7 @@ def test_samples_of_a_harness_own_task(pope):
 
 
 def test_a_sampling_that_the_dataset_does_not_have(pope):
-    with pytest.raises(ValueError, match=r"choose none of this dataset \(sampling is 'random' there"):
+    with pytest.raises(ValueError, match=r"choose no row of this dataset \(sampling is 'random' there"):
         halluscope.score("pope", llava(pope, "random"), questions(pope, "random"), sampling="popular")
 
 

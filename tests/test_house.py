@@ -21,7 +21,7 @@ FLOORS = (
 """The rooms, from the ground floor up. The face (`halluscope`) stands outside: it opens rooms when it is called."""
 
 SHARED = [room for room in FLOORS if room not in ("benchmarks", "vocabularies")]
-FACE = ("halluscope", "halluscope.__main__", "halluscope.metrics")
+FACE = ("halluscope", "halluscope.__main__")
 
 
 def modules() -> dict[str, Path]:

@@ -67,7 +67,7 @@ def test_a_dataset_on_a_hub_that_cannot_be_reached(tried, tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
         ValueError,
-        match=r"org/hqh is no dataset that can be loaded \(the Hub cannot be reached\)\. Expected the",
+        match=r"org/hqh cannot be loaded as a dataset \(the Hub cannot be reached\)\. Expected the",
     ):
         read_rows("org/hqh")
     assert len(tried) == 1

@@ -4,8 +4,8 @@
     >>> "pope" in halluscope.list_benchmarks()
     True
 
-Nothing heavy is imported here, nor by `import halluscope`: a benchmark is loaded when it is asked for, and language
-models import torch and transformers when they are first asked.
+`import halluscope` is quick: a benchmark is loaded when it is first used, and torch and transformers are imported when
+a language model is first asked.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ __all__ = ["__version__", "get_benchmark", "list_benchmarks", "load_judge", "rep
 
 
 def list_benchmarks() -> list[str]:
-    """The names of all benchmarks, each of which is also the name of its metric."""
+    """Return the names of all benchmarks; each is also the name of its metric."""
     from halluscope import registry
 
     return [benchmark.name for benchmark in registry.benchmarks()]
 
 
 def get_benchmark(name: str) -> Benchmark:
-    """What is known of a benchmark: its datasets, options, scores and which way they are better, citation.
+    """Return a benchmark's record: its datasets, options, citation, scores, and whether higher or lower is better.
 
     Args:
         name: of the benchmark, or of one of its datasets, such as "throne" or "throne_coco".
 
     Raises:
-        ValueError: if there is none; the message names the nearest.
+        ValueError: if no benchmark has this name; the message suggests the nearest one.
     """
     from halluscope import registry
 
@@ -58,21 +58,21 @@ def score(
     """Score what one LVLM said against a dataset.
 
     Args:
-        name: of the benchmark, or of one of its datasets; that of a dataset chooses the options that go with it.
+        name: of the benchmark, or of one of its datasets; a dataset's name also sets the options that belong to it.
         responses: a file (JSON lines, a JSON list or {id: text}, csv, tsv, Parquet, xlsx, .gz too, samples of lm-eval
-            or lmms-eval, or a log of Inspect), "NAME=A,B,C" for one in parts, or rows with an id and a text.
-        dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; several where a benchmark has
+            or lmms-eval, or a log of Inspect), "NAME=A,B,C" for a file in parts, or rows with an id and a text.
+        dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; a list if the benchmark has
             several files.
-        out: a new folder, where a run is written: scores, rows, votes and replies (`halluscope verify`); None writes
-            nothing.
-        options: of the benchmark (`get_benchmark(name).help` tells which), and limit, partial, id_column, text_column.
+        out: a new folder that receives the run: scores, rows, votes and replies (`halluscope verify` checks it); None
+            writes nothing.
+        options: of the benchmark (`get_benchmark(name).help` lists them), and limit, partial, id_column, text_column.
 
     Returns:
-        The scores, fractions in [0, 1] unless their benchmark says otherwise, NaN where undefined; and "signature".
+        The scores: fractions in [0, 1] unless the benchmark says otherwise, NaN where undefined; and "signature".
 
     Raises:
-        ValueError: for an unknown name or option, or responses that do not belong to the dataset; before a judge is
-            asked.
+        ValueError: for an unknown name or option, or responses that do not belong to the dataset; raised before any
+            judge is asked.
         FileNotFoundError: if a file does not exist.
         OSError: if `out` cannot be written.
     """
@@ -97,18 +97,18 @@ def report(
     """Show what went wrong in responses that a metric scored: in a notebook, or as a page for a browser.
 
     Args:
-        result: what the metric's `compute` gave, with its table of rows (`per_image=True`, `per_question=True`).
-        predictions: the responses, as `compute` got them.
-        references: what they were compared with, as `compute` got it.
-        images: a picture (`PIL.Image`) per response, or None for one without.
+        result: what the metric's `compute` returned, with its table of rows (`per_image=True`, `per_question=True`).
+        predictions: the responses that were passed to `compute`.
+        references: the references that were passed to `compute`.
+        images: an image (`PIL.Image`) per response, or None for a response without one.
         name: of the LVLM.
-        options: that `compute` got, and that are to be seen: `image_ids`, `questions`, `vocabulary`.
+        options: options of `compute` that the report shows: `image_ids`, `questions`, `vocabulary`.
 
     Returns:
-        A report, which a notebook shows where a cell ends with it; `.save("report.html")` writes it.
+        A report, which a notebook shows at the end of a cell; `.save("report.html")` writes it.
 
     Raises:
-        ValueError: for what is no such result, or is not about these responses.
+        ValueError: if the result has another form, or is about other responses.
     """
     from halluscope.runs import page, showing
 
@@ -116,17 +116,18 @@ def report(
 
 
 def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | ChatJudge:
-    """Find a judge, so that it can be asked directly, or passed to several benchmarks. It is not loaded yet.
+    """Find a judge, to ask it directly or to pass it to several benchmarks. Its model is not loaded yet.
 
     Args:
         name: of a voter, which says yes or no about a text ("lexical", "replay:FILE", "scoring:MODEL@URL", or a model:
             a Hub id, a folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts
-            ("openai:MODEL@URL"). A voter behind one is a `halluscope.judging.voters.endpoint.EndpointVoter`.
+            ("openai:MODEL@URL"). For a voter behind an endpoint, make a
+            `halluscope.judging.voters.endpoint.EndpointVoter`.
         vocabulary: the classes that the lexical voter knows.
 
     Raises:
-        JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
-        ValueError: for a name that stands for several judges; the message names them.
+        JudgeUnavailable: if the judge is unknown, has no weights, or cannot be reached.
+        ValueError: for a name that stands for several judges; the message lists them.
     """
     from halluscope import vocabularies
     from halluscope.judging.graders.resolve import resolve_chat
@@ -138,5 +139,7 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
         return resolve_chat(name)
     meant = named(name)
     if len(meant) > 1:
-        raise ValueError(f"{name!r} stands for {len(meant)} judges; load each: {', '.join(map(str, meant))}.")
+        raise ValueError(
+            f"{name!r} stands for {len(meant)} judges; load each by name: {', '.join(map(str, meant))}."
+        )
     return resolve(name, vocabularies.load(vocabulary), Engine())[0]

@@ -1,4 +1,4 @@
-"""`python -m halluscope`."""
+"""Runs the command line as `python -m halluscope`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The arguments of the command line: their parser, and what makes numbers of them."""
+"""Parses the arguments of the command line, and converts words to numbers."""
 
 import argparse
 import math
@@ -11,29 +11,27 @@ from halluscope.foreign import brief, one_line
 from halluscope.options import nearest
 
 LARGEST = 2**63 - 1
-"""A whole number beyond this is a slip of the finger, and more than a machine counts with."""
+"""The largest whole number that an option takes: the largest 64-bit integer."""
 
 QUIET = "--quiet"
-"""The option by which every command tells errors alone beside what was asked for."""
+"""The option, known to every command, that leaves out notices and progress bars; errors are still printed."""
 
 LONGEST = 1000
-"""Characters of a message; it may repeat a word of any length."""
+"""The most characters of a message, which may repeat a word of any length from the command line."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that speaks by the one way to the terminal, and names the nearest word for a misspelt one."""
+    """A parser that prints through `halluscope.terminal` and suggests the nearest known word for a misspelt one."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        about = (
-            f"{limits.OPTION} NAME=AMOUNT,... goes with every command; `halluscope list` shows the limits."
-        )
+        about = f"Every command takes {limits.OPTION} NAME=AMOUNT,...; `halluscope list` shows the limits."
         super().__init__(*arguments, **({"epilog": about} | options))
         self.add_argument(
             QUIET, action="store_true", default=argparse.SUPPRESS, help="no notices, no progress bars"
         )
 
     def parse_known_args(self, *given: Any, **also: Any) -> Any:
-        """Parse, and refuse what is left here, where the options are known, not one parser further up."""
+        """Parse, and refuse unknown arguments here: this parser, unlike the one that called it, knows the options."""
         found, left = super().parse_known_args(*given, **also)
         if left:
             word = left[0].partition("=")[0].lstrip("-")
@@ -42,7 +40,7 @@ class Parser(argparse.ArgumentParser):
         return found, left
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, and end with the status 2."""
+        """Print the usage and the message, and exit with status 2."""
         if "invalid choice: '" in message:
             word = message.partition("invalid choice: '")[2].partition("'")[0]
             message += nearest(word, self._words())
@@ -56,7 +54,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole(word: str) -> int:
-    """A whole number, as argparse takes it for a type; its range is checked where it is used."""
+    """Convert a word to a whole number, as a `type` of argparse; its range is checked where it is used."""
     try:
         number = int(word)
     except ValueError:
@@ -67,7 +65,7 @@ def whole(word: str) -> int:
 
 
 def number(word: str) -> float:
-    """A finite number, as argparse takes it for a type; its range is checked where it is used."""
+    """Convert a word to a finite number, as a `type` of argparse; its range is checked where it is used."""
     try:
         found = float(word)
     except ValueError:
@@ -78,7 +76,7 @@ def number(word: str) -> float:
 
 
 def without(option: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words of a command line without an option, wherever it stands, and the option's values.
+    """Take an option out of the words of a command line; return the other words, and the option's values.
 
     Raises:
         ValueError: if the option has no value.

@@ -1,20 +1,20 @@
-"""The errors that are more than a `ValueError`'s message; all of them are of one family."""
+"""The errors of this package, all of them `HalluscopeError`s; bad arguments also raise plain `ValueError`s."""
 
 
 class HalluscopeError(ValueError):
-    """Something that the user can mend; the message says what arrived, what was expected, and what to do."""
+    """An error that the user can correct; the message says what arrived, what was expected, and what to do."""
 
 
 class JudgeUnavailable(HalluscopeError):
-    """A judge cannot be had: unknown, without weights, or not to be downloaded."""
+    """A judge cannot be used: its name is unknown, its weights are missing, or they cannot be downloaded."""
 
 
 class MissingExtra(JudgeUnavailable, ImportError):
-    """Something needs packages that are an extra of halluscope."""
+    """A feature needs a package that is not installed: an extra of halluscope, or an optional package."""
 
 
 class JudgingFailed(HalluscopeError):
-    """Too many prompts have no readable verdict."""
+    """Too many prompts have no readable vote or verdict."""
 
 
 class StoreError(HalluscopeError):
@@ -22,24 +22,24 @@ class StoreError(HalluscopeError):
 
 
 class HubError(HalluscopeError):
-    """Something is not fit to be published, or the Hub refuses it."""
+    """Files cannot be published as they are, or the Hub refuses them."""
 
 
 class BuildError(HalluscopeError):
-    """Something that a dataset is built from is not what it has to be."""
+    """A file is missing, damaged or not in the expected form, such as a source that a dataset is built from."""
 
 
 class RunError(HalluscopeError):
-    """A run's folder cannot be written or read, or is not as it was written."""
+    """A run's folder cannot be written or read, or was changed after it was written."""
 
 
 class RegistryError(HalluscopeError):
-    """A benchmark's room or record lacks what the rest must know of it."""
+    """A benchmark's room or record is incomplete."""
 
 
 class LimitExceeded(HalluscopeError):
-    """Something is larger than what is read, kept or computed at the most (`halluscope.limits`)."""
+    """An input or a computation is larger than its limit (`halluscope.limits`)."""
 
 
 class OutputError(HalluscopeError):
-    """Something cannot be written where it is to go."""
+    """A file or folder cannot be written at the place that was named."""

@@ -1,8 +1,8 @@
-"""Checks of what a metric is given: texts, references, ids, arrays, words and flags.
+"""Checks the inputs of a metric: texts, references, ids, arrays, words and flags.
 
-What is like a list is taken by position: a list, a tuple, an array with one axis, or a column of a table (numpy,
-pandas, Arrow, torch). A mapping, a set, a text, a table or a generator is refused where a list is expected: a loop over
-it would give names, letters, another order, or nothing a second time.
+Anything like a list is read by position: a list, a tuple, an array with one axis, or a column of a table (numpy,
+pandas, Arrow, torch). Where a list is expected, a mapping, a set, a text, a table or a generator is refused: looping
+over it would give names, letters, an arbitrary order, or nothing the second time.
 """
 
 import warnings
@@ -16,26 +16,26 @@ from halluscope.foreign import brief
 from halluscope.numbers import finite
 
 Id = str | int
-"""What tells an image or a question from others."""
+"""An id of an image or a question."""
 
 LARGEST = 1e100
-"""No score is larger: squares of what is would overflow."""
+"""The largest score; squares of larger numbers would overflow."""
 
 _MOST_BITS = 64
-"""A whole number beyond is no id that a table could hold."""
+"""The most bits of a whole number that is an id; a table could not hold a larger one."""
 
 
 def listed(name: str, values: Any, what: str, rows: int | None = None) -> list[Any]:
-    """What is like a list, as a list, by position.
+    """Return values as a list, by position.
 
     Args:
         name: of the option, for the message.
-        values: what was given.
-        what: is expected, such as "a list, one text per row".
-        rows: how many predictions there are, if there must be as many values.
+        values: anything like a list.
+        what: what is expected, such as "a list, one text per row".
+        rows: the number of predictions, if the number of values must equal it.
 
     Raises:
-        ValueError: for what is not like a list, or another number of values.
+        ValueError: if the values are not like a list, or their number is wrong.
     """
     if not is_like_a_list(values):
         raise ValueError(_unlike(name, values, what))
@@ -52,8 +52,8 @@ def listed(name: str, values: Any, what: str, rows: int | None = None) -> list[A
 
 
 def is_like_a_list(values: Any) -> bool:
-    """Whether it has its values in an order of their own, and nothing else; what is masked is not known."""
-    if type(values) in (list, tuple):  # nearly always, and the rest takes its time
+    """Whether an object holds values in a fixed order, and no columns or keys; an array with masked values does not."""
+    if type(values) in (list, tuple):  # the usual case; the other checks are slow
         return True
     if isinstance(values, str | bytes | bytearray | memoryview | Mapping | Set) or _is_table(values):
         return False
@@ -62,10 +62,10 @@ def is_like_a_list(values: Any) -> bool:
 
 
 def paired(predictions: Any, references: Any) -> tuple[list[str], list[Any]]:
-    """Texts and what they are compared with, one of each per row.
+    """Return predictions and references as lists, one of each per row.
 
     Raises:
-        ValueError: for no or unequal numbers of rows, or a text that is none.
+        ValueError: if there are no rows, the numbers of rows differ, or a prediction is not a text.
     """
     expected = "a list; predictions and references are lists with one text and one reference per row"
     given, known = (
@@ -83,10 +83,10 @@ def paired(predictions: Any, references: Any) -> tuple[list[str], list[Any]]:
 
 
 def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> list[str]:
-    """A list of texts.
+    """Check a list of texts.
 
     Raises:
-        ValueError: for what is none, or another number of texts than rows.
+        ValueError: if it is not a list of texts, or their number is not `rows`.
     """
     found = listed(name, values, "a list, one text per row", rows)
     for row, text in enumerate(found):
@@ -96,10 +96,10 @@ def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> li
 
 
 def words(name: str, values: Any, known: Sequence[str], rows: int | None = None) -> list[str]:
-    """A list of texts, each of which is one of a few.
+    """Check a list of texts, each of which is one of the known words.
 
     Raises:
-        ValueError: for another text, what is none, or another number of texts than rows.
+        ValueError: if it is not a list of known words, or their number is not `rows`.
     """
     found = listed(name, values, f"a list, {_any_of(known)} per row", rows)
     for row, value in enumerate(found):
@@ -109,16 +109,16 @@ def words(name: str, values: Any, known: Sequence[str], rows: int | None = None)
 
 
 def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
-    """A list of ids, each a whole number or a name.
+    """Check a list of ids, each a whole number or a name.
 
     Args:
         name: of the option, for the message.
-        values: what was given.
-        rows: how many there must be.
-        unique: whether each may come once only; 7 and "7" are the same.
+        values: the ids.
+        rows: how many ids there must be.
+        unique: whether each id may occur only once; 7 and "7" are the same.
 
     Raises:
-        ValueError: for what is no list of so many ids, or an id that comes twice.
+        ValueError: if it is not a list of that many ids, or an id occurs twice.
     """
     found = listed(name, values, "a list, one id per row", rows)
     for row, value in enumerate(found):
@@ -134,25 +134,25 @@ def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
 
 
 def class_names(references: Any) -> list[list[str]]:
-    """The classes in each image, as lists; a set is taken too, for their order does not count.
+    """Return the class names in each image as lists; a set is accepted too, because their order does not count.
 
     Raises:
-        ValueError: for what is no list of lists of names.
+        ValueError: if the references are not a list of lists or sets of names.
     """
     rows = listed("references", references, "a list, the class names in each image")
     return [names if type(names) is list else _names(names, row) for row, names in enumerate(rows)]
 
 
 def scores(name: str, values: Any, what: str) -> list[float]:
-    """A list of finite numbers, one per model.
+    """Check a list of finite numbers, one per model.
 
     Args:
         name: of the option, for the message.
-        values: what was given.
-        what: is expected.
+        values: the numbers.
+        what: what is expected.
 
     Raises:
-        ValueError: for an empty list, or what is no list of numbers.
+        ValueError: if the list is empty, or is not a list of numbers.
     """
     found = listed(name, values, what)
     if not found:
@@ -161,31 +161,31 @@ def scores(name: str, values: Any, what: str) -> list[float]:
 
 
 def labelled(references: Sequence[Iterable[str]], image_ids: Sequence[Any] | None) -> Iterator[list[Any]]:
-    """Images with the objects in them, as a signature's digest takes them."""
+    """Yield each image's id and its objects, as input of a signature's digest."""
     known = image_ids if image_ids is not None else [""] * len(references)
     return ([image_id, *sorted(set(objects))] for image_id, objects in zip(known, references, strict=True))
 
 
 def array(name: str, values: Any, what: str) -> NDArray[Any]:
-    """What is given as nested lists or an array, as an array.
+    """Return nested lists or an array as an array.
 
     Raises:
-        ValueError: for what is no array, such as a list of lists of unequal lengths, a table whose columns have names,
-            or an array some of whose values are masked.
+        ValueError: if it cannot be an array: a list of lists of unequal lengths, a table whose columns have names, or
+            an array with masked values.
     """
     if _is_table(values) or isinstance(values, Mapping | Set) or _is_masked(values):
         raise ValueError(_unlike(name, values, what))
     try:
         return np.asarray(values)
-    except Exception as error:  # whatever a foreign array raises, on another device for one
+    except Exception as error:  # a foreign array may raise anything, such as one on another device
         raise ValueError(f"{name} is no array ({error}); expected {what}.") from error
 
 
 def word(name: str, value: Any, known: Sequence[str]) -> str:
-    """One of a few words.
+    """Check that a value is one of the known words.
 
     Raises:
-        ValueError: for anything else.
+        ValueError: if it is not.
     """
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} is {brief(value)}; expected {_any_of(known)}.")
@@ -193,17 +193,17 @@ def word(name: str, value: Any, known: Sequence[str]) -> str:
 
 
 def flags(**given: Any) -> None:
-    """Check options that are True or False; a word such as "no" would count as true.
+    """Check options that are True or False; a text such as "no" would count as true.
 
     Raises:
-        ValueError: for one that is neither.
+        ValueError: if an option is neither.
     """
     for name, value in given.items():
         kind(name, value, bool | np.bool_, "True or False")
 
 
 def kind(name: str, value: Any, kinds: Any, what: str) -> None:
-    """Check that a value is of one of some types.
+    """Check that a value has one of the given types.
 
     Raises:
         ValueError: if it is not.
@@ -213,17 +213,17 @@ def kind(name: str, value: Any, kinds: Any, what: str) -> None:
 
 
 def warn_of_a_part(found: int, expected: int) -> None:
-    """Warn the caller's caller that these are not all questions of a benchmark, or more."""
+    """Warn, at the caller's caller, that the questions are not exactly those of the benchmark."""
     if found != expected:
         warnings.warn(
-            f"{found:,} questions are scored; expected the benchmark's {expected:,}. Scores on a part of it cannot be "
-            "compared with published ones.",
+            f"{found:,} questions are scored; expected the benchmark's {expected:,}. These scores cannot be compared "
+            "with published ones.",
             stacklevel=3,
         )
 
 
 def _names(names: Any, row: int) -> list[str]:
-    """The class names in one image."""
+    """Return the class names in one image as a list."""
     if isinstance(names, Set):
         return list(names)
     if not is_like_a_list(names):
@@ -242,17 +242,17 @@ def _is_id(value: Any) -> bool:
 
 
 def _is_table(values: Any) -> bool:
-    """Whether it has columns with names, over which a loop would run instead of the rows."""
+    """Whether values are a table with named columns: a loop would run over the names, not over the rows."""
     return hasattr(values, "columns")
 
 
 def _is_masked(values: Any) -> bool:
-    """Whether some values of an array, or of the arrays in a list of such, are masked."""
+    """Whether an array, or an array in a list, has masked values."""
     return np.ma.is_masked(values) or (isinstance(values, list | tuple) and any(map(np.ma.is_masked, values)))
 
 
 def _unlike(name: str, values: Any, what: str) -> str:
-    return f"{name} is {brief(values)}; expected {what}; it is of the type {type(values).__name__}."
+    return f"{name} is {brief(values)}, of the type {type(values).__name__}; expected {what}."
 
 
 def _any_of(known: Sequence[str]) -> str:

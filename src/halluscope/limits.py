@@ -1,6 +1,6 @@
-"""How much is read, kept or computed at the most. Each limit has a name; what goes beyond it is refused by that name.
+"""Limits how much is read, kept or computed. Each limit has a name, which the error names when the limit is exceeded.
 
-A limit is raised, or lowered, by the command line's `--limits reply=32MB,pixels=400M`, or by the environment variable
+`--limits reply=32MB,pixels=400M` on the command line raises or lowers limits, and so does the environment variable
 HALLUSCOPE_LIMITS, which is written in the same way.
 """
 
@@ -18,15 +18,15 @@ OPTION = "--limits"
 
 
 ENOUGH = 10**15
-"""No message says to raise a limit to more."""
+"""The largest value that an error message suggests for a limit."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The most of something.
+    """A limit.
 
     Attributes:
-        default: unless the user says otherwise.
+        default: its value unless the user sets another.
         unit: what is counted.
         about: what is limited.
     """
@@ -48,10 +48,10 @@ LIMITS: Mapping[str, Limit] = {
     "reply": Limit(8 * 2**20, "bytes", "what a server replies to one request"),
     "resamples": Limit(1_000_000, "resamples", "a bootstrap"),
     "classes": Limit(100_000, "classes", "a vocabulary"),
-    "cells": Limit(2 * 10**9, "cells", "a table of texts by classes"),
+    "cells": Limit(2 * 10**9, "cells", "a table with a row per text and a column per class"),
     "page": Limit(5_000_000, "characters", "a text that is pasted into a metric's page"),
     "page_rows": Limit(20_000, "rows", "what is pasted into a metric's page"),
-    "page_cells": Limit(2_000_000, "cells", "such a table on a metric's page"),
+    "page_cells": Limit(2_000_000, "cells", "a table of texts and classes on a metric's page"),
 }
 
 _UNITS = {
@@ -65,7 +65,7 @@ _AMOUNT = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([A-Za-z]*)")
 
 
 def most(name: str) -> int:
-    """The limit of this name, as it is set now.
+    """Return the current value of a limit.
 
     Raises:
         ValueError: if the environment variable cannot be read.
@@ -78,26 +78,26 @@ def check(name: str, amount: int, what: str) -> None:
 
     Args:
         name: of the limit.
-        amount: how much there is; beyond a limit nobody counts on, so this may be less than the whole.
-        what: arrived; it begins the error's message.
+        amount: how much there is; counting may stop beyond the limit, so there may be more.
+        what: what is too large; the error message begins with it.
 
     Raises:
-        LimitExceeded: if it is more.
+        LimitExceeded: if the amount is above the limit.
     """
     if amount > (limit := most(name)):
         enough = max(2 * limit, min(amount, ENOUGH))
         raise LimitExceeded(
-            f"{what} is larger than the limit {name!r} of {limit:,} {LIMITS[name].unit}. If that is meant, raise the "
-            f"limit: {OPTION} {name}={enough} on the command line, or the environment variable {VARIABLE}."
+            f"{what} is larger than the limit {name!r} of {limit:,} {LIMITS[name].unit}. If this is intended, raise "
+            f"the limit: {OPTION} {name}={enough} on the command line, or the environment variable {VARIABLE}."
         )
 
 
 @contextmanager
 def given(written: str | None) -> Iterator[None]:
-    """Set limits for a while, in this process and in those that it starts; None sets none.
+    """Set limits inside a `with` block, in this process and in those that it starts; None sets none.
 
     Raises:
-        ValueError: for what is no list of limits.
+        ValueError: if the text is not a list of limits.
     """
     before = os.environ.get(VARIABLE)
     if written is not None:
@@ -113,7 +113,7 @@ def given(written: str | None) -> Iterator[None]:
 
 @lru_cache(maxsize=32)
 def _read(written: str, where: str) -> dict[str, int]:
-    """Limits by name, of a text such as "reply=32MB,pixels=400M"; the last one of a name counts.
+    """Read limits by name from a text such as "reply=32MB,pixels=400M"; if a name is repeated, the last value counts.
 
     >>> _read("reply=32MB, pixels=1.5K,file=2GiB", "--limits")
     {'reply': 32000000, 'pixels': 1500, 'file': 2147483648}

@@ -1,4 +1,4 @@
-"""Whether the Hub can be reached, found out in one short attempt: libraries that try again and again take minutes."""
+"""Finds out in one short attempt whether the Hub can be reached: libraries that retry take minutes."""
 
 import os
 import socket
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 PATIENCE_S = 5.0
-"""How long the one attempt may take."""
+"""The seconds that the one attempt may take."""
 
 
 @contextmanager
 def hub_or_cache() -> Iterator[bool]:
-    """Let libraries ask the Hub if it can be reached, and otherwise look only into its cache; says which.
+    """Let libraries ask the Hub if it can be reached, and otherwise only read its cache; yield whether they may ask.
 
-    With a proxy, or where the user set HF_HUB_OFFLINE, nothing is tried and nothing changed.
+    With a proxy, or if the user has set HF_HUB_OFFLINE, nothing is tried and nothing is changed.
     """
     import datasets
     from huggingface_hub import constants
@@ -43,6 +43,6 @@ def _answers() -> bool:
         host = urlsplit(constants.ENDPOINT)
         port = host.port or (443 if host.scheme == "https" else 80)
         socket.create_connection((host.hostname or "", port), PATIENCE_S).close()
-    except (OSError, ValueError):  # the latter for what is no address
+    except (OSError, ValueError):  # ValueError: it is not an address
         return False
     return True

@@ -1,4 +1,4 @@
-"""Checks of the numbers that users give: whole or not, finite, and in range."""
+"""Checks numbers that users give: whether they are whole, finite, and in range."""
 
 from typing import Any
 
@@ -7,18 +7,18 @@ import numpy as np
 from halluscope.foreign import brief
 
 LEAST_SHARE = 1e-9
-"""What `share` takes lies at least so far from 0 and from 1: nearer to them, formulas round to the ends."""
+"""The least distance from 0 and from 1 that `share` accepts: nearer to them, formulas round to 0 or 1."""
 
 
 def whole(name: str, value: Any, least: int = 0, most: int | None = None, what: str = "") -> int:
-    """Check a whole number; a truth value is none.
+    """Check a whole number; True and False are refused.
 
     Args:
         name: of the option, for the message.
-        value: what was given.
-        least: the least that it may be.
-        most: the most that it may be; None for no bound.
-        what: is expected, such as "a number of resamples".
+        value: the number.
+        least: the least allowed value.
+        most: the greatest allowed value; None for no bound.
+        what: what is expected, such as "a number of resamples".
 
     Raises:
         ValueError: if it is not a whole number in range.
@@ -31,7 +31,7 @@ def whole(name: str, value: Any, least: int = 0, most: int | None = None, what: 
 
 
 def finite(name: str, value: Any, least: float, most: float, what: str = "") -> float:
-    """Check a finite number, with `least` and `most` in the range; a truth value is none.
+    """Check a finite number from `least` to `most`, both included; True and False are refused.
 
     Raises:
         ValueError: if it is not a finite number in range.
@@ -44,10 +44,10 @@ def finite(name: str, value: Any, least: float, most: float, what: str = "") -> 
 
 
 def share(name: str, value: Any, what: str = "a fraction between 0 and 1, such as 0.95") -> float:
-    """Check a fraction between 0 and 1, neither of them among it.
+    """Check a fraction between 0 and 1, both excluded.
 
     Raises:
-        ValueError: if it is no such fraction.
+        ValueError: if it is not such a fraction.
     """
     if not is_number(value) or not LEAST_SHARE <= value <= 1 - LEAST_SHARE:
         raise ValueError(f"{name} is {brief(value)}; expected {what}.")
@@ -55,12 +55,12 @@ def share(name: str, value: Any, what: str = "a fraction between 0 and 1, such a
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number of Python or numpy, finite or not; a truth value is none."""
+    """Whether a value is a number of Python or numpy, finite or not; True and False are not numbers."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def is_id(value: Any) -> bool:
-    """Whether a value is a whole number that a column of 64 bits holds; a truth value is none.
+    """Whether a value is a whole number that fits into a 64-bit column; True and False are not.
 
     >>> is_id(7), is_id(True), is_id(7.0), is_id(2**63)
     (True, False, False, False)
@@ -71,7 +71,7 @@ def is_id(value: Any) -> bool:
 
 
 def id_of(text: str) -> int | None:
-    """The number that a text of digits is, if a column of 64 bits holds it; None for any other text."""
+    """Return the number that a text of digits spells, if it fits into a 64-bit column; None for any other text."""
     plain = text.strip().lstrip("0") or "0"
     digits = text.strip().isascii() and text.strip().isdigit() and len(plain) <= 19
     return int(plain) if digits and is_id(int(plain)) else None

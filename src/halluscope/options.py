@@ -1,4 +1,4 @@
-"""A benchmark's options by name, for the command line and for checks; a misspelt one gets its neighbour."""
+"""Describes and checks a benchmark's options by name; for a misspelt name the nearest known one is suggested."""
 
 import difflib
 import inspect
@@ -16,15 +16,15 @@ class Option:
     """An option of a benchmark, as the command line shows it.
 
     Attributes:
-        name: the keyword that it stands for in Python; `--class-f` stands for `class_f`.
+        name: the keyword in Python; `--class-f` on the command line is `class_f`.
         help: what it does, and its default, in one line.
-        type: makes a value of a word.
-        choices: the words that it takes; none if it takes any.
+        type: converts a word to a value.
+        choices: the allowed words; empty if any word is allowed.
         many: whether it takes several words.
-        flag: whether it takes none.
-        metavar: what stands for a word in the help.
-        each: whether it takes one word for each file of responses.
-        every: whether the word "all" stands for each of the choices, one after the other.
+        flag: whether it takes no word.
+        metavar: the placeholder for a word in the help.
+        each: whether it takes one word per file of responses.
+        every: whether the word "all" stands for each of the choices in turn.
     """
 
     name: str
@@ -40,16 +40,16 @@ class Option:
 
 @dataclass(frozen=True)
 class Door:
-    """How responses are read and put to a dataset, for every benchmark.
+    """How responses are read and matched to a dataset, for every benchmark.
 
     Attributes:
-        limit: score only the first so many responses.
-        partial: rows of the dataset may be without a response; the result says how many have one.
+        limit: score only this many responses, from the first on.
+        partial: whether rows of the dataset may lack a response; the result says how many have one.
         id_column: the column of the responses that holds the id; None looks for it.
         text_column: the column of the responses that holds the text; None looks for it.
 
     Raises:
-        ValueError: for an option of another kind.
+        ValueError: if an option has another type.
     """
 
     limit: int | None = None
@@ -58,29 +58,29 @@ class Door:
     text_column: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the options; whoever reads checks the limit."""
+        """Check the options; the limit is checked where responses are read."""
         flags(partial=self.partial)
         for name in ("id_column", "text_column"):
             kind(name, getattr(self, name), str | None, "the name of a column, or None to look for it")
 
 
 ALL = "all"
-"""The word that stands for each of an option's choices, where it may (`Option.every`)."""
+"""The word that stands for each of an option's choices, if the option allows it (`Option.every`)."""
 
 
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:
-    """A function's keyword-only parameters, and what each is unless it is given."""
+    """Return a function's keyword-only parameters and their defaults."""
     parameters = inspect.signature(function).parameters.items()
     return {name: one.default for name, one in parameters if one.kind is one.KEYWORD_ONLY}
 
 
 def keywords(function: Callable[..., Any]) -> set[str]:
-    """The names of a function's keyword-only parameters."""
+    """Return the names of a function's keyword-only parameters."""
     return set(defaults(function))
 
 
 def taken(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that a function has."""
+    """Return the options that are keyword-only parameters of a function."""
     known = keywords(function)
     return {name: value for name, value in options.items() if name in known}
 
@@ -92,10 +92,10 @@ def build(kind: type[T], options: Mapping[str, Any], of: str, **defaults: Any) -
         kind: the dataclass.
         options: its fields by name.
         of: whose options they are, for messages.
-        defaults: fields that are not as `kind` has them unless `options` says so.
+        defaults: values that replace the dataclass's own defaults.
 
     Raises:
-        ValueError: for an option that it does not have.
+        ValueError: for an option that the dataclass does not have.
     """
     check(options, {field.name for field in fields(kind)}, of)  # type: ignore[arg-type]
     return kind(**(defaults | dict(options)))
@@ -105,7 +105,7 @@ def check(given: Iterable[str], known: Iterable[str], of: str) -> None:
     """Check the names of options.
 
     Raises:
-        ValueError: for one that is not known; the message names its neighbour.
+        ValueError: for an unknown name; the message suggests the nearest known one.
     """
     known = sorted(known)
     for name in given:
@@ -116,7 +116,7 @@ def check(given: Iterable[str], known: Iterable[str], of: str) -> None:
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """The question whether the nearest known name was meant; nothing if none is near.
+    """Ask, for a message, whether the nearest known name was meant; return "" if no known name is near.
 
     >>> nearest("jugdes", ["agreement", "judges"])
     " Did you mean 'judges'?"

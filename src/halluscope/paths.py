@@ -1,4 +1,4 @@
-"""Where things are: what lives beside the package (builders, cards, specs, metrics), and the user's cache."""
+"""Finds the files that come with the package (builders, cards, specs, metrics), and the user's cache."""
 
 from pathlib import Path
 
@@ -6,34 +6,34 @@ PACKAGE = Path(__file__).parent
 
 
 def checkout() -> Path | None:
-    """The root of the checkout that this package runs from; None for an installed wheel."""
+    """Return the root of the checkout that this package runs from; None for an installed wheel."""
     root = PACKAGE.parent.parent
     return root if (root / "pyproject.toml").is_file() and not (PACKAGE / "_share").is_dir() else None
 
 
 def cache_folder() -> Path:
-    """Where downloads, answers and converted models are kept unless the user names another place."""
+    """Return the folder that keeps downloads, responses and converted models unless the user names another."""
     import pooch
 
     return Path(pooch.os_cache("halluscope"))
 
 
 def is_there(written: str) -> bool:
-    """Whether there is a file or folder of this name; a name that none can have is none's."""
+    """Whether a file or folder of this name exists; an impossible name does not."""
     try:
         return bool(written) and Path(written).expanduser().exists()
-    except (OSError, ValueError, RuntimeError):  # too long, a nul in it, a home of nobody
+    except (OSError, ValueError, RuntimeError):  # too long, with a null byte, or the home of an unknown user
         return False
 
 
 def share(*parts: str) -> Path:
     """Find a file or folder such as share("builders", "throne_coco.py").
 
-    It lies at the root of a checkout, and under halluscope/_share in an installed wheel (pyproject.toml,
+    It is in the root folder of a checkout, or in halluscope/_share of an installed wheel (pyproject.toml,
     force-include).
 
     Raises:
-        FileNotFoundError: when it is not there; the message names the place that was searched.
+        FileNotFoundError: if it does not exist; the message names the folder that was searched.
     """
     path = (checkout() or PACKAGE / "_share").joinpath(*parts)
     if not path.exists():

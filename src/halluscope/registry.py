@@ -1,9 +1,9 @@
-"""What the rest must know of each benchmark: one record per room, and the one place that finds them.
+"""Defines a benchmark's record, and finds the records of all benchmarks.
 
-A room is a folder in `halluscope.benchmarks`; its `__init__` holds the record `BENCHMARK`, and its modules hold the
-work: `rows`, `build`, `metric`, `scoring`, `report`. A record is checked before it counts: what is missing is said.
-Most rooms hold a metric and the datasets that it is scored on. A room may also hold a metric alone, or datasets alone,
-which are there to train on.
+Each benchmark has a package in `halluscope.benchmarks`, its room. The room's `__init__` holds the record `BENCHMARK`;
+its modules do the work: `rows`, `build`, `metric`, `scoring`, `report`. Records are checked when they are loaded, and
+an incomplete one raises an error. Most rooms hold a metric and the datasets that it is scored on. A room may also hold
+only a metric, or only datasets for training.
 """
 
 import importlib
@@ -27,35 +27,35 @@ ROOMS = "halluscope.benchmarks"
 HIGHER: Literal["higher"] = "higher"
 LOWER: Literal["lower"] = "lower"
 Direction = Literal["higher", "lower"] | None
-"""Which way a score is better; None for one that says what a model is like, not how good it is."""
+"""Whether a higher or a lower score is better; None for a score that describes a model without rating it."""
 
 EVERYWHERE: Mapping[str, Direction] = {"thoughts": None, "other_prompts": None, "mean_words": None}
-"""What the results of all benchmarks hold as a number."""
+"""The numbers that the results of all benchmarks hold."""
 
 QUESTION = "{question}"
-"""What stands for a row's own question in a prompt."""
+"""The placeholder for a row's own question in a prompt."""
 
 SIGNATURE = "signature"
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """What an LVLM is asked, and what its responses are scored against.
+    """A dataset: the rows that an LVLM is asked about, and that its responses are scored against.
 
     Attributes:
-        name: of the dataset, of its folder, its builder and its harness task.
-        id: the columns that find a row.
-        also: column -> its values: what finds a row together with `id`, where all responses have it.
-        columns: what else its rows must have.
-        own: the columns that tell its rows from responses; () for all of the above.
-        config: the config that is asked when none is named; "" for a dataset with one.
-        images: the config that holds the images; "" where they stand in the rows.
-        image_key: the column that tells images apart; null where a question has none.
+        name: of the dataset, its folder, its builder and its harness task.
+        id: the columns that identify a row.
+        also: column -> its values; such a column identifies a row together with `id`, if all responses have it.
+        columns: the other columns that its rows must have.
+        own: the columns that distinguish its rows from responses; () for `id` and `columns`.
+        config: the config that is asked by default; "" if the dataset has only one.
+        images: the config that holds the images; "" if the rows hold them.
+        image_key: the column that identifies an image; null in a row without an image.
         file: the column with the image's file name, for a folder of images.
-        builder: where its builder stands in the room: a module, and a name in it.
-        options: options of the metric that follow from it, such as its vocabulary.
-        harness: options that the harnesses set unless the user says otherwise.
-        harness_task: its name where a harness has a task of that name: harness -> name.
+        builder: its builder in the room, as "module:name".
+        options: options of the metric that the dataset determines, such as its vocabulary.
+        harness: options that the harnesses set by default.
+        harness_task: harness -> the task's name there, if that harness already has a task called `name`.
     """
 
     name: str
@@ -74,22 +74,22 @@ class Dataset:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns that find a row among all."""
+        """The columns that identify a row."""
         return (*self.id, *self.also)
 
     def identity(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """What finds a row."""
+        """Return the columns and values that identify a row."""
         return {name: row[name] for name in self.key if name in row}
 
 
 @dataclass(frozen=True)
 class Judges:
-    """Who may judge.
+    """The judges of a benchmark.
 
     Attributes:
-        kind: "votes", yes or no about a text (option `judges`); "verdicts" on a response (option `judge`).
-        default: who judges unless the user says otherwise; "" if the user has to say.
-        rules: the names that need no language model.
+        kind: "votes" for yes or no about a text (option `judges`), "verdicts" for verdicts on a response (`judge`).
+        default: the judge unless the user names another; "" if the user has to name one.
+        rules: the names of the judges that need no language model.
     """
 
     kind: Literal["votes", "verdicts"]
@@ -98,12 +98,12 @@ class Judges:
 
     @property
     def option(self) -> str:
-        """The option that names them."""
+        """The option that names the judges."""
         return {"votes": "judges", "verdicts": "judge"}[self.kind]
 
     @property
     def rule(self) -> str | None:
-        """Who judges if no language model is wanted; None if nobody can."""
+        """The judge that is used without a language model; None if every judge needs one."""
         from halluscope.judging.graders.judged import NOBODY
 
         able = [rule for rule in self.rules if rule != NOBODY]
@@ -111,7 +111,7 @@ class Judges:
 
     @property
     def options(self) -> type:
-        """The dataclass that holds how they are asked."""
+        """The dataclass of the options by which judges are asked."""
         if self.kind == "votes":
             from halluscope.judging.voters.poll import Voting
 
@@ -121,10 +121,10 @@ class Judges:
         return Grading
 
     def find(self, options: Mapping[str, Any]) -> None:
-        """Find who judges with these options, without loading a model.
+        """Check that the judges named in the options can be used, without loading a model.
 
         Raises:
-            JudgeUnavailable: if one is not to be had.
+            JudgeUnavailable: if one cannot be used.
         """
         judge = options.get(self.option, self.default)
         if self.kind == "votes":
@@ -140,38 +140,38 @@ class Judges:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What a room holds.
+    """The record of a benchmark.
 
     Attributes:
         name: of the room, of the metric, and of its folder in metrics/.
-        title: for people.
+        title: the name that is shown to readers.
         about: what it measures, in a few words.
         description: what it measures, in a few sentences.
         citation: BibTeX.
         links: where to read more.
         licence: what the licences of its upstream files allow.
-        compared: with what of its authors its figures were compared, and where; "" if with nothing.
+        compared: the work of its authors that its scores were compared with, and where; "" if there was no comparison.
         principal: the score by which models are compared; "" in a room without a metric.
-        scores: the scores that it reports, in this order, and which way each is better. "main_hal" speaks for
-            "main_hal/count" too. A room without a metric has none.
-        others: what else its result holds as a number; an asterisk stands for any letters.
-        datasets: what it is scored on; a metric without one of its own names others in `reads`.
-        reads: the names of the datasets that it is scored on.
-        prompt: what an LVLM is asked; `QUESTION` stands for the row's own. Rows without a question may have a `prompt`
-            of their own, which is asked instead.
-        prompts: other prompts that people ask it with, by name.
-        max_new_tokens: how long a response may be.
-        target: the column with what is right.
-        chooses: whether the responses choose the images that are scored; otherwise each question needs one.
-        judges: who may judge; None where nobody does.
-        options: what a user may set.
-        given: options of `compute` that come from the rows, or stand for a judge's work.
-        items: the option, and the key of a result, for a table of each image or question: what was found in it, a
-            mapping per row that is scored. A benchmark that is scored on a dataset has one.
+        scores: the scores that it reports, in this order, each with its direction. "main_hal" also stands for
+            "main_hal/count". Empty in a room without a metric.
+        others: the other numbers in its result, with their directions; an asterisk stands for any letters.
+        datasets: its own datasets; a metric without its own names others in `reads`.
+        reads: the names of datasets of other rooms that it is scored on.
+        prompt: what an LVLM is asked; `QUESTION` stands for the row's own question. Rows without a question may have
+            a column `prompt`, which is asked instead.
+        prompts: other prompts in use, by name.
+        max_new_tokens: the most tokens of a response.
+        target: the column with the right answer.
+        chooses: whether the responses determine which images are scored; otherwise each question needs a response.
+        judges: its judges; None if no judge is needed.
+        options: the options that a user may set.
+        given: options of `compute` that come from the rows, or replace a judge's work.
+        items: the name of an option, and of the result's key, for a table with a mapping per image or question that is
+            scored. A benchmark that is scored on a dataset has one.
         means: the scores that are means over the rows. In the table of `items` each row has its value under the score's
-            name, and None where it has no part in the score. Any other score is of the whole set alone.
-        points: the scores that are no shares of 1, but points of a scale, or a number of something.
-        extras: the extras of this package that it cannot do without.
+            name, and None if it does not count for the score. Every other score is defined only for the whole set.
+        points: the scores that are not shares of 1, but points on a scale, or numbers of something.
+        extras: the extras of this package that it needs.
     """
 
     name: str
@@ -201,24 +201,24 @@ class Benchmark:
     extras: tuple[str, ...] = ()
 
     def module(self, name: str) -> ModuleType:
-        """A module of its room, such as "metric"."""
+        """Import a module of its room, such as "metric"."""
         return importlib.import_module(f"{ROOMS}.{self.name}.{name}")
 
     @property
     def folder(self) -> Path:
-        """Its room."""
+        """The folder of its room."""
         return PACKAGE / "benchmarks" / self.name
 
     @property
     def compute(self) -> Callable[..., dict[str, Any]]:
-        """The metric: predictions, references and options to a result.
+        """The metric, a function of predictions, references and options that returns a result.
 
         Raises:
             RegistryError: in a room without a metric.
         """
         if not self.has_metric:
             raise RegistryError(
-                f"{self.name} has no metric: its datasets are there to train on. Expected another name."
+                f"{self.name} has no metric: its datasets are for training. Name another benchmark."
             )
         function: Callable[..., dict[str, Any]] = self.module("metric").compute
         return function
@@ -231,13 +231,13 @@ class Benchmark:
 
     @property
     def help(self) -> str:
-        """What `compute` takes and gives, and how judges are asked."""
+        """The help: the arguments and the result of `compute`, and how judges are asked."""
         about = [self.compute.__doc__, self.judges.options.__doc__ if self.judges else None]
         return "\n\n".join(inspect.cleandoc(text) for text in about if text)
 
     @property
     def has_metric(self) -> bool:
-        """Whether there is anything to score; otherwise its datasets are there to train on."""
+        """Whether it has a metric; otherwise its datasets are for training."""
         return bool(self.scores)
 
     @property
@@ -247,22 +247,22 @@ class Benchmark:
 
     @property
     def is_graded(self) -> bool:
-        """Whether verdicts on responses are given, rather than votes."""
+        """Whether its judges give verdicts on responses, rather than votes."""
         return self.judges is not None and self.judges.kind == "verdicts"
 
     @property
     def each(self) -> set[str]:
-        """The options that take one value for each file of responses."""
+        """The options that take one value per file of responses."""
         return {option.name for option in self.options if option.each}
 
     def options_of(self, name: str) -> Mapping[str, Any]:
-        """The options that follow from a dataset's name; none from the benchmark's own."""
+        """Return the options that a dataset's name determines; {} for the benchmark's own name."""
         return next((one.options for one in self.datasets if one.name == name), {})
 
     def dataset(self, columns: Sequence[str]) -> Dataset | None:
-        """That of its datasets whose rows have these columns; None if there is none.
+        """Return its dataset whose rows have these columns; None if no dataset fits.
 
-        Of several the one that has most of them, then the one that lacks fewest of its own.
+        If several fit, the dataset with most of the columns is chosen, and then the one with fewest missing columns.
         """
 
         def fit(one: Dataset) -> tuple[int, int]:
@@ -273,14 +273,14 @@ class Benchmark:
         return max(fitting, key=fit, default=None)
 
     def is_points(self, score: str) -> bool:
-        """Whether a score is no share of 1; one of a group is what the whole is."""
+        """Whether a score is not a share of 1; a group's score is of the same kind as the whole score."""
         return score in EVERYWHERE or not {score, score.partition("/")[0]}.isdisjoint(self.points)
 
     def direction(self, score: str) -> Direction:
-        """Which way a score is better; one of a group or a part is better as the whole is.
+        """Return whether a higher or a lower score is better; for a group or a part, as for the whole score.
 
         Raises:
-            KeyError: for a score that it does not have.
+            KeyError: for a score that the benchmark does not have.
         """
         known = {**self.scores, **self.others, **EVERYWHERE}
         for name in (score, score.partition("/")[0], score.rpartition("/")[2]):
@@ -290,36 +290,36 @@ class Benchmark:
         raise KeyError(score)
 
     def better(self, column: str) -> Direction:
-        """Which way what stands in a column of a table is better; None for what is no score."""
+        """Return the direction of a table's column, as `direction` does; None if the column is not a score."""
         try:
             return self.direction(column)
         except KeyError:
             return None
 
     def builder(self, dataset: Dataset) -> Any:
-        """What builds one of its datasets: a `halluscope.building.command.Builder`."""
+        """Return the builder of one of its datasets, a `halluscope.building.command.Builder`."""
         module, _, name = dataset.builder.partition(":")
         return getattr(self.module(module), name)
 
     def asked(self, row: Mapping[str, Any], prompt: str | None = None) -> str:
-        """What the LVLM is asked about a row: `prompt` if it is given, else the row's own, else the benchmark's."""
+        """Return what the LVLM is asked about a row, by `prompt`, or else by the row's or the benchmark's prompt."""
         template = prompt or self.prompt_of(row.get("prompt"))
         question = row.get("question")
         return template.replace(QUESTION, question) if isinstance(question, str) else template
 
     def prompt_of(self, own: Any) -> str:
-        """The prompt for a row whose column `prompt` says `own`: that, in a benchmark whose rows have no question."""
+        """Return a row's prompt: `own`, its column `prompt`, if it is set and rows have no question, or the benchmark's."""
         return own if QUESTION not in self.prompt and isinstance(own, str) and own.strip() else self.prompt
 
     def named_prompt(self, prompt: str | None) -> str | None:
-        """A prompt, which may be called by its name in `prompts`; None stands for the benchmark's own."""
+        """Return the prompt for a name in `prompts`, or else the text itself; None stands for the benchmark's own."""
         return self.prompts.get(prompt, prompt) if prompt else None
 
     def check_prompt(self, prompt: str) -> None:
-        """Check that a prompt puts each row's question, if rows have one.
+        """Check that a prompt contains `QUESTION` exactly if the benchmark's own prompt does.
 
         Raises:
-            ValueError: if it does not, or puts one where there is none.
+            ValueError: if it does not.
         """
         if (QUESTION in prompt) != (QUESTION in self.prompt):
             put = "with {question} for each row's own" if QUESTION in self.prompt else "without {question}"
@@ -329,22 +329,22 @@ class Benchmark:
         """Check the names of options of `compute`.
 
         Raises:
-            ValueError: for one that it does not have; the message names its neighbour.
+            ValueError: for an unknown name; the message suggests the nearest known one.
         """
         check(given, self.keywords, self.name)
 
 
 def rooms() -> list[Benchmark]:
-    """The records of all rooms, in the order of their names.
+    """Return the records of all rooms, in the order of their names.
 
     Raises:
-        RegistryError: for a room whose record is missing or incomplete, or a name that comes twice.
+        RegistryError: for a room whose record is missing or incomplete, or a name that is used twice.
     """
     return list(_all().values())
 
 
 def benchmarks() -> list[Benchmark]:
-    """All benchmarks: the rooms with a metric, in the order of their names.
+    """Return all benchmarks, which are the rooms with a metric, in the order of their names.
 
     Raises:
         RegistryError: as `rooms`.
@@ -353,10 +353,10 @@ def benchmarks() -> list[Benchmark]:
 
 
 def benchmark(name: str) -> Benchmark:
-    """The record of the room of this name, which may be that of one of its datasets.
+    """Return the record of a room, by the room's name or the name of one of its datasets.
 
     Raises:
-        ValueError: if there is none; the message names the nearest.
+        ValueError: for an unknown name; the message suggests the nearest known one.
     """
     kind("the benchmark's name", name, str, "a text such as 'throne'")
     found = _all().get(name) or next((one for one, dataset in _datasets() if dataset.name == name), None)
@@ -369,10 +369,10 @@ def benchmark(name: str) -> Benchmark:
 
 
 def dataset(name: str) -> Dataset:
-    """The dataset of this name.
+    """Return the dataset of this name.
 
     Raises:
-        ValueError: if there is none; the message names the nearest.
+        ValueError: for an unknown name; the message suggests the nearest known one.
     """
     kind("the dataset's name", name, str, "a text such as 'throne_coco'")
     known = {dataset.name: dataset for _, dataset in _datasets()}
@@ -384,25 +384,25 @@ def dataset(name: str) -> Dataset:
 
 
 def identity(of: Benchmark) -> Dataset:
-    """The dataset by whose ids a benchmark's rows are found: its first, or the first that it reads."""
+    """Return the dataset whose ids identify a benchmark's rows: its first, or the first that it reads."""
     return of.datasets[0] if of.datasets else dataset(of.reads[0])
 
 
 def datasets() -> list[Dataset]:
-    """All datasets, in the order of their rooms."""
+    """Return all datasets, in the order of their rooms."""
     return [dataset for _, dataset in _datasets()]
 
 
 def names() -> list[str]:
-    """The names of all rooms and datasets."""
+    """Return the names of all rooms and datasets."""
     return list(dict.fromkeys([*_all(), *(dataset.name for dataset in datasets())]))
 
 
 def of(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
-    """The benchmark and the dataset whose rows have these columns.
+    """Return the benchmark and the dataset whose rows have these columns.
 
     Raises:
-        ValueError: if there is none, or the rows are there to train on.
+        ValueError: if no dataset has them, or the dataset is for training.
     """
     known = ", ".join(dataset.name for one in benchmarks() for dataset in one.datasets)
     for one in sorted(rooms(), key=lambda room: room.has_metric):
@@ -410,13 +410,11 @@ def of(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
             continue
         if not one.has_metric:
             raise ValueError(
-                f"A dataset with the columns {', '.join(columns)} is {found.name}, which is there to train on: nobody "
-                f"is asked about its rows. Expected one of {known}."
+                f"A dataset with the columns {', '.join(columns)} is {found.name}, which is for training: no model is "
+                f"asked about its rows. Expected one of {known}."
             )
         return one, found
-    raise ValueError(
-        f"A dataset with the columns {', '.join(columns)} is none of ours; expected one of {known}."
-    )
+    raise ValueError(f"No known dataset has the columns {', '.join(columns)}; expected one of {known}.")
 
 
 def _datasets() -> Iterator[tuple[Benchmark, Dataset]]:
@@ -442,10 +440,10 @@ def _load(room: str) -> Benchmark:
 
 
 def collect(records: Sequence[Benchmark]) -> dict[str, Benchmark]:
-    """Records by name, each of them complete.
+    """Check records, and return them by name.
 
     Raises:
-        RegistryError: for a record that lacks something, or a name that comes twice.
+        RegistryError: for an incomplete record, or a name that is used twice.
     """
     first: dict[str, str] = {}
     for record in records:
@@ -461,7 +459,7 @@ def collect(records: Sequence[Benchmark]) -> dict[str, Benchmark]:
 
 
 def _problems(record: Benchmark) -> Iterator[str]:
-    """What a record lacks."""
+    """Yield what a record lacks."""
     for name in ("title", "about", "description", "citation", "licence"):
         if not getattr(record, name).strip():
             yield f"it has no {name}"
@@ -474,7 +472,7 @@ def _problems(record: Benchmark) -> Iterator[str]:
 
 
 def _problems_of_scores(record: Benchmark) -> Iterator[str]:
-    """What a record lacks to be scored; a room with datasets alone is not."""
+    """Yield what a record lacks to be scored; a room with only datasets is not scored."""
     if not record.has_metric:
         if not record.datasets or record.principal or _is_there("metrics", record.name, "README.md"):
             yield "it has no scores"
@@ -484,19 +482,19 @@ def _problems_of_scores(record: Benchmark) -> Iterator[str]:
     elif record.scores.get(record.principal) not in (HIGHER, LOWER):
         yield f"its principal score {record.principal!r} has no direction; expected {HIGHER!r} or {LOWER!r} in `scores`"
     if record.is_scored and not record.items:
-        yield "it has no table of its rows (items), from which its scores could be made once more"
+        yield "it has no table of its rows (items), from which its scores could be computed again"
     for score, direction in {**record.scores, **record.others}.items():
         if direction not in (HIGHER, LOWER, None):
             yield f"the direction of {score!r} is {direction!r}; expected {HIGHER!r}, {LOWER!r} or None"
     for name, prompt in record.prompts.items():
         if (QUESTION in prompt) != (QUESTION in record.prompt):
-            yield f"its prompt {name!r} puts the question of a row where its own does not, or the reverse"
+            yield f"either its prompt {name!r} or its own prompt has {QUESTION}; expected both or neither"
     if unknown := [score for score in record.means if score not in record.scores]:
         yield f"its means name {', '.join(unknown)}, which `scores` does not have"
     if unknown := [score for score in record.points if score not in record.scores]:
         yield f"its points name {', '.join(unknown)}, which `scores` does not have"
     if record.means and not record.items:
-        yield "it has means, and no table of `items` where each row's values stand"
+        yield "it has means, but no table of `items` to hold each row's values"
     if not _is_there("metrics", record.name, "README.md"):
         yield f"its metric has no card (metrics/{record.name}/README.md)"
 

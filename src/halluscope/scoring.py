@@ -1,4 +1,4 @@
-"""From responses and a dataset to results: read, matched, and scored, in the same way for each benchmark."""
+"""Reads responses, matches them to a dataset's rows, and scores them, in the same way for each benchmark."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -18,16 +18,16 @@ from halluscope.responses.match import ORDER, Identity, Matched, match
 from halluscope.signature import changed, data_of
 
 FUNCTIONS = ("load", "wanted", "inputs")
-"""The functions of a room's `rows` that take options too."""
+"""The functions in a room's module `rows` that take options."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """Responses that are matched to their rows, and may be scored.
+    """Responses that are matched to their rows and ready to be scored.
 
     Attributes:
         matched: responses and rows.
-        inputs: what the metric takes of the rows.
+        inputs: the arguments of the metric that come from the rows.
     """
 
     matched: Matched[Any]
@@ -41,16 +41,17 @@ def score(
 
     Args:
         name: of a benchmark or of one of its datasets.
-        responses: a file (`halluscope.responses.files`), "NAME=A,B,C" for one in parts, or rows with an id and a text.
-        dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; several where a benchmark has
+        responses: a file (`halluscope.responses.files`), "NAME=A,B,C" for a file in parts, or rows with an id and a
+            text.
+        dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; a list if the benchmark has
             several files.
-        options: of the benchmark (`get_benchmark(name).options` and `.help` tell which), and those of `Door`: limit,
+        options: of the benchmark (`get_benchmark(name).options` and `.help` list them), and those of `Door`: limit,
             partial, id_column, text_column.
 
     Returns:
-        The metric's result; with it "matched", by what the responses were put to their rows, "texts", which tells
-        responses from others, "part", [rows that were scored, rows that the dataset has], where these differ, and
-        "left_out", how many responses are about rows that are not scored, where there are any.
+        The metric's result, with these additions: "matched", how the responses were matched to their rows; "texts", a
+        digest of the responses; "part", [rows that were scored, rows of the dataset], if the two differ; and
+        "left_out", the number of responses about rows that are not scored, if there are any.
 
     Raises:
         ValueError: for an unknown name or option, or responses that do not belong to the dataset.
@@ -62,7 +63,7 @@ def score(
 def one(
     name: str, responses: Given, dataset: str | Path | Sequence[str | Path], options: Mapping[str, Any]
 ) -> tuple[Benchmark, Ready, dict[str, Any]]:
-    """What `score` is given, as `compute` takes it.
+    """Turn the arguments of `score` into those of `compute`.
 
     Raises:
         ValueError: as `score`.
@@ -84,7 +85,7 @@ def one(
 
 
 def _listed(responses: Given) -> Given:
-    """Responses in a form that the reader knows; rows that are no list of Python's become one."""
+    """Return responses in a form that the reader accepts; rows in another sequence become a list."""
     if isinstance(responses, str | Path | Mapping) or hasattr(responses, "columns"):
         return responses
     return listed("responses", responses, "a file, a list of rows, a table, or texts by id")
@@ -97,13 +98,13 @@ def prepare(
     options: Mapping[str, Any],
     door: Door | None = None,
 ) -> list[Ready]:
-    """Read and match all responses before the first are scored.
+    """Read all responses and match them to the dataset, before any are scored.
 
     Args:
-        benchmark: whose rows these are.
-        responses: of one LVLM each.
+        benchmark: the benchmark.
+        responses: one item per LVLM.
         dataset: what they are scored against.
-        options: of the benchmark; of one that goes with each file a list, one value per file.
+        options: of the benchmark; an option that takes a value per file has a list of these values.
         door: how responses are read and matched.
 
     Raises:
@@ -142,14 +143,14 @@ def among(
     options: Mapping[str, Any],
     of: tuple[int, int] = (0, 1),
 ) -> Ready:
-    """The same responses against other rows, such as a part of them, or the same ones with other labels.
+    """Put other rows under the same responses, such as some of the rows, or the same rows with other labels.
 
     Args:
-        benchmark: whose rows these are.
+        benchmark: the benchmark.
         ready: responses and their rows.
-        rows: what stands in the place of each row; None leaves it out, with its response.
+        rows: the replacement of each row; None leaves out the row and its response.
         options: of the benchmark, as `prepare` takes them.
-        of: which file of responses this is, and of how many.
+        of: the number of this file of responses, from 0, and the number of files.
     """
     module, matched = benchmark.module("rows"), ready.matched
     kept = [place for place, row in enumerate(rows) if row is not None]
@@ -197,7 +198,7 @@ def _check_prompts(matched: Matched[Any], benchmark: Benchmark) -> None:
         ValueError: for a name that the benchmark does not have.
     """
     if unknown := [name for name in matched.prompts if name and name not in benchmark.prompts]:
-        known = ", ".join(map(repr, benchmark.prompts)) or "none, for there are no other prompts"
+        known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
         raise ValueError(
             f"{matched.name}: {PROMPT} is {brief(unknown[0])}, which names no prompt of {benchmark.name}; expected "
             f"{known}."
@@ -205,13 +206,13 @@ def _check_prompts(matched: Matched[Any], benchmark: Benchmark) -> None:
 
 
 def _how(benchmark: Benchmark, by: str) -> str:
-    """By what responses were matched, whatever their columns are called: "id", "id,sampling", "order"."""
+    """Say for a signature how responses were matched, whatever their columns' names: "id", "id,sampling", "order"."""
     known = (ORDER, *registry.identity(benchmark).also)
     return ",".join(dict.fromkeys(part if part in known else "id" for part in by.split(" and ")))
 
 
 def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The options that are meant by "all" for one of them, each in its turn; the name of that option is in each."""
+    """Return the options once per choice of the option that is "all"; just the options if no option is."""
     for option in benchmark.options:
         if option.every and options.get(option.name) == ALL:
             return [{**options, option.name: choice} for choice in option.choices]
@@ -225,14 +226,14 @@ def of_rows(
     options: Mapping[str, Any],
     prompt: str = "",
 ) -> dict[str, Any]:
-    """Score texts about rows of a dataset that belong together already, as a harness gives them.
+    """Score texts whose rows are known, as a harness gives them.
 
     Args:
-        benchmark: whose rows these are.
+        benchmark: the benchmark.
         rows: of the dataset, without images.
-        texts: one per row.
+        texts: one per row, in the same order.
         options: of the benchmark.
-        prompt: the name of the prompt that was asked, of `Benchmark.prompts`; "" for the benchmark's own.
+        prompt: the name, in `Benchmark.prompts`, of the prompt that was asked; "" for the benchmark's own.
     """
     module = benchmark.module("rows")
     inputs = module.inputs(module.read_all(rows), **taken(module.inputs, options))
@@ -249,12 +250,12 @@ def of_each(
     options: Mapping[str, Any],
     prompt: str = "",
 ) -> tuple[dict[str, Any], list[dict[str, float]]]:
-    """Score texts as `of_rows` does, and tell what each row adds to the scores.
+    """Score texts as `of_rows` does, and return each row's part in the scores too.
 
     Returns:
-        The result; and for each row its values of the scores that are means (`Benchmark.means`), without those in which
-        it has no part. A score is the mean of its values; where the benchmark leaves it undefined, as some do for a
-        part of their rows, the values are there all the same.
+        The result; and per row its values of the scores that are means (`Benchmark.means`), without the scores for
+        which it does not count. A score is the mean of its values; the values are given even where the benchmark leaves
+        the score undefined, as some benchmarks do if only a part of their rows is scored.
     """
     table = {benchmark.items: True} if benchmark.means else {}
     result = of_rows(benchmark, rows, texts, {**options, **table}, prompt)
@@ -265,21 +266,21 @@ def of_each(
 
 
 def clusters(benchmark: Benchmark, rows: Sequence[Any]) -> list[Hashable]:
-    """What each row shares with those that it depends on: its image, or what the room's `cluster_of` says."""
+    """Return each row's cluster of rows that depend on each other: its image, or what the room's `cluster_of` returns."""
     module = benchmark.module("rows")
     of_image = attrgetter(registry.identity(benchmark).image_key)
     return list(map(getattr(module, "cluster_of", of_image), module.read_all(rows)))
 
 
 def _of_one(benchmark: Benchmark, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of one file of responses, as `prepare` takes them."""
+    """Return the options for a single file of responses, as `prepare` takes them."""
     each = benchmark.each
     given = {name: value for name, value in options.items() if name not in each or value is not None}
     return {name: [value] if name in each else value for name, value in given.items()}
 
 
 def _reading(benchmark: Benchmark, door: Door) -> Reading:
-    """How the responses are read."""
+    """Return how the responses are read."""
     one = registry.identity(benchmark)
     columns = {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)}
     tasks = [each.name for each in benchmark.datasets] or list(benchmark.reads)
@@ -287,7 +288,7 @@ def _reading(benchmark: Benchmark, door: Door) -> Reading:
 
 
 def _identity(benchmark: Benchmark, options: Mapping[str, Any], door: Door) -> Identity:
-    """How the rows are found: by the ids of the benchmark's datasets, which are one."""
+    """Return how the rows are found: by their ids, whose columns are the same in all datasets of the benchmark."""
     one, module = registry.identity(benchmark), benchmark.module("rows")
     wanted = getattr(module, "wanted", lambda row: True)
     choice = taken(wanted, options)
@@ -308,7 +309,7 @@ def _identity(benchmark: Benchmark, options: Mapping[str, Any], door: Door) -> I
 def _inputs(
     function: Any, options: Mapping[str, Any], place: int, name: str, count: int, benchmark: Benchmark
 ) -> dict[str, Any]:
-    """The options that `inputs` takes: of one that goes with each file, the file's."""
+    """Return the options that `inputs` takes; of an option with a value per file, this file's value."""
     given = taken(function, options)
     lists = [one.name for one in benchmark.options if one.many and not one.each and one.name in given]
     given |= {name: texts(name, given[name]) for name in lists}
@@ -316,8 +317,8 @@ def _inputs(
         values = given[option]
         if len(values) != count:
             raise ValueError(
-                f"There are {len(values)} files of {option} and {count} of responses; expected one for each, in the "
-                "same order."
+                f"There are {len(values)} files of {option} and {count} files of responses; expected one {option} per "
+                "file of responses, in the same order."
             )
         given[option] = values[place]
     return given | ({"responses": name} if "responses" in keywords(function) else {})

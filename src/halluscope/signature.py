@@ -1,7 +1,7 @@
-"""What made a number: one line with a key for each choice that can move it, and the version last.
+"""Makes a score's signature: one line with a key for each choice that can change the score, and the version last.
 
-The habit is sacrebleu's: a score without its signature cannot be compared. `data` says what the number is about, and
-`responses` how these were put to it.
+The idea is sacrebleu's: scores can be compared only if their signatures are known. The key `data` names the rows that
+were scored, and `responses` says how responses were matched to them.
 """
 
 import hashlib
@@ -12,20 +12,20 @@ from collections.abc import Iterable
 from halluscope.version import __version__
 
 ORIGINAL = "original"
-"""The form of a row that is in no parallel form; a signature without the key `form` says the same."""
+"""The form of a row that belongs to no parallel form; without the key `form`, a signature means this form."""
 
 GIVEN = "given"
-"""How responses were put to their rows where the caller did it."""
+"""The value of `responses` where the caller matched them to their rows."""
 
 
 def signature(metric: str, *, data: object, responses: object = GIVEN, **choices: object) -> str:
-    """The signature of a score.
+    """Make the signature of a score.
 
     Args:
-        metric: its name.
-        data: what `data_of` says of the rows that were scored.
-        responses: by what the responses were put to their rows.
-        choices: what else can move the score.
+        metric: the metric's name.
+        data: what `data_of` returns for the rows that were scored.
+        responses: how the responses were matched to their rows, such as "id".
+        choices: every other choice that can change the score.
 
     >>> signature("throne", data="coco-5-0a1b2c3d", agreement="9of9").rsplit("|", 1)[0]
     'throne|data:coco-5-0a1b2c3d|responses:given|agreement:9of9'
@@ -35,7 +35,7 @@ def signature(metric: str, *, data: object, responses: object = GIVEN, **choices
 
 
 def form_of(forms: Iterable[str]) -> dict[str, str]:
-    """The key that tells a parallel form (`halluscope parallel`), by the column `form` of the rows; none if none is.
+    """Return the key for the rows' parallel forms (`halluscope parallel`), given their column `form`; {} if all are "".
 
     >>> form_of(["parallel-1-0", "parallel-1-0"]), form_of(["", "parallel-1-0"]), form_of([""])
     ({'form': 'parallel-1-0'}, {'form': 'original,parallel-1-0'}, {})
@@ -45,7 +45,7 @@ def form_of(forms: Iterable[str]) -> dict[str, str]:
 
 
 def changed(line: str, **choices: object) -> str:
-    """A signature with other values of some keys; a key that it does not have stands before the version.
+    """Set some keys of a signature; a new key is added before the version.
 
     >>> changed("pope|data:pope-2-0a1b2c3d|version:1", part="2of9")
     'pope|data:pope-2-0a1b2c3d|part:2of9|version:1'
@@ -58,19 +58,19 @@ def changed(line: str, **choices: object) -> str:
 
 
 def keys_of(line: str) -> dict[str, str]:
-    """The keys of a signature and their values."""
+    """Return the keys of a signature and their values."""
     return dict(part.split(":", 1) for part in line.split("|")[1:])
 
 
 def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
-    """What a score is about: a name, how many rows, and 8 hexadecimal digits over their ids, questions and labels.
+    """Identify scored data: a name, the number of rows, and 8 hexadecimal digits over their ids, questions and labels.
 
-    The order of the rows does not count, nor whether a number came as text, nor how Unicode composes a letter: the same
-    data from csv and from Parquet are the same.
+    Neither the order of the rows counts, nor whether a number was read as text, nor how Unicode composes a letter: data
+    from csv and from Parquet give the same digits.
 
     Args:
-        name: of the dataset, or of what its labels are taken from.
-        rows: what each row consists of.
+        name: of the dataset, or of the source of its labels.
+        rows: the values of each row.
     """
     lines = sorted("\x1f".join(map(str, row)) for row in rows)
     text = "\x1e".join(lines)
@@ -80,7 +80,7 @@ def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
 
 
 def _plain(value: object) -> str:
-    """A value on one line, without the signs that divide a signature."""
+    """Return a value on one line, without the characters that divide a signature."""
     if isinstance(value, list | tuple):
         return ",".join(_plain(item).replace(",", "_") for item in value)
     return re.sub(r"[|\s\x00-\x1f\x7f]", "_", str(value))

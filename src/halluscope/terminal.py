@@ -1,4 +1,4 @@
-"""The one way to the terminal: what is said there, and what is remarked beside it, whoever's words it holds."""
+"""The only module that prints: results on standard output, notices and errors on standard error."""
 
 import os
 import sys
@@ -10,21 +10,21 @@ from typing import TextIO
 from halluscope.foreign import printable
 
 BARS = ("HF_DATASETS_DISABLE_PROGRESS_BARS", "HF_HUB_DISABLE_PROGRESS_BARS")
-"""Variables of the environment by which libraries show no progress bars, if they are set before these are imported."""
+"""Environment variables that turn off a library's progress bars, if set before the library is imported."""
 
 _quiet = False
 
 
 def say(text: object = "") -> None:
-    """Print on standard output: what was asked for."""
+    """Print a result, which the user asked for, on standard output."""
     _print(text, sys.stdout)
 
 
 def say_coloured(parts: Sequence[tuple[str, str]]) -> None:
-    """Print the parts of a text on standard output, each in its colour: such as "31", or "" for none.
+    """Print the parts of a text on standard output, each with its ANSI colour, such as "31", or "" for no colour.
 
-    There are colours only on a terminal that shows them, unless NO_COLOR is set (https://no-color.org), and none in a
-    text of which something has to be spelt out or blacked out.
+    Colours appear only on a terminal that shows them, and not if NO_COLOR is set (https://no-color.org) or if any
+    character of the text has to be spelt out or blacked out.
     """
     plain = "".join(text for text, _ in parts)
     if not _shows_colours(sys.stdout) or printable(plain) != plain:
@@ -35,24 +35,24 @@ def say_coloured(parts: Sequence[tuple[str, str]]) -> None:
 
 
 def tell(text: object) -> None:
-    """Print on standard error: what should be known beside it, if there is anything, and nobody wants `quiet`."""
+    """Print a notice on standard error, unless it is empty or `quiet` is on."""
     if text and not _quiet:
         alarm(text)
 
 
 def alarm(text: object) -> None:
-    """Print on standard error, whoever wants quiet: what ends in an error."""
+    """Print on standard error even if `quiet` is on, for messages that go with an error."""
     _print(text, sys.stderr)
 
 
 def tell_error(text: object) -> None:
-    """Print a message of ours on standard error; lines after its first are indented, so that none passes for ours."""
+    """Print an error on standard error; later lines are indented, so that none looks like a new message."""
     alarm(_message(text))
 
 
 @contextmanager
 def quiet(wanted: bool = True) -> Iterator[None]:
-    """Let neither notices nor warnings be told for a while, if that is wanted; errors are."""
+    """Silence notices, warnings and progress bars inside a `with` block, if wanted; errors are still printed."""
     global _quiet
     if not wanted:
         yield
@@ -71,13 +71,13 @@ def quiet(wanted: bool = True) -> Iterator[None]:
 
 
 def is_quiet() -> bool:
-    """Whether nobody wants notices, warnings, and progress bars."""
+    """Whether notices, warnings and progress bars are off."""
     return _quiet
 
 
 @contextmanager
 def tell_warnings() -> Iterator[None]:
-    """Let warnings be told as one plain message each, for a while."""
+    """Print each warning as one plain message inside a `with` block."""
     before = warnings.formatwarning
     warnings.formatwarning = _warning
     try:
@@ -107,8 +107,8 @@ def _print(text: object, to: TextIO | None) -> None:
 
 
 def _write(text: str, to: TextIO | None) -> None:
-    """Print what is printable; what nobody reads any more, as beyond `| head`, is let go."""
-    if to is None:  # whoever started this closed it
+    """Print a printable text; if nothing reads the output any more, as after `| head`, drop it."""
+    if to is None:  # the calling process closed it
         return
     known = getattr(to, "encoding", None) or "utf-8"
     try:
@@ -120,8 +120,8 @@ def _write(text: str, to: TextIO | None) -> None:
 
 
 def _let_go(of: TextIO) -> None:
-    """Let what is still to be written go nowhere, Python's own last attempt too."""
-    with suppress(OSError):  # there is no file behind it
+    """Discard what is still to be written, including what Python flushes at exit."""
+    with suppress(OSError):  # it has no file descriptor
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, of.fileno())
         os.close(nowhere)

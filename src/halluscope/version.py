@@ -1,3 +1,3 @@
-"""The version of this package: it stands last in each signature."""
+"""The version of this package, which is the last key of each signature."""
 
 __version__ = "0.1.0"

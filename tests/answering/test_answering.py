@@ -290,7 +290,7 @@ def test_inputs_and_what_is_no_file_are_not_written_to(data: Path, vlm: Vlm, tmp
         *(tmp_path / name for name in ("link", "hard", "pipe")),
     ):
         with pytest.raises(
-            ValueError, match="did not write it|was not written by|is a folder or no plain file"
+            ValueError, match="did not write it|was not written by|is a folder or not a regular file"
         ):
             answer(vlm, source, out, progress=False)
     assert content(tmp_path) == before
@@ -329,7 +329,7 @@ def test_a_second_process_is_told(
 
     monkeypatch.setattr(Vlm, "reply", meanwhile)
     assert answer(vlm, source, out, max_new_tokens=4, progress=False) == 18
-    assert len(told) == 3 and all("Another process writes to" in said for said in told)
+    assert len(told) == 3 and all("Another process is writing to" in said for said in told)
     assert len(lines(out)) == len({(row["sampling"], row["question_id"]) for row in lines(out)}) == 18
 
 
@@ -347,7 +347,7 @@ def test_many_processes_on_one_file(data: Path, model: Path, tmp_path: Path) -> 
     ]
     ended = [(process.communicate()[1], process.returncode) for process in started]
     assert sorted({status for _, status in ended}) in ([0], [0, 2])  # one may have come when another was done
-    assert all("Another process writes to" in said for said, status in ended if status)
+    assert all("Another process is writing to" in said for said, status in ended if status)
     assert len(lines(out)) == len({(row["sampling"], row["question_id"]) for row in lines(out)}) == 18
 
 
@@ -387,7 +387,7 @@ def test_bad_models_and_datasets(
     assert "The model 'nobody/nothing' cannot be loaded" in fails("nobody/nothing", throne)
     assert "cannot be loaded" in fails(str(tiny_t5), throne)
     assert "was built without images" in fails("./nowhere", str(data / "pope"))
-    assert "is no dataset that can be loaded" in fails("./nowhere", str(tmp_path / "nothing"))
+    assert "cannot be loaded as a dataset" in fails("./nowhere", str(tmp_path / "nothing"))
     assert not (tmp_path / "a.jsonl").exists()
 
 
@@ -505,7 +505,7 @@ def test_two_files_of_one_number(data: Path, tmp_path: Path) -> None:
         Image.new("RGB", (5, 4)).save(tmp_path / name)
     (tmp_path / "10.txt").write_text("What it shows.")
     with pytest.raises(
-        ValueError, match=r"holds 10\.jpg and 10\.png; leave there the one that is the image 10"
+        ValueError, match=r"holds 10\.jpg and 10\.png; keep only the one that is the image 10"
     ):
         sources.open_source(str(data / "hqh"), str(tmp_path))
     (tmp_path / "10.png").unlink()
@@ -519,7 +519,7 @@ def test_file_names_that_are_none(coco: Path, tmp_path: Path) -> None:
     for name, message in (
         (None, "The image 20 of throne_coco has no file name, but None"),
         ("../000000000020.jpg", "leads out of"),
-        ("a\0.jpg", "is no file's name"),
+        ("a\0.jpg", "cannot be a file's name"),
         ("x" * 5000, "1 of the 3 images are not in"),
         ("http://127.0.0.1/a.jpg", "1 of the 3 images are not in"),
     ):

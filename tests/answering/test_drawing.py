@@ -183,8 +183,8 @@ def test_two_runs_of_a_model_are_a_test_and_a_retest(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--seed", "1"], "--seed is of answers that are drawn; expected --sample with it"),
-        (["--temperature", "1"], "--temperature is of answers that are drawn; expected --sample with it"),
+        (["--seed", "1"], "--seed is for drawn responses only; expected --sample with it"),
+        (["--temperature", "1"], "--temperature is for drawn responses only; expected --sample with it"),
         (["--sample", "--temperature", "0"], "temperature is 0.0; expected a number from 0.01 to 10"),
         (["--sample", "--seed", "-1"], "seed is -1; expected a whole number from 0"),
         (["--first", " "], "The first turn is empty"),

@@ -796,7 +796,7 @@ def test_tables_like_the_papers(files, capsys):
     assert mine < names.index("GPT-4V (Oct 2023) [human]") < yes
     assert "\n[1] judged by rules-1\n" in out
     assert "random chance, expected" in names and "CVPR 2024, Tables 2 and 3" in out
-    assert "Where no number of rows stands, the row is as published, of all 1,129 questions." in out
+    assert "A row without a number of rows is as published, on all 1,129 questions." in out
     assert "VS/ocr" in out and "interval over sets: aAcc" in out
     by_category = [
         line.split()[-7:] for line in out.splitlines() if re.match(r"mine .*(VD|VS|overall) ", line)
@@ -821,8 +821,7 @@ def test_a_built_dataset_and_a_harness_that_left_questions_out(files, capsys):
     assert cli.main(command) == 2
     assert (
         "mine.jsonl has no response to 2 of the 12 rows of the dataset, such as category VS, subcategory ocr, "
-        "set_id 0, figure_id 0, question_id 0. Nothing is scored as if it were complete"
-        in capsys.readouterr().err
+        "set_id 0, figure_id 0, question_id 0. Answer them, or pass --partial" in capsys.readouterr().err
     )
     assert cli.main([*command, "--partial"]) == 2  # a diagnosis needs the control questions
     assert "but its control question" in capsys.readouterr().err
@@ -839,7 +838,7 @@ FIRST = "category VD, subcategory ocr, set_id 0, figure_id 0, question_id 0"
         (
             [*perfect(), perfect()[0]],
             {},
-            f"line 13: {FIRST} stands in .*line 1 already; expected one .*Remove one",
+            f"line 13: {FIRST} is already in .*line 1; expected one .*Remove one",
         ),
         (
             [(rows()[0] | {"set_id": 7}, "Yes")],
@@ -875,7 +874,7 @@ def test_files_that_do_not_fit(files, capsys):
     (files / "mine.json").write_text('[{"answer": "Yes"}]')
     assert score(files, str(files / "mine.json")) == 2
     assert re.search(
-        "mine.json holds 1 responses without an id, and the dataset 12 rows; expected one per row in the same order, "
+        "mine.json holds 1 responses without an id, and the dataset has 12 rows; expected one response per row in the same order, "
         "or an id in each response: category, subcategory, set_id, figure_id, question_id.",
         capsys.readouterr().err,
     )
@@ -908,7 +907,7 @@ def test_published_results_agree_with_themselves():
                     continue  # as printed: the one row whose F is not that of the printed means
                 p, r = row[f"precision_{kind}"], row[f"recall_{kind}"]
                 assert row[f"f1_{kind}"] == pytest.approx(2 * p * r / (p + r), abs=4e-3), (name, model)
-    with pytest.raises(ValueError, match="no published results 'mine'; known are .*hallusionbench"):
+    with pytest.raises(ValueError, match="no published results 'mine'; expected one of .*hallusionbench"):
         published.load("mine")
 
 

@@ -354,7 +354,9 @@ def test_options_that_are_none(options, message):
 def test_rows_of_another_benchmark(tmp_path):
     hqh = small_datasets.build("hqh", tmp_path)
     responses = [{"id": n, "response": "No."} for n in range(6)]
-    with pytest.raises(ValueError, match="has no column answers or file_name or image_type: not the dataset"):
+    with pytest.raises(
+        ValueError, match="has no column answers or file_name or image_type; expected the dataset"
+    ):
         halluscope.score("haloquest", responses, hqh, judge="none")
     with pytest.raises(
         ValueError, match=r"references\[0\] has no 'file_name' and no .*expected a row of the dataset"
@@ -424,7 +426,7 @@ def test_only_some_images(files):
             "row 1 has no 'id' and no 'file_name' and no",
         ),
         (lambda text: text.replace(",image_name,", ",image,"), "row 1 has no 'image_name'; expected"),
-        (lambda text: text[:-40], "another number of cells than the header"),
+        (lambda text: text[:-40], "a different number of cells than the header"),
         (lambda text: text.replace("\n2,", "\n../2,"), r"row 3: id is '\.\./2'"),
     ],
 )
@@ -556,7 +558,7 @@ def test_batches_instead_of_requests(files, served, capsys):
     (files / "came.jsonl").write_text("\n".join(map(json.dumps, lines)))
     assert cli.main(["ask", "import", str(files / "came.jsonl"), "--exported", rounds, "--store", store]) == 0
     assert cli.main(export) == 0
-    assert "Nothing is left to be asked" in capsys.readouterr().out and served.prompts == []
+    assert "Nothing is left to ask" in capsys.readouterr().out and served.prompts == []
     assert score(files, mine, options=["--judge", served.judge, "--store", store, "--json", "--quiet"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["accuracy"] == 3 / 6
 

@@ -590,7 +590,7 @@ def test_repeats_are_averaged(texts):
 
 def test_a_local_model_judges(tiny_t5, one_thread, texts):
     """The tiny T5 says yes or no, whatever it is asked: no verdict."""
-    with pytest.raises(JudgingFailed, match=r"2 of 2 prompts have no readable verdict of checkpoint"):
+    with pytest.raises(JudgingFailed, match=r"2 of 2 prompts have no readable verdict from checkpoint"):
         hqh.compute(texts[:2], rows()[:2], judge=str(tiny_t5), max_tokens=4, device="cpu", progress=False)
 
 
@@ -682,7 +682,7 @@ def changed(number, **values):
         ({"references": ["x"] * 8}, r"references\[0\] is 'x'; expected a row"),
         (
             changed(2, type="colour"),
-            r"references\[2\]: type is 'colour'; expected one of HQH's types: existence",
+            r"references\[2\]: type is 'colour'; expected one of 'existence'",
         ),
         (changed(2, type=["OCR"]), r"references\[2\]: type is \['OCR'\]"),
         (changed(2, id="3"), r"references\[2\]: id is '3'"),
@@ -811,7 +811,7 @@ def test_only_some_images(files):
     [
         ("[{", "not JSON, or is cut off"),
         ("[]", "holds nothing"),
-        (json.dumps([rows()[0] | {"type": "colour"}]), "type is 'colour'; expected one of HQH's types"),
+        (json.dumps([rows()[0] | {"type": "colour"}]), "type is 'colour'; expected one of 'existence'"),
         (json.dumps([rows()[0], rows()[0]]), r"\[1\] has the id 1, as .*\[0\] has"),
         (json.dumps([rows()[0] | {"ground_truth": None}]), "ground_truth is None"),
     ],
@@ -932,7 +932,7 @@ def test_tables_like_the_papers(files, texts, served, capsys):
     assert own.keys() == {"mine", "right"}
     assert own["right"] < names.index("GPT-4o [GPT-4o]") < names.index("Yi-VL [GPT-4o]")
     assert names.index("GPT-4o [GPT-4o]") < own["mine"]
-    assert "Where no number of rows stands, the row is as published, of all 4,000 questions." in out
+    assert "A row without a number of rows is as published, on all 4,000 questions." in out
     assert "Table IV" in out and "0.375" in out and "interval over images: main" in out
     assert "claims beside" not in out
     assert score(files, mine, options=["--published"]) == 0
@@ -963,11 +963,11 @@ def test_judgements_are_written_and_read(files, texts, served, capsys):
     [
         (
             [{"id": 1, "correct": True, "extra_claims": 0}],
-            "no verdict of 7 of the 8 questions, such as id 2",
+            "no verdict on 7 of the 8 questions, such as id 2",
         ),
         ([{"id": 9, "correct": True, "extra_claims": 0}], "the id 9 is not among the 8 questions"),
         ([{"id": [1]}], r"the id \[1\] is not among"),
-        ([{"id": 1}, {"id": 1}], "line 2 is the second verdict of the id 1"),
+        ([{"id": 1}, {"id": 1}], "line 2 is the second verdict on the id 1"),
         ([{"correct": True}], "expected an object with id, correct, extra_claims"),
     ],
 )
@@ -984,11 +984,11 @@ def test_bad_files_of_judgements(files, texts, capsys, lines, message):
     ("made", "message"),
     [
         ([{"id": 1, "response": "x"}], "no response to 7 of the 8 rows of the dataset, such as id 2"),
-        ([{"id": 1, "response": "x"}, {"response": "x"}], "line 2 has no id, but others have one"),
+        ([{"id": 1, "response": "x"}, {"response": "x"}], "line 2 has no id, but other responses do"),
         ([{"id": 99, "response": "x"}], "line 1: id 99 is not among the 8 rows of the dataset"),
         (
             [{"id": 1, "response": "x"}, {"id": 1, "response": "y"}],
-            "line 2: id 1 stands in .*line 1 already",
+            "line 2: id 1 is already in .*line 1",
         ),
         (
             [{"id": 1, "response": "x", "image_id": 7}],
@@ -997,10 +997,10 @@ def test_bad_files_of_judgements(files, texts, capsys, lines, message):
         ([{"id": 1, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
         (
             [{"response": "x"}],
-            r"mine.jsonl holds 1 responses without an id, and the dataset 8 rows; expected one per row in the same "
+            r"mine.jsonl holds 1 responses without an id, and the dataset has 8 rows; expected one response per row in the same "
             "order, or an id in each response: id or question_id or qid or index",
         ),
-        ([read_all(rows())[0].row], "line 1 is a row of the dataset, whose 'answer' is the right one"),
+        ([read_all(rows())[0].row], "line 1 is a row of the dataset, whose 'answer' is the right answer"),
     ],
 )
 def test_answers_that_do_not_fit(files, capsys, made, message):
@@ -1016,7 +1016,7 @@ def test_the_datasets_own_answers_are_not_the_models(files, capsys):
     made = [{key: row.row[key] for key in ("id", "level", "answer")} for row in read_all(rows())]
     (files / "mine.jsonl").write_text("\n".join(map(json.dumps, made)))
     assert score(files, str(files / "mine.jsonl")) == 2
-    assert "is a row of the dataset, whose 'answer' is the right one" in capsys.readouterr().err
+    assert "is a row of the dataset, whose 'answer' is the right answer" in capsys.readouterr().err
 
 
 def test_a_built_dataset_and_one_that_is_none(files, texts, capsys):

@@ -197,7 +197,9 @@ def test_where_lower_is_better_people_disagree(tmp_path, capsys, signature, by):
     other = json.loads(capsys.readouterr().out)["criterion"]
     assert (other["pearson"], other["turned"]) == (pytest.approx(1), True)
     assert cli.main([*command[:-1], "--criterion-by", "agree"]) == 0
-    assert "compared with people's agree, turned, as it is better the other way" in capsys.readouterr().out
+    assert (
+        "compared with people's agree, its sign turned, since its better direction" in capsys.readouterr().out
+    )
     assert cli.main([*command, "--by", "accuracy"]) == 0
     assert json.loads(capsys.readouterr().out)["criterion"]["score"] == "agree"
 
@@ -244,7 +246,10 @@ def test_two_benchmarks_correlate_by_which_models_are_better(tmp_path, capsys):
     assert found["without a direction"]["pearson"]["value"] == pytest.approx(-math.sqrt(27 / 28))
     assert "|turned:chair_i|" in found["opposed"]["signature"] and "turned" not in found["alike"]["signature"]
     assert cli.main(["correlate", higher, lower, "--by", "f0.5_cls", "chair_i", *few]) == 0
-    assert "chair_i is turned: it is better the other way round than f0.5_cls" in capsys.readouterr().out
+    assert (
+        "the sign of chair_i is turned: its better direction is opposite to that of f0.5_cls"
+        in capsys.readouterr().out
+    )
     constant = results(tmp_path / "d.json", SCORES, "chair|x", chair_i=dict.fromkeys(SCORES, 0.5))
     assert cli.main(["correlate", higher, constant, "--by", "f0.5_cls", "chair_i"]) == 0
     assert "All second scores are 0.5" in capsys.readouterr().out
@@ -256,7 +261,7 @@ def test_a_score_that_is_undefined_for_all_models(tmp_path, capsys, signature, b
     file = results(tmp_path / "first.json", SCORES, signature, **{by: dict.fromkeys(SCORES), "other": SCORES})
     assert cli.main([part.format(file, by=by) for part in command.split()]) == 2
     err = capsys.readouterr().err
-    assert f"{by} of a is undefined, as it is of 3 of the 3 models" in err and "--by accuracy" in err
+    assert f"{by} is undefined for 3 of the 3 models, such as a." in err and "--by accuracy" in err
 
 
 def results(path, scores, signature="pope|data:pope-9-0a1b2c3d|parser:strict|version:1", **more):
@@ -310,7 +315,7 @@ def test_table_1_and_2(files, capsys):
     assert rows["pope [accuracy]"][2:] == ["1.000", "-0.929", "-", "-"]
     assert rows["POPE [Yes-or-No, Accuracy]"][3:] == ["0.9996", "0.3563", "0.8400", "0.9634"]
     assert rows["a"] == ["a", "0.500", "0.900", "0.800", "0.900"]
-    assert "test-retest: 3 models; as strong by chance: 0.167" in out
+    assert "test-retest: 3 models; probability of a correlation this strong by chance: 0.167" in out
     assert "  not the same in both: parser: strict, then first-word" in out
     assert "  not the same in both: data: pope-9-0a1b2c3d, then pope-9-4e5f6a7b" in out
     assert out.count("not the same in both") == 2  # a second run asks the same
@@ -361,7 +366,7 @@ def test_constant_scores_in_the_command(files, tmp_path, capsys):
             ["--retest", "{}", "--by", "f1"],
             "The result of a has no score 'f1'; expected one of accuracy",
         ),
-        ({**SCORES, "d": 0.1}, ["--retest", "{short}"], "--retest has no result of 'd'"),
+        ({**SCORES, "d": 0.1}, ["--retest", "{short}"], "--retest has no result for 'd'"),
         (SCORES, ["--retest", "nowhere.json"], "There is no file nowhere.json"),
     ],
 )

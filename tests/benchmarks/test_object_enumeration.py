@@ -533,7 +533,7 @@ def test_instructions_by_hand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        ({"id": "a"}, "expected a list in JSON"),
+        ({"id": "a"}, "expected a JSON list"),
         (["a"], r"sample 1 is 'a'; expected an object"),
         ([{"image": 3}], r"sample 1 is .*whose image is a file name"),
         ([SAMPLES[0], SAMPLES[0] | {"id": None}], r"sample 2 has id None"),
@@ -663,7 +663,7 @@ def test_never_both_for_one_image(tmp_path: Path) -> None:
         ([vg_image(2, 10)], [{"image_id": 2, "objects": {}}], "expected image_id and objects, a list"),
         ([vg_image(2, 10)], [{"image_id": 2, "objects": [{"x": 1}]}], "expected an object with names"),
         ([vg_image(2, 10)], [{"image_id": 2, "objects": [one(3)]}], r"has an object with the names \[3\]"),  # type: ignore[arg-type]
-        ([vg_image(2, 10)], [{"image_id": 2, "objects": [one("a", at=(0, 0, -1, 2))]}], "are not negative"),
+        ([vg_image(2, 10)], [{"image_id": 2, "objects": [one("a", at=(0, 0, -1, 2))]}], "of at least 0"),
         (
             [vg_image(2, 10)],
             [{"image_id": 2, "objects": [one("a", at=(170, 0, 20, 2))]}],
@@ -742,7 +742,7 @@ def changed(key: str, place: int, **values: Any) -> dict[str, Any]:
         (changed("annotations", 1, image_id=2**63), "of at most 63 bits"),
         (changed("annotations", 1, bbox=None), r"annotations\[1\] has the box None"),
         (changed("annotations", 1, bbox=[1, 2, 3]), r"has the box \[1, 2, 3\]"),
-        (changed("annotations", 1, bbox=[1, 2, 3, -4]), "not negative"),
+        (changed("annotations", 1, bbox=[1, 2, 3, -4]), "of at least 0"),
         (changed("annotations", 1, bbox=[1, 2, 3, float("nan")]), r"has the box \[1, 2, 3, nan\]"),
         (changed("annotations", 1, bbox=[1, 2, 3, "4"]), "expected"),
         (changed("images", 1, width=0), r"images\[1\] \(id 40\) has width 0 and height 60"),

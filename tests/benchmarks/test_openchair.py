@@ -227,7 +227,9 @@ def test_questions_by_name_and_of_ones_own():
     assert asked["plain"] == "Is there an umbrella in this image?"
     assert asked["claims"] == "There is an umbrella in the image." and prompts.CLAIMS.claims
     assert prompts.load(["Any {x}?"]).about(nouns)[0][0].text == "Any umbrella?"
-    with pytest.raises(ValueError, match=r"no question set 'paper'; known are released, plain, claims"):
+    with pytest.raises(
+        ValueError, match=r"no question set 'paper'; the known sets are released, plain, claims"
+    ):
         prompts.load("paper")
 
 
@@ -471,7 +473,7 @@ def test_the_authors_file_of_captions(built, tmp_path, capsys):
     )
     file.write_text("generated_caption\na dog\n")
     assert cli.main(score) == 2
-    assert "1 responses without an id, and the dataset 3 rows" in capsys.readouterr().err
+    assert "1 responses without an id, and the dataset has 3 rows" in capsys.readouterr().err
 
 
 def test_the_commands(built, tmp_path, tiny_t5, capsys, one_thread):

@@ -668,7 +668,7 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
     assert by_id.err == "" and "matched by their order" in by_order.err
     assert score(files, responses="bare.jsonl") == 2
     assert (
-        "bare.jsonl holds 12 responses without an id, and the dataset 36 rows; expected one per row in the same order, "
+        "bare.jsonl holds 12 responses without an id, and the dataset has 36 rows; expected one response per row in the same order, "
         "or an id in each response: question_id or id or qid or index." in capsys.readouterr().err
     )
 
@@ -679,7 +679,7 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
         ({"question_id": 12, "text": "No"}, "line 12: question_id 12 stands in"),
         ({"question_id": 99, "text": "No"}, "line 1: question_id 99 is not among the 12 rows of the dataset"),
         (None, "no response to 1 of the 12 rows of the dataset, such as question_id 1."),
-        ({"text": "No"}, "line 1 has no question_id, but others have one"),
+        ({"text": "No"}, "line 1 has no question_id, but other responses do"),
         (
             {"question_id": 1},
             "line 1: expected an object with the LVLM's text as response, model_prediction,",
@@ -705,14 +705,14 @@ def test_ids_that_do_not_tell_questions_apart(files, capsys):
     assert score(files, responses="random.jsonl") == 2
     err = capsys.readouterr().err
     assert (
-        "random.jsonl: question_id stands for more than one of the 36 rows of the dataset, such as question_id 1, and "
-        "the responses do not stand in its order. Choose one config or sampling, or give each response its sampling."
+        "random.jsonl: question_id identifies more than one of the 36 rows of the dataset, such as question_id 1, and "
+        "the responses are not in the dataset's order. Choose one config or sampling, or give each response its sampling."
         in err
     )
     assert score(files, "--sampling", "random", responses="random.jsonl", samplings=["random"]) == 0
     assert score(files, "--sampling", "random", responses="random.jsonl") == 0
     assert score(files, "--sampling", "popular", responses="random.jsonl", samplings=["random"]) == 2
-    assert "No row of the 12 is left to be scored; the options choose none of" in capsys.readouterr().err
+    assert "No row of the 12 is left to be scored: the options choose no row of" in capsys.readouterr().err
 
 
 def test_answers_cut_off_or_to_other_questions(files, capsys):
@@ -748,7 +748,10 @@ def test_the_dataset_itself_is_no_answer(files, capsys, tmp_path, monkeypatch):
     write(files / "rows.jsonl", list(rows))
     assert score(files, responses="rows.jsonl") == 2
     err = capsys.readouterr().err
-    assert "line 1 is a row of the dataset, whose 'answer' is the right one; expected the LVLM's text" in err
+    assert (
+        "line 1 is a row of the dataset, whose 'answer' is the right answer; expected the LVLM's response"
+        in err
+    )
     write(files / "rows.jsonl", [row | {"response": "No"} for row in rows])
     assert score(files, responses="rows.jsonl") == 0
 

@@ -253,7 +253,7 @@ BAD = {
     "another benchmark": (lambda f: _change(f, name="hqh"), "--source .* holds 'hqh'; expected throne_coco"),
     "another kind": (lambda f: _change(f, name="pope", tables=_columns(f, "question")), "holds 'pope'"),
     "other counts": (lambda f: _change(f, counts={"images": 3}), "whose stats.json counts images_per_class"),
-    "a missing file": (lambda f: _shard(f).unlink(), "is missing, which .*stats.json names"),
+    "a missing file": (lambda f: _shard(f).unlink(), "which .*stats.json names, is missing"),
     "a changed file": (lambda f: _shard(f).write_bytes(b"PAR1"), "is not the file that its builder wrote"),
     "an unknown object": (_another_object, "names the object 'dog', which is none of its classes"),
 }

@@ -318,7 +318,7 @@ GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-
         ({"judges": "gpt-9"}, "There is no judge 'gpt-9'.*The judge 'lexical' needs no model"),
         ({"judges": []}, "judges is empty"),
         ({"judges": ["lexical", "lexical"]}, "more than once"),
-        ({"judges": [42]}, "42 is no judge"),
+        ({"judges": [42]}, "42 is not a judge"),
         ({"jugdes": "lexical"}, r"throne has no option 'jugdes'\. Did you mean 'judges'\?"),
     ],
 )

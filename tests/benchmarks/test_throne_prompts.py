@@ -184,8 +184,8 @@ def test_own_templates():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("papers", "no question set 'papers'; known are paper, released"),
-        (["papers"], "no question set 'papers'; known are paper, released"),
+        ("papers", "no question set 'papers'; the known sets are paper, released"),
+        (["papers"], "no question set 'papers'; the known sets are paper, released"),
         ([], "questions is empty"),
         (["Is there?"], r"questions\[0\]"),
         ([3], "is 3"),

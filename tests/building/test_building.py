@@ -353,7 +353,7 @@ def test_counts_are_expected(upstream: Path, tmp_path: Path) -> None:
     message = (
         "expected to hold 4 images, 4 classes, 7,000 annotations; found 4 images, 4 classes, 6 annotations"
     )
-    with pytest.raises(BuildError, match=f"{message}.*Pass --subset if you mean it"):
+    with pytest.raises(BuildError, match=f"{message}.*Pass --subset if this is intended"):
         build(upstream, tmp_path / "out", spec=spec, subset=False)
     assert not (tmp_path / "out").exists()
 
@@ -447,7 +447,7 @@ def _text(file: Path) -> None:
     [
         (_remove, r"1 of the 4 images are not in .*val2017.*: 000000000030\.jpg\..*--only-images-present"),
         (_cut, r"000000000030\.jpg is not a readable image: image file is truncated"),
-        (_text, r"000000000030\.jpg is not a readable image: cannot identify"),
+        (_text, r"000000000030\.jpg is not a readable image: its first bytes"),
     ],
 )
 def test_bad_image(spoil: Callable[[Path], None], message: str, upstream: Path, tmp_path: Path) -> None:
@@ -566,7 +566,7 @@ def test_corrupt_archive(upstream: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["annotations/instances_val2017.json", "../a"], r"'\.\./a', which lies outside of it"),
+        (["annotations/instances_val2017.json", "../a"], r"'\.\./a', which leads out of it"),
         (["annotations/instances_val2017.json", "a", "a"], "'a', twice; expected"),
         (["annotations/instances_val2017.json", "a/" * 30_000], "a name of more than 1,000 characters"),
     ],

@@ -73,7 +73,7 @@ def test_a_file_of_the_users(
     (out / name).write_text("mine")
     said = refused(source, out, capsys, *more)
     blamed = "data" if name.startswith("data/") else name
-    assert f"{out / blamed} is there, and no build that left its mark" in said and "Move it away" in said
+    assert f"{out / blamed} is not listed in the mark of a build" in said and "Move it away" in said
 
 
 @pytest.mark.parametrize("what", ["a link", "a link to a folder", "a folder", "an empty folder"])
@@ -152,7 +152,7 @@ def test_a_mark_that_no_build_left(
 ) -> None:
     (out / mark.MARK).write_text(json.dumps({"about": "", "files": files}))
     said = refused(source, out, capsys, "--force")
-    assert mark.MARK in said and "nobody knows what of" in said
+    assert mark.MARK in said and "It should list the files in" in said
     (out / mark.MARK).write_text("[" * 200_000)
     assert "is not JSON" in refused(source, out, capsys, "--force")
 
@@ -214,7 +214,7 @@ def test_the_working_directory(
     monkeypatch.chdir(out / "deep")
     assert build(source, Path("..")) == 0 and is_whole(out)
     said = refused(source, out, capsys, "--force")
-    assert "is where you are, or above it" in said
+    assert "is or holds the working directory" in said
     monkeypatch.chdir(out.parent)
     assert build(source, Path("out"), "--force") == 0 and is_whole(out)
 
@@ -291,7 +291,7 @@ def test_what_changes_while_it_is_built(source: Path, out: Path, monkeypatch: py
 
 
 def test_a_second_build_is_told(source: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with writing.new_folder(out), pytest.raises(OutputError, match=r"Another process makes .*out"):
+    with writing.new_folder(out), pytest.raises(OutputError, match=r"Another process is making .*out"):
         small_datasets.builder("pope").build(source, out=out, subset=True)
     assert build(source, out) == 0 and is_whole(out)
 

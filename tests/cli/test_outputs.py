@@ -61,9 +61,9 @@ def test_what_is_there_stays(folder, name, capsys, monkeypatch):
 def test_the_store_that_is_not_there_yet(folder, name, capsys):
     (folder / "linked").symlink_to(folder)
     assert score("--store", "new.sqlite", "--out", name) == 2
-    assert "is read as well" in capsys.readouterr().err
+    assert "is also an input" in capsys.readouterr().err
     assert score("--out", "usual.sqlite") == 2
-    assert "is read as well" in capsys.readouterr().err
+    assert "is also an input" in capsys.readouterr().err
 
 
 def test_rows_are_written_whole_with_half_characters_too(folder):

@@ -280,7 +280,7 @@ def test_who_is_interrupted_hears_what_is_kept(monkeypatch, capsys):
 
     monkeypatch.setattr("halluscope.cli.answer.run", run)
     assert cli.main(["answer", "--model", "m", "--dataset", "d", "--out", "o"]) == 130
-    assert "answers given so far are kept" in capsys.readouterr().err
+    assert "what was answered so far is kept" in capsys.readouterr().err
 
 
 def test_judges_names_in_bars_steer_nothing(monkeypatch, tmp_path):

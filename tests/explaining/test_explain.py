@@ -112,7 +112,7 @@ def test_three_responses_as_text(three, capsys):
     assert "* The order matters" in printed
     assert "m does not say what was asked" in printed
     assert "1 random: 'Yes, a cat.' is 'yes', or unreadable" in printed
-    assert "not computed: repope, for --corrected is not given" in printed
+    assert "not computed: repope, because --corrected is not given" in printed
     assert max(len(line) for line in printed.splitlines() if "signature" not in line) <= 100
 
 
@@ -219,7 +219,7 @@ def test_files_about_other_images_are_no_two_prompts(tmp_path, capsys):
     dataset = tmp_path / "labels.json"
     dataset.write_text(json.dumps({1: ["dog"], 2: ["cat"]}))
     assert cli.main(["explain", "throne", "--responses", *files, "--dataset", str(dataset)]) == 2
-    assert "b and a answer other rows" in capsys.readouterr().err
+    assert "b and a answer different rows" in capsys.readouterr().err
 
 
 # What the authors' programs said of the same responses
@@ -287,8 +287,8 @@ def test_a_reader_that_is_not_there(tmp_path, capsys, monkeypatch):
     words = ["--responses", said, "--dataset", str(tmp_path / "labels.json")]
     words += ["--synonyms", str(tmp_path / "synonyms.txt"), "--allow-other-synonyms"]
     printed = text(capsys, "chair", *words)
-    assert "only halluscope is computed, so that there is nothing to compare" in printed
-    assert "not computed: script, for reader='nltk' needs nltk's data" in printed
+    assert "Only halluscope of CHAIR's protocols is computed, so there is nothing to compare" in printed
+    assert "not computed: script, because reader='nltk' needs nltk's data" in printed
     assert cli.main(["explain", "chair", *words, "--protocols", "script"]) == 2
     assert "nltk.downloader" in capsys.readouterr().err
 
@@ -535,7 +535,7 @@ counting = {said = "a way"}
     [
         (("", ""), None),
         (('said = "a rule"', 'said = ""'), "a does not say its parser"),
-        (("{parser =", "{parsre ="), "a means the option 'parsre', which pope does not have"),
+        (("{parser =", "{parsre ="), "a sets the option 'parsre', which pope does not have"),
         (('["accuracy"]', '["acuracy"]'), "there is no score 'acuracy'"),
         (("counting", "labels.dataset = 'nowhere'\ncounting"), "TOML"),
     ],
@@ -558,7 +558,7 @@ def test_a_room_that_states_too_little(monkeypatch, tmp_path, change, said):
 def test_a_room_that_states_nothing_has_one_protocol(three, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(Benchmark, "folder", tmp_path / "nowhere")
     printed = text(capsys, "pope", *three, "--parser", "strict")
-    assert "POPE has one protocol, so that there is nothing to compare." in printed
+    assert "POPE has one protocol, so there is nothing to compare." in printed
     assert printed.count("signature:") == 1 and "|parser:strict|" in printed
     found = explain(capsys, "pope", *three)
     assert [one["name"] for one in found["protocols"]] == ["halluscope"] and found["differences"] == []

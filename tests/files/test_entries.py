@@ -71,16 +71,16 @@ def test_packed_and_in_a_zip(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "begins with ''; expected a list"),
-        ('{"a": 1}', "begins with '{\"a\": 1}'; expected a list"),
+        ("", "begins with ''; expected a JSON list"),
+        ('{"a": 1}', "begins with '{\"a\": 1}'; expected a JSON list"),
         ('[{"a": 1}', "cut off: expecting ',' at character 10"),
         ('[{"a": 1', "cut off: Expecting ',' delimiter at character 9"),
         ('[{"a": "b', "cut off: Unterminated string starting at at character 8"),
         ("[1, 2,]", "Expecting value at character 7"),
         ("[1 2]", "expecting ',' at character 4; got '2]'"),
         ("[1x", "expecting ',' at character 3; got 'x'"),
-        ("[1] [2]", "something stands after its end at character 5"),
-        ('[{"a": 1, "a": 2}]', "'a' stands there twice"),
+        ("[1] [2]", "there is text after its end at character 5"),
+        ('[{"a": 1, "a": 2}]', "'a' occurs twice in one object"),
         ("[" + "[" * 100_000, "recursion"),
     ],
 )
@@ -95,7 +95,7 @@ def test_what_is_no_list(text: str, message: str, tmp_path: Path) -> None:
     [
         ("[1]", "begins with '[1]'; expected an object with lists of a and b"),
         ('{"a": []}', "has no b; expected an object with lists of a and b"),
-        ('{"a": [], "b": {}}', "b is {}; expected a list"),
+        ('{"a": [], "b": {}}', "b is {}; expected a JSON list"),
         ('{"a": [], "a": [], "b": []}', "holds 'a' twice"),
         ('{"a": [], "b": [] "c": 1}', "expecting ',' at character 19"),
         ('{"a": [], "b" []}', "expecting ':'"),

@@ -110,7 +110,9 @@ def test_two_places(
     (tmp_path / "link").symlink_to("in")
     before = content(tmp_path)
     assert cli.main(["parallel", str(source), "--out", out, "--first", first.format(out)]) == 2
-    assert "are one place, or one is in the other; name two places" in capsys.readouterr().err
+    assert (
+        "are the same place, or one is inside the other; name two separate places" in capsys.readouterr().err
+    )
     assert content(tmp_path) == before
 
 

@@ -180,7 +180,7 @@ def test_only_what_is_ours_is_cleared(tmp_path: Path) -> None:
     assert texts(work) == {"mine.txt": "mine"} and texts(tmp_path / ".place-other") == {"mine.txt": "mine"}
     (tmp_path / "theirs" / "new").mkdir(parents=True)
     (tmp_path / ".other.halluscope-unfinished").symlink_to("theirs")
-    with pytest.raises(OutputError, match="is a link, and no folder of ours"):
+    with pytest.raises(OutputError, match="is a link; expected a folder"):
         put(tmp_path / "other")
     assert (tmp_path / "theirs" / "new").is_dir()
 
@@ -243,7 +243,9 @@ def test_killed_between_two_renames_and_then_made_by_somebody_else(place: Path) 
     place.rename(work / "old")
     fill(place, {"mine.txt": "mine"})
     before = content(place.parent)
-    with pytest.raises(OutputError, match=r"old is what .*place was before a killed build; move it back"):
+    with pytest.raises(
+        OutputError, match=r"old is .*place as it was before a build that was killed; move it back"
+    ):
         put(place)
     assert content(place.parent) == before
 
@@ -274,7 +276,7 @@ def test_a_second_one_is_told_and_changes_nothing(place: Path) -> None:
     (place.parent / "link").symlink_to(place)
     with held("new_folder", place.parent / "new") as first:
         before = content(place.parent)
-        with pytest.raises(OutputError, match=r"Another process makes .*new; wait for its end"):
+        with pytest.raises(OutputError, match=r"Another process is making .*new; wait until it ends"):
             put(place.parent / "new")
         assert content(place.parent) == before
         put(place, ours)  # another folder has its own
@@ -301,7 +303,7 @@ def test_one_writer(tmp_path: Path) -> None:
     (tmp_path / "hard").hardlink_to(path)
     with held("only_writer", path) as first:
         for name in (path, tmp_path / "link", tmp_path / "hard"):
-            with pytest.raises(OutputError, match="Another process writes to"), writing.only_writer(name):
+            with pytest.raises(OutputError, match="Another process is writing to"), writing.only_writer(name):
                 pytest.fail("there are two writers")
         first.communicate()
     assert path.read_bytes() == b"one\ntwo\n"
@@ -337,7 +339,7 @@ def test_a_file_that_was_removed_meanwhile_is_not_written_to(tmp_path: Path) -> 
 def test_only_a_file_grows(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", Path("/dev/null")):
-        with pytest.raises(OutputError, match="is a folder or no plain file"), writing.only_writer(path):
+        with pytest.raises(OutputError, match="is a folder or not a regular file"), writing.only_writer(path):
             pytest.fail("it is written to")
 
 

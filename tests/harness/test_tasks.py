@@ -253,7 +253,7 @@ def test_of_rows_about_one_image_any_may_hold_it() -> None:
     stored = stored.cast_column("image", Image())
     assert pictures.of_table(stored, "image_id", {1}, "it")(1).size == (5, 4)
     with pytest.raises(
-        ValueError, match=r"1 of the 2 images that it asks about are not in it, such as image_id 2"
+        ValueError, match=r"1 of the 2 images that it asks about are missing, such as image_id 2"
     ):
         pictures.of_table(stored, "image_id", {1, 2}, "it")
 
@@ -308,7 +308,7 @@ def test_where_datasets_are_looked_for(data: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_datasets_that_cannot_be_asked(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="is no dataset that can be loaded"):
+    with pytest.raises(ValueError, match="cannot be loaded as a dataset"):
         sources.open_source(str(tmp_path / "nowhere"))
     with pytest.raises(ValueError, match="has no column objects: not throne_coco"):
         sources.open_source(str(data / "pope"), dataset=registry.dataset("throne_coco"))
@@ -319,7 +319,7 @@ def test_datasets_that_cannot_be_asked(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"1 of the 1 images are not in .*, such as COCO_val2014"):
         sources.open_source(str(data / "pope"), str(tmp_path))
     known = ", ".join(harness_data.TASKS)
-    with pytest.raises(ValueError, match=f"columns text is none of ours; expected one of {known}"):
+    with pytest.raises(ValueError, match=f"No known dataset has the columns text; expected one of {known}"):
         registry.of(["text"])
 
 
@@ -707,8 +707,8 @@ PLAIN = {"question_id": 1, "response": "Yes."}
     ("rows", "message"),
     [
         ([], "holds no response"),
-        ([sample(), PLAIN], "line 2 is no sample: expected doc_id and filtered_resps"),
-        ([sample(), "Yes."], "line 2 is no sample"),
+        ([sample(), PLAIN], "line 2 is not a sample: expected doc_id and filtered_resps"),
+        ([sample(), "Yes."], "line 2 is not a sample"),
         ([PLAIN, sample()], "line 2: expected an object with the LVLM's text as response"),
         (["Yes."], "line 1: expected an object with the LVLM's text as response"),
         (
@@ -721,7 +721,7 @@ PLAIN = {"question_id": 1, "response": "Yes."}
         ),
         ([{"doc_id": 0, "filtered_resps": "A", "acc": 1.0}], "line 1 is a sample of another task"),
         ([sample(doc_id=[0])], r"line 1: doc_id is \[0\]; expected a number or a text"),
-        ([sample(), sample()], r"line 2: the document 0 stands in .*line 1 already"),
+        ([sample(), sample()], r"line 2: the document 0 is already in .*line 1"),
         ([sample(filtered_resps=["Yes.", "No."])], r"filtered_resps is \['Yes.', 'No.'\]; expected one text"),
         ([sample(filtered_resps=[None])], r"filtered_resps is \[None\]; expected one text"),
     ],

@@ -103,7 +103,7 @@ def test_listed_installed_upgraded_removed(modules, capsys, monkeypatch):
     assert capsys.readouterr().out == f"removed: {', '.join(names)}\n"
     assert not list(installed.cache().glob("evaluate-metric--*"))
     main(["install-metrics", "--remove"])
-    assert capsys.readouterr().out == "removed: nothing was there\n"
+    assert capsys.readouterr().out == "removed: nothing was installed\n"
 
 
 def test_a_module_of_somebody_else_stays(modules, capsys):
@@ -114,7 +114,7 @@ def test_a_module_of_somebody_else_stays(modules, capsys):
     late = 4_000_000_000  # from a computer whose clock is ahead
     os.utime(theirs / "pope.py", (late, late))
     main(["install-metrics", "--list"])
-    assert f"pope: another module, not of halluscope ({theirs})" in capsys.readouterr().out
+    assert f"pope: another module, not from halluscope ({theirs})" in capsys.readouterr().out
     main(["install-metrics"])
     assert f"pope: halluscope {__version__}, this version" in capsys.readouterr().out
     main(["install-metrics", "--remove"])

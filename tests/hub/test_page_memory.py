@@ -23,7 +23,7 @@ def used():
 page = runpy.run_path(sys.argv[1])["page"]
 chosen = [next(iter(choice.values)) for choice in page.choices.values()]
 boxes = page.predictions, page.references
-page.answer("one row a line", *(box.example for box in boxes), *chosen)
+page.answer("one row per line", *(box.example for box in boxes), *chosen)
 before = used()
 for form, begin, each, times, end in json.loads(sys.argv[2]):
     pasted = [begin + each.replace("EXAMPLE", box.example.splitlines()[0]) * times + end for box in boxes]
@@ -32,7 +32,7 @@ for form, begin, each, times, end in json.loads(sys.argv[2]):
 print(used() - before)
 """
 
-LINES, JSON_LINES = "one row a line", "JSON lines"
+LINES, JSON_LINES = "one row per line", "JSON lines"
 EXAMPLE = "EXAMPLE"
 """Stands for the first line of a box's example."""
 

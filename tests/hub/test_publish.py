@@ -99,7 +99,7 @@ def test_every_dataset_and_metric_is_published_and_loads(
     of_metrics = ["metric", "all", "--org", "acme", "--public"]
 
     status, said = run(capsys, *of_datasets)  # a dry run
-    assert status == 0 and "dry run, nothing was changed" in said and not hub.repositories
+    assert status == 0 and "dry run; nothing was changed" in said and not hub.repositories
     for name in names:
         assert f"dataset acme/{name}, version " in said
         for file in (tmp_path / "built" / name / "data").rglob("*.parquet"):
@@ -125,7 +125,7 @@ def test_every_dataset_and_metric_is_published_and_loads(
     for command in (of_datasets, of_metrics):
         status, said = run(capsys, *command, "--upload")
         assert status == 0 and "published" not in said
-        assert said.count("there already, nothing changed") == said.count("nothing to do") > 0
+        assert said.count("there already; nothing was changed") == said.count("nothing to do") > 0
     assert {name: repository.head for name, repository in hub.repositories.items()} == heads
 
     # Somebody else's process, with nothing in its caches.
@@ -198,7 +198,7 @@ def test_a_new_card_goes_to_main_and_the_tag_stays(
     repository = hub["dataset", "acme/throne_coco"]
     assert b"A better word." in repository.files["README.md"]
     assert repository.tags == {"v1.0.0": before} and repository.head != before
-    assert "nothing changed" in upload(capsys, built)[1]
+    assert "nothing was changed" in upload(capsys, built)[1]
 
 
 def test_changed_data_need_a_new_version(
@@ -227,7 +227,7 @@ def test_changed_data_need_a_new_version(
     assert repository.commits[repository.tags["v1.0.0"]][DATA] == data != repository.files[DATA]
 
     # An older checkout, whose version is there: nothing to do. One whose version never was: refused.
-    assert "nothing changed" in upload(capsys, built)[1]
+    assert "nothing was changed" in upload(capsys, built)[1]
     del repository.tags["v1.0.0"]
     status, said = upload(capsys, built)
     assert status == 2 and "holds version 1.1.0, later than 1.0.0" in said
@@ -260,7 +260,7 @@ def test_what_somebody_took_from_main_is_put_back(
     assert status == 2 and "holds 'LICENSE', which is not in version 1.0.0 (tag v1.0.0)" in said
     repository.commit({path: held for path, held in whole.items() if path != "stats.json"})
     status, said = upload(capsys, built)
-    assert status == 2 and "no stats.json of ours that says its version" in said
+    assert status == 2 and "but no stats.json of ours that says its version" in said
 
 
 # Interrupted
@@ -300,13 +300,13 @@ def test_a_failure_says_what_is_there(
 
     hub.gate = no_tags
     status, said = upload(capsys, built)
-    assert status == 2 and "The files are there, the tag is not." in said and "tagging" in said
+    assert status == 2 and "The files are there, but not the tag." in said and "tagging" in said
     hub.gate = lambda method, path: Answer({"error": "no"}, 403) if "/commit/" in path else None
     status, said = run(capsys, "metric", "throne", "pope", "--org", "acme", "--upload")
     assert (
         status == 2
-        and "The repository is there, without files." in said
-        and "The token may not do that" in said
+        and "The repository is there, but without files." in said
+        and "The token does not allow this" in said
     )
     assert (
         f"Not begun: space acme/pope {__version__}." in said
@@ -323,13 +323,14 @@ def test_a_repository_that_is_not_shown_at_once(
     gone = Answer({"error": "no"}, 404, {"X-Error-Code": "RepoNotFound"})
     hub.gate = lambda method, path: gone if path == "/api/datasets/acme/throne_coco" else None
     status, said = upload(capsys, built)
-    assert status == 2 and "The repository is there, without files. The Hub does not show it yet" in said
+    assert status == 2 and "The repository is there, but without files. The Hub does not show it yet" in said
     hub.gate = lambda method, path: None
     assert upload(capsys, built)[0] == 0
 
 
 @pytest.mark.parametrize(
-    ("step", "there"), [("commit", "The repository is there, without files."), ("tag", "The files are there")]
+    ("step", "there"),
+    [("commit", "The repository is there, but without files."), ("tag", "The files are there")],
 )
 def test_ctrl_c_says_what_is_there(
     step: str,
@@ -346,7 +347,7 @@ def test_ctrl_c_says_what_is_there(
         meanwhile.setattr(Hub, step, stop)
         status, said = run(capsys, *command)
         assert status == 130 and there in said and f"Not begun: space acme/pope {__version__}." in said
-        assert "answers" not in said and "The same command goes on." in said
+        assert "answered" not in said and "Run the same command to go on." in said
         meanwhile.setattr(Hub, "look", stop)
         assert run(capsys, *command) == (130, "halluscope: interrupted; nothing was published.\n")
     assert run(capsys, *command)[0] == 0
@@ -363,10 +364,10 @@ def test_a_commit_of_somebody_else_is_not_overwritten(
 
     hub.gate = meanwhile
     status, said = upload(capsys, built)
-    assert status == 2 and "changed by someone else meanwhile" in said
+    assert status == 2 and "Someone else changed the repository meanwhile" in said
     assert repository.files[DATA] == b"theirs"
     status, said = upload(capsys, built)
-    assert status == 2 and f"holds '{DATA}', and no stats.json of ours" in said
+    assert status == 2 and f"holds '{DATA}', but no stats.json of ours" in said
 
 
 def test_changed_after_an_interrupted_upload(
@@ -403,16 +404,16 @@ def test_a_dry_run_needs_no_token(
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     status, said = run(capsys, *throne_coco_in(built)[:-1])
     assert status == 0 and "dataset acme/throne_coco, version " in said and not asked
-    assert "There is no token for the Hub, so nothing was compared with what it holds." in said
-    assert "This was a dry run, nothing was changed. Pass --upload to publish." in said
+    assert "There is no token for the Hub, so nothing was compared with the Hub." in said
+    assert "This was a dry run; nothing was changed. Pass --upload to publish." in said
 
 
 @pytest.mark.parametrize(
     ("token", "message"),
     [
         ("hf_refusedTokenOfSomebody", "asking who you are failed. The token is refused"),
-        ("hf_with\x01control", "The token holds characters that no token has"),
-        ("hf_withAnAccent\xe9", "The token holds characters that no token has"),
+        ("hf_with\x01control", "The token has characters that no token can have"),
+        ("hf_withAnAccent\xe9", "The token has characters that no token can have"),
     ],
 )
 def test_a_refused_token(
@@ -467,12 +468,12 @@ def test_a_space_that_costs(hub: StandInHub, capsys: pytest.CaptureFixture[str])
         (
             "space",
             {"sdk": "gradio", "files": {"game.py": b""}},
-            "holds 'game.py', and no requirements.txt of ours",
+            "holds 'game.py', but no requirements.txt of ours",
         ),
         (
             "space",
             {"files": {"requirements.txt": b"numpy\n"}},
-            "holds 'requirements.txt', and no requirements.txt of",
+            "holds 'requirements.txt', but no requirements.txt of",
         ),
         ("space", {"files": {"requirements.txt": b"halluscope==99.0\n"}}, "holds version 99.0, later than"),
     ],
@@ -494,7 +495,7 @@ def test_what_is_public_is_not_added_to_unasked(
     assert status == 2 and "is public" in said and "Pass --public" in said
     status, said = upload(capsys, built, "--public")
     assert status == 0 and "changed" in said  # the README is replaced, and that is shown
-    assert "nothing changed" in upload(capsys, built)[1]
+    assert "nothing was changed" in upload(capsys, built)[1]
 
 
 # Not fit to be published
@@ -518,7 +519,7 @@ def test_not_built(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "There is no dataset 'throne_moon'" in said and "throne_coco" in said
     assert "There is no metric 'bleu'" in refused(capsys, hub, "metric", "bleu")
     for kind in ("dataset", "metric"):
-        assert "expected no name beside it, got typo" in refused(capsys, hub, kind, "all", "typo")
+        assert "expected no other name with it, got typo" in refused(capsys, hub, kind, "all", "typo")
 
 
 @pytest.mark.parametrize("name", sorted({*dataset.unlicensed()} | {"hqh"} & {*dataset.names()}))
@@ -574,7 +575,7 @@ def _truncate(folder: Path) -> None:
         ),
         (
             lambda folder: (folder / "spec.toml").write_text("name = 1"),
-            "is not the spec that it was built by",
+            "is not the spec that it was built from",
         ),
         (lambda folder: (folder / "stats.json").write_text("{"), "is not JSON"),
         (lambda folder: _rename(folder, "pope"), "holds 'pope', expected 'throne_coco'"),
@@ -595,7 +596,7 @@ def test_images_need_a_licence(
     said = refused(capsys, hub, "dataset", "throne_coco", "--folder", str(tmp_path / "built"), "--subset")
     assert "was built with images (column 'image' of config 'default')" in said and "Flickr" in said
     without = "halluscope build throne_coco --no-images --out DIR/throne_coco; "
-    assert f"publish that: {without}halluscope publish dataset throne_coco --folder DIR" in said
+    assert f"built without images: {without}halluscope publish dataset throne_coco --folder DIR" in said
     throne, pope_c = tmp_path / "built" / "throne_coco", tmp_path / "built" / "pope_c"
     small_datasets.builder("pope_c").build(throne, out=pope_c, subset=True)
     said = refused(capsys, hub, "dataset", "pope_c", "--folder", str(tmp_path / "built"), "--subset")

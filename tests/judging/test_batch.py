@@ -388,7 +388,7 @@ def test_a_judge_that_takes_no_batch_files_is_not_asked_either(tmp_path):
     outbox = Outbox(tmp_path / "out")
     store = AnswerStore(None, outbox)
     ask = {"vocabulary": ["dog"], "judges": AskedOtherwise(), "store": store}
-    with pytest.raises(JudgeUnavailable, match="takes no batch files"), outbox.opened():
+    with pytest.raises(JudgeUnavailable, match="cannot use batch files"), outbox.opened():
         throne.compute(["A dog."], [["dog"]], **ask)
     assert not outbox.folder.exists()
 
@@ -512,9 +512,9 @@ def test_the_text_for_people(run, capsys):
     came = str(written(one.folder / "came.jsonl", lines))
     assert cli.main(["ask", "import", came, "--exported", str(one.out), *store]) == 0
     said = capsys.readouterr().out
-    assert "80 answers to 80 requests: 79 are kept now, 0 were kept already." in said
+    assert "80 replies to 80 requests: 79 are new, 0 were kept before." in said
     assert "HTTP 400: 1, such as 'bad" in said and "\x1b" not in said and "--leave-out" in said
-    while "Nothing is left to be asked: run `halluscope score throne`" not in said:
+    while "Nothing is left to ask: run `halluscope score throne`" not in said:
         assert cli.main(words) == 0
         said = capsys.readouterr().out
         lines = carried_out(max(one.out.glob("round-*")).glob("judge-*"))

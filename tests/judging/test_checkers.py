@@ -166,7 +166,7 @@ def test_what_is_no_checker(folder, tmp_path):
     chat.mkdir()
     (chat / "config.json").write_text('{"model_type": "llama"}', encoding="utf-8")
     (chat / "model.safetensors").write_bytes(b"")
-    with pytest.raises(JudgeUnavailable, match="is no encoder-decoder; expected one such as MiniCheck"):
+    with pytest.raises(JudgeUnavailable, match="is not an encoder-decoder; expected one such as MiniCheck"):
         Engine(device="cpu").judge(f"{CHECKER}{chat}")
     other = tmp_path / "other"
     shutil.copytree(folder, other)
@@ -174,7 +174,7 @@ def test_what_is_no_checker(folder, tmp_path):
     (other / "tokenizer_config.json").write_text(
         json.dumps(settings | {"eos_token": "<pad>"}), encoding="utf-8"
     )
-    with pytest.raises(JudgeUnavailable, match="ends a text by '<pad>'; expected </s>"):
+    with pytest.raises(JudgeUnavailable, match="ends a text with '<pad>'; expected </s>"):
         Engine(device="cpu").judge(f"{CHECKER}{other}").load()
     with pytest.raises(JudgeUnavailable, match="There is no judge"):
         throne.compute(["A dog."], [["dog"]], judges="checker:nothing", questions="claims")

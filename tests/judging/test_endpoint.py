@@ -200,8 +200,11 @@ def raw(body: object) -> Said:
             "finish_reason ['stop']",
         ),
         (reply("correct", "\x1b[2J\nstop"), "finish_reason '\\x1b[2J\\nstop'"),
-        (reply("correct", headers={"Content-Encoding": "zstd"}), "packed in a way that was not asked for"),
-        (reply("correct", headers={"Content-Encoding": "gzip"}), "packed, and damaged"),
+        (
+            reply("correct", headers={"Content-Encoding": "zstd"}),
+            "compressed in a way that was not asked for",
+        ),
+        (reply("correct", headers={"Content-Encoding": "gzip"}), "compressed, but damaged"),
         (refuse(301, "moved", headers={"Location": "/v2"}), "HTTP 301, a redirect, which is not followed"),
         (raw({}), "not the JSON of a chat completion"),
         (raw([]), "not the JSON of a chat completion"),
@@ -330,7 +333,7 @@ def test_a_server_that_is_down():
     judge = EndpointJudge("judge", base_url=url, attempts=2)
     start = time.monotonic()
     with pytest.raises(
-        JudgeUnavailable, match=r"not to be reached: no connection after 2 attempts.*Check that the"
+        JudgeUnavailable, match=r"cannot be reached: no connection after 2 attempts.*Check the"
     ):
         judge.replies([f"{i}" for i in range(1129)])
     assert time.monotonic() - start < 10
@@ -352,7 +355,7 @@ def test_a_server_that_goes_down_in_between(serve, trouble):
 def test_a_model_that_nobody_knows(serve):
     server = serve(lambda prompt, count, body: refuse(404, "The model `judge` does not exist"))
     with pytest.raises(
-        JudgeUnavailable, match="does not let 'judge' reply: HTTP 404.*does not exist.*ends in /v1"
+        JudgeUnavailable, match="gives no reply from 'judge': HTTP 404.*does not exist.*ends in /v1"
     ):
         judge_of(server).replies(["a"])
     assert len(server.bodies) == 1
@@ -512,7 +515,7 @@ def test_a_key_goes_where_the_user_says_so(proxy, monkeypatch, host, agreed):
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_server_that_wants_the_key_that_it_did_not_get(proxy, status):
     proxy.script = lambda prompt, count, body: refuse(status, "who are you?")
-    message = rf"wants an access key \(HTTP {status}\), and none was sent.*HALLUSCOPE_KEY_TO"
+    message = rf"requires an access key \(HTTP {status}\)\. It was not sent.*HALLUSCOPE_KEY_TO"
     with pytest.raises(JudgeUnavailable, match=message):
         EndpointJudge("judge", base_url="http://judge.example/v1").replies(["a"])
 
@@ -599,7 +602,7 @@ def test_a_grader_that_never_keeps_the_form_is_not_asked_everything(serve, tmp_p
     schema = json_of(verdict={"type": "string"}, reason={"type": "string"})
     asked = [Asked(prompt, READ, schema) for prompt in prompts]
     message = (
-        r"50 of 50 prompts have no readable verdict of .*: 0 without a reply, 50 with one that says something else "
+        r"50 of 50 prompts have no readable verdict from .*: 0 without a reply, 50 with a reply that says something else "
         r"\('Well, Is it \d+\?!', .*\)\. Expected JSON with verdict and reason\. The other 250 were not asked\. "
         r"Take .* --max-failed 0.5 or more"
     )
@@ -736,7 +739,7 @@ def test_a_path_is_not_in_the_key(model):
         ("lexical", "There is no judge 'lexical' that reads free text"),
         ("flan-t5", "There is no judge 'flan-t5' that reads free text"),
         ("", "There is no judge ''"),
-        (7, "7 is no judge of free text"),
+        (7, "7 is not a judge of free text"),
     ],
 )
 def test_names_that_are_none(name, message):
@@ -754,7 +757,9 @@ def test_an_access_key_that_is_missing_or_none(monkeypatch):
     resolve_chat("openai:gpt@http://h/v1")
     for bad in ("sk-\nInjected: header", "schlüssel"):
         monkeypatch.setenv("MY_KEY", bad)
-        with pytest.raises(JudgeUnavailable, match="MY_KEY holds signs that no access key has") as caught:
+        with pytest.raises(
+            JudgeUnavailable, match="MY_KEY holds characters that no access key has"
+        ) as caught:
             resolve_chat("openai:gpt", key_variable="MY_KEY")
         assert bad not in str(caught.value)
 

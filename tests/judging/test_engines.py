@@ -182,7 +182,7 @@ def test_a_worker_that_dies_is_replaced_and_nothing_is_asked_twice(
 
 @pytest.mark.long
 def test_what_a_worker_remarks_is_heard_here(fleet):
-    with pytest.warns(UserWarning, match="a text of .* lost its end"):
+    with pytest.warns(UserWarning, match="the end of a text of .* was cut off"):
         assert len(collect(fleet, ["dog " * 3000], np.array([[0, 0]]), QUESTIONS)) == 1
 
 
@@ -208,14 +208,14 @@ def test_the_same_scores_and_store_with_workers(fleet, tiny_t5, tmp_path, monkey
         ({"engine": "tensorrt"}, "engine is 'tensorrt'; expected 'torch', 'torch-float32', "),
         (
             {"recheck": 1.0},
-            "recheck goes with engine='ctranslate2-int8' or a judge 'scoring:MODEL@URL'; engine",
+            "recheck needs engine='ctranslate2-int8' or a judge 'scoring:MODEL@URL'; engine",
         ),
         ({"engine": "ctranslate2-int8", "recheck": -1}, "recheck is -1; expected a number of logits"),
         ({"workers": -1}, "workers is -1"),
         ({"workers": 2, "device": "cuda:1"}, "each worker takes a GPU of its own"),
         (
             {"judges": "lexical", "workers": 2},
-            "for language models of this machine named in judges, and there is none: 'lexical'",
+            "for language models on this machine, but judges names only 'lexical'",
         ),
         ({"workers": True}, "workers is True"),
     ],

@@ -83,9 +83,7 @@ def test_who_judges():
     assert np.isnan(judged(judge="none").values["rating"]).all() and judged(judge="none").key == "none"
     assert judged([1, 2], judge="").key == "given"
     assert judged(judge=FakeJudge(lambda prompt, _: "")) == "asked"
-    with pytest.raises(
-        ValueError, match="No judge is named; expected 'openai:.*, or ratings that somebody gave"
-    ):
+    with pytest.raises(ValueError, match="No judge is named; expected 'openai:.*, or ratings of your own"):
         judged(judge="")
     with pytest.raises(ValueError, match="repeats is 3, but the ratings are given"):
         judged([1, 2], judge="none", repeats=3)
@@ -103,7 +101,7 @@ def test_a_file_of_verdicts(tmp_path):
     assert [row["rating"] for row in read_given(file, "mine", [1, 2], (RATING,))] == [5, 1]
     with pytest.raises(ValueError, match="line 2: the id 1 is not among the 1 questions"):
         read_given(file, "mine", [2], (RATING,))
-    with pytest.raises(ValueError, match="no verdict of 1 of the 3 questions, such as id 3 of mine"):
+    with pytest.raises(ValueError, match="no verdict on 1 of the 3 questions, such as id 3 of mine"):
         read_given(file, "mine", [1, 2, 3], (RATING,))
     file.write_text('{"rating": 1}')
     with pytest.raises(ValueError, match="expected an object with id, rating"):

@@ -116,7 +116,7 @@ def test_the_table(command, server):
 @pytest.mark.parametrize(
     ("judge", "more", "said"),
     [
-        ("reference-only", [], "--judge is reference-only, and no language model is asked"),
+        ("reference-only", [], "--judge is reference-only; expected a language model"),
         ("nobody/nothing", ["--prices", "1", "1"], "judge names none"),
         ("openai:m@http://127.0.0.1:9/v1", ["--repeats", "0"], "repeats is 0"),
         ("openai:m@http://127.0.0.1:9/v1", ["--prices", "-1", "1"], "prices is -1"),

@@ -313,19 +313,27 @@ def first_row(value):
     ("kind", "damage", "why"),
     [
         (VLLM, of_vllm(lambda data: data.pop()), "7 scores for 8 items"),
-        (VLLM, of_vllm(lambda data: data.append(data[0])), "an item that was not asked about, or twice"),
-        (VLLM, of_vllm(lambda data: data[0].update(index=8)), "an item that was not asked about, or twice"),
+        (
+            VLLM,
+            of_vllm(lambda data: data.append(data[0])),
+            "an item that was not asked about, or the same item twice",
+        ),
+        (
+            VLLM,
+            of_vllm(lambda data: data[0].update(index=8)),
+            "an item that was not asked about, or the same item twice",
+        ),
         (
             VLLM,
             of_vllm(lambda data: data[1].update(index=True)),
-            "an item that was not asked about, or twice",
+            "an item that was not asked about, or the same item twice",
         ),
-        (VLLM, first_score(math.nan), "a score that is no probability"),
-        (VLLM, first_score(1.5), "a score that is no probability"),
-        (VLLM, first_score("0.5"), "a score that is no probability"),
-        (VLLM, first_score(True), "a score that is no probability"),
+        (VLLM, first_score(math.nan), "a score that is not a probability"),
+        (VLLM, first_score(1.5), "a score that is not a probability"),
+        (VLLM, first_score("0.5"), "a score that is not a probability"),
+        (VLLM, first_score(True), "a score that is not a probability"),
         (VLLM, first_score(0.0), "a label with the probability 0"),
-        (VLLM, first_score(None), "a score that is no probability"),
+        (VLLM, first_score(None), "a score that is not a probability"),
         (VLLM, lambda said: (200, {"data": [1, 2]}), "not the JSON of scores"),
         (VLLM, lambda said: (200, b"not json"), "not JSON"),
         (VLLM, lambda said: (200, [said]), "not the JSON of scores"),
@@ -336,8 +344,8 @@ def first_row(value):
         (SGLANG, of_sglang(lambda scores: scores.pop()), "7 scores for 8 items of 2 labels"),
         (SGLANG, of_sglang(lambda scores: scores.append(scores[0])), "9 scores for 8 items of 2 labels"),
         (SGLANG, first_row([0.5]), "8 scores for 8 items of 2 labels"),
-        (SGLANG, first_row([0.5, math.nan]), "a score that is no probability"),
-        (SGLANG, first_row([0.5, -0.1]), "a score that is no probability"),
+        (SGLANG, first_row([0.5, math.nan]), "a score that is not a probability"),
+        (SGLANG, first_row([0.5, -0.1]), "a score that is not a probability"),
         (SGLANG, first_row([0.0, 0.0]), "a label with the probability 0"),
         (SGLANG, first_row(None), "not the JSON of scores"),
         (SGLANG, without_usage, "not the JSON of scores"),
@@ -371,7 +379,7 @@ def test_a_prompt_that_the_server_cuts_is_no_vote(serve, voter):
     codes, _ = answers(judge)
     assert (codes == np.where(PAIRS[:, 0] == 0, codes, FAILED)).all()
     assert set(codes[PAIRS[:, 0] == 0]) == {YES, NO}
-    assert "another number of tokens read than sent" in next(iter(judge.failures))
+    assert "read another number of tokens than were sent" in next(iter(judge.failures))
 
 
 def test_the_surest_share_is_a_finite_margin(serve, voter):
@@ -395,10 +403,10 @@ def multi_item(path, body, said):
 @pytest.mark.parametrize(
     ("kind", "change", "why"),
     [
-        ("neither", lambda *came: came[2], r"scores no labels for 'm' \(/generative_scoring: HTTP 404.*'openai"),
+        ("neither", lambda *came: came[2], r"does not score labels for 'm' \(/generative_scoring: HTTP 404.*'openai"),
         (SGLANG, multi_item, r"does not reply as documented: another number of tokens .*--enable-mis; or .*openai:"),
-        (VLLM, lambda *_: (401, {"error": "key"}), "wants an access key|refuses the access key"),
-        (VLLM, lambda *_: (503, {"error": "busy"}), "is not to be reached: HTTP 503 after 2 attempts"),
+        (VLLM, lambda *_: (401, {"error": "key"}), "requires an access key|refuses the access key"),
+        (VLLM, lambda *_: (503, {"error": "busy"}), "cannot be reached: HTTP 503 after 2 attempts"),
         (VLLM, lambda *_: (302, {}), "points to another address"),
     ],
 )  # fmt: skip
@@ -432,7 +440,10 @@ def test_labels_of_another_form_are_refused(labels):
 
 @pytest.mark.parametrize(
     ("labels", "why"),
-    [("Affirmatively/No", "'Affirmatively' is not one token"), ("Yes/Yes", "two are the same token")],
+    [
+        ("Affirmatively/No", "'Affirmatively' is not one token"),
+        ("Yes/Yes", "two of these words are the same token"),
+    ],
 )
 def test_labels_that_are_not_a_token_each_are_refused(serve, voter, labels, why):
     server = serve()
@@ -442,7 +453,9 @@ def test_labels_that_are_not_a_token_each_are_refused(serve, voter, labels, why)
 
 
 def test_vllm_adds_up_no_words_for_yes(serve, voter):
-    with pytest.raises(JudgeUnavailable, match="tells the share of one token; expected one word for yes"):
+    with pytest.raises(
+        JudgeUnavailable, match="gives the share of one token only; expected one word for yes"
+    ):
         voter(serve(VLLM), labels="Yes,yes/No").settle()
     several = voter(serve(VLLM), labels="Yes/No,no")
     assert set(answers(several)[0]) == {YES, NO}
@@ -557,7 +570,7 @@ def test_its_options_go_with_it_alone(tokenizer):
     run = partial(compute, TEXTS, REFERENCES, progress=False)
     with pytest.raises(ValueError, match="tokenizer is for judges that compare labels"):
         run(judges="lexical", tokenizer=tokenizer)
-    with pytest.raises(ValueError, match="recheck goes with engine='ctranslate2-int8' or a judge 'scoring:"):
+    with pytest.raises(ValueError, match="recheck needs engine='ctranslate2-int8' or a judge 'scoring:"):
         run(judges="lexical", recheck=0.5)
     with pytest.raises(JudgeUnavailable, match="begins with neither"):
         run(judges="scoring:m@localhost:8000", tokenizer=tokenizer)

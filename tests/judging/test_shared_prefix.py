@@ -143,7 +143,7 @@ def test_a_text_that_holds_the_padding_token_is_read_whole(smollm2, tmp_path):
 )
 def test_a_model_that_keeps_less_than_it_read_says_so(smollm2, tmp_path, monkeypatch, config, kept):
     judge = made(smollm2, tmp_path, config)
-    with pytest.warns(UserWarning, match=f"keeps {kept} of what it read, which prompts cannot share"):
+    with pytest.warns(UserWarning, match=f"keeps {kept} as its cache, which prompts cannot share"):
         found = logits(judge)
     monkeypatch.setattr(causal, "SHARED_FROM", 1000)
     with warnings.catch_warnings():

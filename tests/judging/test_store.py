@@ -228,10 +228,10 @@ FOREIGN = [
     (another_program_that_was_killed, "a database of another program"),
     (a_link_to_another_program, "a database of another program"),
     (a_later_form, "of form 99; this version of halluscope reads forms 1 to 3"),
-    (lambda path: path.write_text("My notes. " * 500), "no database that can be read"),
-    (lambda path: path.write_text("short"), "no database that can be read"),
-    (lambda path: path.mkdir(), "a folder, or no plain file"),
-    (os.mkfifo, "a folder, or no plain file"),
+    (lambda path: path.write_text("My notes. " * 500), "not a database that can be read"),
+    (lambda path: path.write_text("short"), "not a database that can be read"),
+    (lambda path: path.mkdir(), "a folder, or not a plain file"),
+    (os.mkfifo, "a folder, or not a plain file"),
 ]
 
 

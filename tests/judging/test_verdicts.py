@@ -119,7 +119,7 @@ def test_a_judge_whose_key_changes_when_asked(store):
 def test_a_failure_is_asked_again_and_an_unreadable_reply_is_not(store):
     first = Parrot({"a": None, "b": "I think it is correct"})
     with pytest.warns(
-        UserWarning, match="2 of 3 prompts have no readable verdict of parrot: 1 without a reply"
+        UserWarning, match="2 of 3 prompts have no readable verdict from parrot: 1 without a reply"
     ):
         assert collect(["a", "b", "c"], first, READ, store=store, max_failed=0.7) == [[None, None, "correct"]]
     second = Parrot()
@@ -139,8 +139,8 @@ def test_too_many_failures_are_an_error_that_says_what_to_do(store):
         collect([f"{i}" for i in range(100)], judge, READ, store=store)
     message = str(caught.value)
     for part in (
-        "4 of 100 prompts have no readable verdict of parrot: 2 without a reply (asleep: 2)",
-        "2 with one that says something else ('\\x1b[31mcorrect\\u202e incorrect\\n",
+        "4 of 100 prompts have no readable verdict from parrot: 2 without a reply (asleep: 2)",
+        "2 with a reply that says something else ('\\x1b[31mcorrect\\u202e incorrect\\n",
         "'<b>correct</b>'",
         "At most 2.0% may fail. Run again",
         "max_tokens",
@@ -154,7 +154,7 @@ def test_too_many_failures_are_an_error_that_says_what_to_do(store):
 
 def test_replies_that_all_came_are_not_to_be_asked_for_again():
     judge = Parrot({"a": "well", "b": "well"})
-    with pytest.raises(JudgingFailed, match="At most 2.0% may fail. Take a judge") as caught:
+    with pytest.raises(JudgingFailed, match="At most 2.0% may fail. Use a judge") as caught:
         collect(["a", "b"], judge, READ)
     assert "again" not in str(caught.value)
 

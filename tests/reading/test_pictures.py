@@ -96,7 +96,7 @@ def test_an_animation_of_one_frame_is_an_image(kind: str) -> None:
         (b"", "it is empty. Get it again"),
         (
             b"<html>404</html>",
-            "cannot identify it by its first bytes, b'<html>404</h'; expected JPEG, PNG, WebP",
+            "its first bytes, b'<html>404</h', are those of no known format; expected JPEG, PNG, WebP",
         ),
         (
             b"<svg xmlns='http://www.w3.org/2000/svg'/>",
@@ -107,7 +107,10 @@ def test_an_animation_of_one_frame_is_an_image(kind: str) -> None:
         (b"\xc5\xd0\xd3\xc6" + bytes(40), "it is EPS or PostScript"),
         (b"%PDF-1.7\n", "it is a PDF;"),
         (images.file(Pillow.new("RGB", (16, 16)), "ICO"), "it is an ICO;"),
-        (images.file(Pillow.new("RGB", (16, 16)), "PPM"), "cannot identify it"),
+        (
+            images.file(Pillow.new("RGB", (16, 16)), "PPM"),
+            r"its first bytes, .* are those of no known format",
+        ),
         (images.file(Pillow.new("RGB", (16, 16)), "PDF"), "it is a PDF;"),
         (b"8BPS\0\1" + bytes(40), "it is a PSD;"),
         (b"\0\0\0\x1cftypavif" + bytes(40), "it is an AVIF;"),
@@ -262,8 +265,8 @@ def test_ghostscript_is_not_run(by: str, tmp_path: Path) -> None:
         ("inner/../../secret.png", "leads out of"),
         ("link.png", "leads out of"),
         ("links/secret.png", "leads out of"),
-        ("a\0.png", "is no file's name"),
-        ("\ud800.png", "is no file's name"),
+        ("a\0.png", "cannot be a file's name"),
+        ("\ud800.png", "cannot be a file's name"),
     ],
 )
 def test_names_that_are_no_files_of_a_folder(name: str, message: str, tmp_path: Path) -> None:
@@ -333,7 +336,7 @@ def test_a_row_that_names_an_address_or_a_file_elsewhere(tmp_path: Path) -> None
 
 def test_a_column_of_something_else() -> None:
     table = datasets.Dataset.from_dict({"image_id": [1], "image": [3]})
-    with pytest.raises(ValueError, match=r"The column image of it is of Value\('int64'\); expected images"):
+    with pytest.raises(ValueError, match=r"The column image of it holds Value\('int64'\); expected images"):
         pictures.of_table(table, "image_id", {1}, "it")
 
 

@@ -58,7 +58,7 @@ def test_labels_of_every_form(tmp_path):
 def test_several_sources(tmp_path):
     one, two = (lines(tmp_path / f"{i}.jsonl", {"image_id": i, "objects": []}) for i in (1, 2))
     assert load([str(one), str(two)]) == [ImageObjects(1, []), ImageObjects(2, [])]
-    with pytest.raises(ValueError, match=r"2\.jsonl, line 1: image_id 2 comes twice in the labels"):
+    with pytest.raises(ValueError, match=r"2\.jsonl, line 1: image_id 2 occurs twice in the dataset"):
         load([str(two), str(one), str(two)])
 
 
@@ -69,8 +69,8 @@ def test_several_sources(tmp_path):
         ('["dog"]', "holds a list"),
         ('{"1": "dog"}', "objects, a list of class names"),
         ('{"x": ["dog"]}', "labels.json, 'x': image_id is 'x'; expected a whole number"),
-        ('{"1": ["dog"], "01": ["cat"]}', "image_id 1 comes twice"),
-        ('{"1": ["dog"], "1": ["cat"]}', "'1' stands there twice"),
+        ('{"1": ["dog"], "01": ["cat"]}', "image_id 1 occurs twice"),
+        ('{"1": ["dog"], "1": ["cat"]}', "'1' occurs twice in one object"),
         ('{"annotations": []}', "not COCO"),
     ],
 )
@@ -83,13 +83,13 @@ def test_bad_labels(tmp_path, content, message):
 
 def test_a_dataset_of_something_else(tmp_path):
     datasets.Dataset.from_list([{"image_id": 1, "question": "?"}]).to_parquet(tmp_path / "test.parquet")
-    with pytest.raises(ValueError, match="has no column objects: not a presence dataset"):
+    with pytest.raises(ValueError, match="has no column objects; expected a presence dataset"):
         load([str(tmp_path)])
 
 
 def test_a_folder_that_is_no_dataset(tmp_path):
     (tmp_path / "note.md").write_text("no dataset")
-    with pytest.raises(ValueError, match="is no dataset that can be loaded"):
+    with pytest.raises(ValueError, match="cannot be loaded as a dataset"):
         load([str(tmp_path)])
 
 
@@ -154,7 +154,7 @@ def test_a_name_twice_in_annotations(coco_file):
         load([coco_file(files=("7.jpg", "7.jpg"))])
     file = Path(coco_file())
     file.write_text(file.read_text().replace('"image_id": 7', '"image_id": 9, "image_id": 7'))
-    with pytest.raises(BuildError, match="'image_id' stands there twice"):
+    with pytest.raises(BuildError, match="'image_id' occurs twice in one object"):
         load([str(file)])
 
 

@@ -76,7 +76,7 @@ def test_files(folder, tmp_path):
         ("rows.json", "[]", "rows.json holds no row"),
         ("rows.jsonl", "7", "line 1 is 7; expected an object"),
         ("rows.jsonl", '{"id": ', "line 1 is not JSON, or is cut off"),
-        ("rows.parquet", "PAR1", "rows.parquet is no Parquet file"),
+        ("rows.parquet", "PAR1", "rows.parquet is not a Parquet file"),
     ],
 )
 def test_files_that_are_none(folder, tmp_path, name, content, message):
@@ -101,14 +101,16 @@ def test_what_is_not_there(folder, tmp_path):
     (tmp_path / "datasets").rename(tmp_path / "elsewhere")
     with pytest.raises(ValueError, match=r"no dataset 'hqh' in \S+\. It holds none; `halluscope build NAME`"):
         read_rows("hqh")
-    with pytest.raises(ValueError, match="org/hqh is no dataset that can be loaded .*halluscope build NAME"):
+    with pytest.raises(ValueError, match="org/hqh cannot be loaded as a dataset .*halluscope build NAME"):
         read_rows("org/hqh")
 
 
 def test_only_the_named_columns_are_read(folder):
     rows = read_columns("hqh@test", ("id", "level"), ("id",), "the dataset hqh")
     assert rows.column_names == ["id"]
-    with pytest.raises(ValueError, match="The dataset hqh@test has no column answer: not the dataset hqh"):
+    with pytest.raises(
+        ValueError, match="The dataset hqh@test has no column answer; expected the dataset hqh"
+    ):
         read_columns("hqh@test", ("id",), ("id", "answer"), "the dataset hqh")
 
 
@@ -185,9 +187,7 @@ def test_a_card_that_names_data_elsewhere(named, folder, asked):
     requests, address = asked
     source = card(folder, named.replace("ADDRESS", address))
     for read in (read_rows, configs, open_source):
-        with pytest.raises(
-            BuildError, match=r"README\.md names .* as data, which lies outside of the folder"
-        ):
+        with pytest.raises(BuildError, match=r"README\.md names .* as data, which is outside the folder"):
             read(f"{source}@test")
     assert requests == []
 
@@ -210,7 +210,7 @@ def test_a_card_that_cannot_be_read(text, folder):
 
 def test_what_else_says_where_data_lies(folder):
     (folder / ".huggingface.yaml").write_text("configs: []")
-    with pytest.raises(BuildError, match=r"\.huggingface\.yaml is not read here; remove it"):
+    with pytest.raises(BuildError, match=r"\.huggingface\.yaml is not supported; remove it"):
         read_rows(str(folder))
 
 
@@ -219,7 +219,7 @@ def test_an_address_is_no_dataset(asked):
     for name in (f"{address}/rows.parquet", f"{address}/a/b", "hf://datasets/a/b", "/dev/zero", "../a/b"):
         with pytest.raises(
             (ValueError, FileNotFoundError),
-            match=r"no id of the Hub|There is no file|There is no dataset '(http|hf)'",
+            match=r"nor an id of the Hub|There is no file|There is no dataset '(http|hf)'",
         ):
             read_rows(name)
     assert requests == []
@@ -227,9 +227,7 @@ def test_an_address_is_no_dataset(asked):
 
 def test_a_script_in_a_folder_is_not_run(folder):
     (folder / f"{folder.name}.py").write_text("raise SystemExit('run')")
-    with pytest.raises(
-        ValueError, match="is no dataset that can be loaded .*scripts are no longer supported"
-    ):
+    with pytest.raises(ValueError, match="cannot be loaded as a dataset .*scripts are no longer supported"):
         read_rows(f"{folder}@test")
 
 

@@ -216,7 +216,7 @@ def test_a_run_that_was_changed_is_refused(files, capsys):
     items = files / "second" / "alpha" / "items.jsonl"
     items.write_text(items.read_text().replace("dog", "cat"))
     assert agree(files) == 2
-    assert "items.jsonl is not as it was written" in capsys.readouterr().err
+    assert "items.jsonl was changed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--dataset", "x"], ["--images", "x"]])

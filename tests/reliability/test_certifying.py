@@ -731,7 +731,7 @@ def test_mark_texts_in_the_browser(folder, browser, capsys):
 
     out = made(folder)
     browser.get((out / "page.html").as_uri())
-    assert browser.title == "What the texts of mine imply"
+    assert browser.title == "What the responses of mine imply"
     assert not browser.find_elements(By.TAG_NAME, "img")
     assert len(browser.find_elements(By.TAG_NAME, "article")) == 8
     rows = table(out / "sheet.csv")

@@ -145,7 +145,7 @@ def test_a_model_that_gives_nothing(tmp_path, server, capsys):
         assert cli.main([*asked, "--model", f"openai:writer@{server.url}"]) == 2
     assert "gave no other wording" in capsys.readouterr().err and not (tmp_path / "out.jsonl").exists()
     assert cli.main([*asked, "--check", "openai:writer"]) == 2
-    assert "--check goes with --model" in capsys.readouterr().err
+    assert "--check needs --model" in capsys.readouterr().err
 
 
 class Model:

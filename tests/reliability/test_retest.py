@@ -97,7 +97,9 @@ def test_a_second_run_asks_nothing_and_is_no_retest(files, tossed, capsys):
     assert len(tossed.prompts) == asked == 128
     assert Path(first).read_text() == Path(second).read_text()
     status, _, err = reliability(capsys, first, "--retest", second, *BY)
-    assert status == 2 and "--retest holds the first run again: all results of 4 models are the same" in err
+    assert (
+        status == 2 and "--retest holds the first run again: the results of all 4 models are the same" in err
+    )
     assert "--sample --seed 1" in err and "--fresh" in err
     status, _, err = reliability(capsys, first, "--parallel", first, *BY)
     assert status == 2 and "--parallel holds the first run again" in err
@@ -232,7 +234,7 @@ def test_runs_about_other_rows(files, tossed, capsys):
     part = scored(files, "part", tossed, capsys, "--limit", "20")
     for option in ("--retest", "--parallel"):
         status, _, err = reliability(capsys, first, option, part, *BY)
-        assert status == 2 and f"{option} is about other rows than the first run: of 'a' hqh-32-" in err
+        assert status == 2 and f"{option} is about other rows than the first run: for 'a', hqh-32-" in err
         assert "then hqh-20-" in err
     (files / "HQH.json").write_text(
         json.dumps([row | {"instruction": f"{row['instruction']} Please."} for row in QUESTIONS])

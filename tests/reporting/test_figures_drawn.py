@@ -180,7 +180,7 @@ def test_without_matplotlib(monkeypatch):
 
 def test_an_unknown_figure_names_its_neighbour():
     with pytest.raises(
-        ValueError, match=r"no figure 'clases'\. Did you mean 'classes'\? Known are scores, groups, "
+        ValueError, match=r"no figure 'clases'\. Did you mean 'classes'\? Expected one of scores, groups, "
     ):
         plots.able(["classes", "clases"], [], THRONE)
 
@@ -225,7 +225,7 @@ def test_the_command_refuses(runs, tmp_path, capsys):
     changed = write(made(THRONE, tmp_path / "made"), tmp_path / "changed")
     change(changed, "items.jsonl", lambda rows: rows[:1], sealed=False)
     assert cli.main(["plot", str(changed), *out]) == 2
-    assert "items.jsonl is not as it was written" in capsys.readouterr().err
+    assert "items.jsonl was changed" in capsys.readouterr().err
     assert not (tmp_path / "figures").exists()
 
 

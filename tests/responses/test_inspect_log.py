@@ -106,15 +106,15 @@ def test_a_sample_that_was_written_again_counts_once(tmp_path: Path) -> None:
         ([], "holds no sample; expected a log that was written with its samples"),
         (
             [sample(1), sample(1, epoch=2)],
-            "is of epoch 2: this log holds several responses per row; expected one",
+            "belongs to epoch 2: this log holds several responses per row; expected one",
         ),
         (
             [sample(1), {"id": 1}],
-            r"is no sample of Inspect: it is \{'id': 1\}; expected one with epoch, id, input",
+            r"is not a sample of Inspect: it is \{'id': 1\}; expected one with epoch, id, input",
         ),
-        (["Yes."], "is no sample of Inspect: it is 'Yes.'"),
-        ([sample(1, output="Yes.")], "is no sample of Inspect"),
-        ([sample(1), sample(1)], r"the document '1 random' stands in .* already"),
+        (["Yes."], "is not a sample of Inspect: it is 'Yes.'"),
+        ([sample(1, output="Yes.")], "is not a sample of Inspect"),
+        ([sample(1), sample(1)], r"the document '1 random' is already in "),
         ([sample(1, id=[1])], r"doc_id is \[1\]; expected a number or a text"),
         ([sample(1, metadata={})], "is a sample of another task; expected pope"),
         ([sample(1, metadata=None)], "is a sample of another task; expected pope"),
@@ -141,7 +141,7 @@ def test_json_whose_samples_are_no_list(tmp_path: Path) -> None:
 
 def test_what_is_no_zip(tmp_path: Path) -> None:
     (tmp_path / "a.eval").write_text(json.dumps(sample()))
-    with pytest.raises(BuildError, match=r"a\.eval is no zip, or is cut off: File is not a zip file"):
+    with pytest.raises(BuildError, match=r"a\.eval is not a zip, or is cut off: File is not a zip file"):
         read(tmp_path / "a.eval")
     with pytest.raises(FileNotFoundError, match=r"There is no file .*b\.eval"):
         read(tmp_path / "b.eval")
@@ -206,6 +206,6 @@ def test_without_zstandard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     file = write_eval(tmp_path / "a.eval", [sample(1)])
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(
-        MissingExtra, match=r"needs zstandard .*pip install zstandard\. Or make JSON of the log"
+        MissingExtra, match=r"needs zstandard .*pip install zstandard\. Or convert the log to JSON"
     ):
         read(file)

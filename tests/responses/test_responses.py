@@ -54,7 +54,7 @@ def test_responses(tmp_path):
     assert (got.left_out, got.other_prompts) == (0, 0)
     assert matched(path, limit=1).texts == ["A dog."]
     assert matched([{"image_id": "000007", "response": ""}]).rows == IMAGES[:1]
-    with pytest.raises(ValueError, match="The limit is 0; expected at least 1 response"):
+    with pytest.raises(ValueError, match="The limit is 0; expected a whole number of responses, at least 1"):
         Reading(limit=0)
 
 
@@ -113,12 +113,12 @@ def test_a_row_of_the_dataset_is_no_response():
         ([{"image_id": 7}], "line 1: expected an object with the LVLM's text as response, .*caption; got"),
         (
             [{"caption": "A dog."}],
-            r"r\.jsonl holds 1 responses without an id, and the dataset 3 rows; expected one per row in the same "
+            r"r\.jsonl holds 1 responses without an id, and the dataset has 3 rows; expected one response per row in the same "
             r"order, or an id in each response: image_id or question_id or .*file_name\.",
         ),
         (
             [{"image_id": 7, "caption": "a"}, {"caption": "b"}],
-            "line 2 has no image_id, but others have one; expected image_id in each response, or in none",
+            "line 2 has no image_id, but other responses do; expected image_id in each response, or in none",
         ),
         ([{"image_id": 1, "caption": None}], "line 1: caption is None; expected the LVLM's text"),
         ([{"image_id": 7, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
@@ -127,10 +127,10 @@ def test_a_row_of_the_dataset_is_no_response():
         ([{"image_id": True, "caption": "a"}], "line 1: image_id is True; expected a whole number or a name"),
         ([{"image_id": " ", "caption": "a"}], "line 1: image_id is ' '; expected a whole number or a name"),
         ([{"image_id": "9" * 5000, "caption": "a"}], r"line 1: image_id 9{80} is not among the 3 rows"),
-        (['{"image_id": 1, "caption": "a", "caption": "b"}'], "'caption' stands there twice"),
+        (['{"image_id": 1, "caption": "a", "caption": "b"}'], "'caption' occurs twice in one object"),
         (
             [{"image_id": 7, "caption": "a"}, {"image_id": "07", "caption": "b"}],
-            r"line 2: image_id 7 stands in .*r\.jsonl, line 1 already; expected one response per row. Remove one",
+            r"line 2: image_id 7 is already in .*r\.jsonl, line 1; expected one response per row. Remove one",
         ),
         ([[1, 2]], "entry 1: expected an object"),
         (["7"], "line 1: expected an object"),
@@ -180,9 +180,7 @@ def test_names_are_as_long_as_they_must_be(tmp_path):
 
 def test_one_name_or_one_file_twice(tmp_path):
     one, two = answers(tmp_path / "a"), answers(tmp_path / "b")
-    with pytest.raises(
-        ValueError, match="Two LVLMs are called 'mine'; give each a name of its own: NAME=FILE"
-    ):
+    with pytest.raises(ValueError, match="Two LVLMs are called 'mine'; give each its own name: NAME=FILE"):
         read([f"mine={one}", f"mine={two}"])
     (tmp_path / "link.jsonl").symlink_to(one)
     for again in (one, tmp_path / "b" / ".." / "a" / one.name, tmp_path / "link.jsonl", f"x={two},{one}"):
@@ -288,7 +286,7 @@ def test_a_column_of_ids_that_is_named():
     bare = [{"image_id": image.image_id, "response": ""} for image in IMAGES]
     with pytest.raises(
         ValueError,
-        match=r"responses\[0\] has no picture, nor has any other response; .* the id\. It has image_id, response",
+        match=r"No response has the column picture; .* the id\. responses\[0\] has image_id, response",
     ):
         matched(bare, mine)  # there are as many as rows, and yet they are not matched by their order
 
@@ -340,7 +338,7 @@ def test_ids_that_do_not_tell_rows_apart():
     for unordered in (rows[::-1], rows[1:]):
         with pytest.raises(
             ValueError,
-            match="question_id stands for more than one of the 4 rows of the dataset, such as question_id 1, and .* "
+            match="question_id identifies more than one of the 4 rows of the dataset, such as question_id 1, and .* "
             "order. Choose one config or sampling, or give each response its sampling",
         ):
             matched(unordered, ALL, ASKED)
@@ -363,7 +361,9 @@ def test_rows_that_are_not_wanted_are_left_out_with_their_responses():
     with pytest.raises(ValueError, match="holds no response to any of the 2 rows that are wanted"):
         matched([answer(question) for question in ASKED[:2]], replace(popular, partial=True), ASKED)
     nothing = Identity(ALL.id, ALL.also, wanted=lambda row: False)
-    with pytest.raises(ValueError, match="No row of the 4 is left to be scored; the options choose none of"):
+    with pytest.raises(
+        ValueError, match="No row of the 4 is left to be scored: the options choose no row of"
+    ):
         matched(bare, nothing, ASKED)
 
 
@@ -387,7 +387,7 @@ def test_without_ids_the_order_counts():
     assert (got.by, got.rows, got.texts) == (ORDER, ASKED, ["0", "1", "2", "3"])
     with pytest.raises(
         ValueError,
-        match="responses holds 3 responses without an id, and the dataset 4 rows; .* question_id or id or qid or index",
+        match="responses holds 3 responses without an id, and the dataset has 4 rows; .* question_id or id or qid or index",
     ):
         matched(bare[:3], ALL, ASKED)
     with pytest.raises(
@@ -581,9 +581,7 @@ def asked(rows, questions=QUESTIONS, **how):
 
 def test_a_file_of_questions_is_no_file_of_responses():
     rows = [{"question_id": one.question_id, "text": one.question} for one in QUESTIONS]
-    message = (
-        r"holds what was asked, not what the LVLM said: responses\[0\] has 'Is  ?there  ?a  ?dog\?' as text"
-    )
+    message = r"holds questions, not responses: in responses\[0\], text is 'Is  ?there  ?a  ?dog\?'"
     for source in (
         rows,
         [{"text": row["text"]} for row in rows],
@@ -609,7 +607,7 @@ def test_a_response_may_repeat_its_question():
 def test_a_prompt_is_no_response():
     identity = replace(DESCRIBED, prompt="Describe this image.")
     rows = [{"image_id": 7, "text": "Describe this  image."}, {"image_id": 3, "text": "Describe this image."}]
-    with pytest.raises(ValueError, match="holds what was asked"):
+    with pytest.raises(ValueError, match="holds questions, not responses"):
         matched(rows, identity)
     assert matched([rows[0], rows[1] | {"text": "Snow."}], identity).texts[1] == "Snow."
 

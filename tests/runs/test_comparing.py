@@ -89,7 +89,7 @@ def test_what_cannot_be_compared(tmp_path):
         compare({"one": pope, "again": pope}, ["accurate"], Bootstrap(5))
     labels = {**throne.ready.inputs, "references": [["cat"]] * len(throne.found)}
     other = replace(throne, ready=replace(throne.ready, inputs=labels))
-    with pytest.raises(RunError, match="Rows of the same ids say different things"):
+    with pytest.raises(RunError, match="Rows with the same ids differ between these runs"):
         compare({"one": throne, "other": other}, [], Bootstrap(5))
 
 
@@ -124,7 +124,10 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     printed = capsys.readouterr()
     assert re.search(r"A +good +18", printed.out)
     assert re.search(r"accuracy  A-B +100\.0 +0\.0 +\+100\.0 +\+100\.0 to \+100\.0", printed.out)
-    assert "Not scored alike, which moves differences too: parser is good pope, bad strict." in printed.out
+    assert (
+        "The runs were not scored alike, which also changes differences: parser is good pope, bad strict."
+        in printed.out
+    )
     assert "samplings/random/accuracy" in printed.out
     assert cli.main(["compare", "good", "part", "--bootstrap", "200", "--json"]) == 0
     printed = capsys.readouterr()
@@ -134,5 +137,5 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert "resamples tell no p value small enough" not in printed.err
     change(Path("bad"), "scores.json", lambda scores: {**scores, "accuracy": 1.0}, sealed=False)
     assert cli.main(["compare", "good", "bad"]) == 2
-    assert "scores.json is not as it was written. `halluscope verify bad`" in capsys.readouterr().err
+    assert "scores.json was changed. `halluscope verify bad`" in capsys.readouterr().err
     assert folders.folders([Path("good"), Path("part")]) == [Path("good"), Path("part")]

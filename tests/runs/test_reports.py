@@ -32,7 +32,7 @@ def test_credits_of_no_image(tmp_path, capsys):
     Image.new("RGB", (8, 8)).save(tmp_path / "000000000010.jpg")
     images = ["--images", str(tmp_path)]
     assert cli.main(["report", str(folder), "--out", page, *credits, *images]) == 0
-    assert "has no licence of any of these images" in capsys.readouterr().err
+    assert "names no licence for any of these images" in capsys.readouterr().err
 
 
 def test_what_no_report_is_made_of():

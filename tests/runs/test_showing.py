@@ -133,7 +133,7 @@ def test_what_is_no_such_result_is_refused(benchmark, tmp_path):
             ValueError, match=f"There are {len(given)} predictions and {len(known)} references"
         ):
             halluscope.report(result, given, known)
-    with pytest.raises(ValueError, match=f"about {rows} rows, and there are {rows - 1} predictions"):
+    with pytest.raises(ValueError, match=f"about {rows} rows, but there are {rows - 1} predictions"):
         halluscope.report(result, predictions[:-1], references[:-1])
     without = {name: value for name, value in result.items() if name != benchmark.items}
     with pytest.raises(ValueError, match=rf"no {benchmark.items}.*compute\(\.\.\., {benchmark.items}=True\)"):
@@ -152,7 +152,7 @@ def test_a_result_of_another_benchmark(tmp_path):
     """HQM has no rows; references of another metric are not rows of the dataset; a name may be unknown."""
     hqm = registry.benchmark("hqm")
     predictions, references, options = example(hqm)
-    with pytest.raises(ValueError, match="HQM scores no responses one by one"):
+    with pytest.raises(ValueError, match="HQM does not score single responses"):
         halluscope.report(hqm.compute(predictions, references, **options), ["a", "b"], ["a", "b"])
     result, predictions, _ = scored(registry.benchmark("hqh"), tmp_path)
     with pytest.raises(ValueError, match=r"references\[0\] is \['dog'\]; expected a row of the dataset hqh"):
@@ -163,7 +163,7 @@ def test_a_result_of_another_benchmark(tmp_path):
 
 def test_a_result_of_other_responses(tmp_path):
     result, predictions, references = scored(registry.benchmark("chair"), tmp_path)
-    with pytest.raises(ValueError, match="The predictions end before places that the result names"):
+    with pytest.raises(ValueError, match="The result marks places beyond the end of a prediction"):
         halluscope.report(result, ["A dog."] * len(predictions), references)
 
 

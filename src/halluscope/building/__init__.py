@@ -1,5 +1,5 @@
-"""Builds datasets: upstream files in, a folder that `load_dataset` reads and the Hub shows out.
+"""Builds datasets: turns upstream files into a folder that `load_dataset` reads and the Hub shows.
 
-A benchmark's room strings these modules together: spec (what must come in), fetch (get it), images (check them), output
-(write Parquet, statistics and card); command is the command line that all builders share.
+A benchmark's room uses these modules in turn: spec (says what is needed), fetch (gets it), images (checks them), output
+(writes Parquet, statistics and card). command is the command line that all builders share.
 """

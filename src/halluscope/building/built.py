@@ -1,4 +1,4 @@
-"""Reads what a build wrote of itself, and compares its files with it."""
+"""Reads the stats.json of a build, and compares the build's files with it."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,11 +22,11 @@ FILE = form.text(
 _NAME = form.text(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", "a name of letters, digits, '_', '.' and '-'")
 _VERSION = form.text(r"[A-Za-z0-9.+-]{1,40}", "a version such as 1.0.0")
 _WRITER = form.text(r"pyarrow [A-Za-z0-9.+-]{1,40}", "pyarrow and its version")
-_COUNTED = form.text(r"\w[\w ,'&/()-]{0,99}", "a plain name of what is counted")
+_COUNTED = form.text(r"\w[\w ,'&/()-]{0,99}", "the plain name of a count")
 
 
 def _counts(levels: int) -> form.Form:
-    """Names with numbers, or with further counts, so many levels deep."""
+    """Return the form of counts: names with numbers, or with further counts, at most `levels` deep."""
     deeper = _counts(levels - 1) if levels > 1 else form.number
     return form.named(
         _COUNTED, lambda value, where: (deeper if isinstance(value, dict) else form.number)(value, where)
@@ -52,14 +52,14 @@ FORM = form.record(
     ),
     written_by=_WRITER,
 )
-"""What a stats.json holds. All of it may go into a card as it stands: no text here can be Markdown, HTML or YAML."""
+"""The form of a stats.json. Its texts cannot be Markdown, HTML or YAML, so that a card may show every value unchanged."""
 
 
 def read_stats(file: Path) -> dict[str, Any]:
-    """The content of a stats.json.
+    """Read and check a stats.json.
 
     Raises:
-        BuildError: when it is not what a build writes; it names the file and the key.
+        BuildError: if it is not what a build writes; the message names the file and the key.
     """
     try:
         stats: dict[str, Any] = read_json(file)
@@ -70,17 +70,17 @@ def read_stats(file: Path) -> dict[str, Any]:
 
 
 def compare(folder: Path, tables: Sequence[Mapping[str, Any]]) -> list[Path]:
-    """Compare a dataset's files with what its stats.json says of them.
+    """Compare a dataset's files with the checksums in its stats.json.
 
     Args:
-        folder: where they lie.
-        tables: of the stats.json.
+        folder: the dataset's folder.
+        tables: the stats.json's `tables`.
 
     Returns:
         The files.
 
     Raises:
-        BuildError: when one is missing, lies elsewhere, or is not the one that the builder wrote.
+        BuildError: if a file is missing, is outside the folder, or is not the one that the builder wrote.
     """
     shards = [shard for table in tables for shard in table["shards"]]
     expected = {folder / shard["file"]: shard["sha256"] for shard in shards}
@@ -94,10 +94,10 @@ def compare(folder: Path, tables: Sequence[Mapping[str, Any]]) -> list[Path]:
 def _compare(path: Path, expected: str, folder: Path) -> None:
     if not path.resolve().is_relative_to(folder.resolve() / "data"):
         raise BuildError(
-            f"{folder / STATS} names {brief(str(path))}, which lies outside of {folder / 'data'}. Build {folder} again."
+            f"{folder / STATS} names {brief(str(path))}, which is outside {folder / 'data'}. Build {folder} again."
         )
     if not path.is_file():
-        raise BuildError(f"{path} is missing, which {folder / STATS} names. Build {folder} again.")
+        raise BuildError(f"{path}, which {folder / STATS} names, is missing. Build {folder} again.")
     if (found := sha256_of(path)) != expected:
         raise BuildError(
             f"{path} is not the file that its builder wrote: its sha256 is {found}, expected {expected} "

@@ -21,9 +21,9 @@ def write(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features]
 def render(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features]) -> str:
     """Render a card.
 
-    The template's own front matter holds what is always so; `size_categories`, `configs` and `dataset_info` are added
-    here, so that the Hub and `load_dataset` find the files, the columns and their types. Of several configs the first
-    is loaded when none is named.
+    The template's own front matter holds what is the same for every build; `size_categories`, `configs` and
+    `dataset_info` are added here, so that the Hub and `load_dataset` find the files, the columns and their types. The
+    first of several configs is the default.
 
     Args:
         spec: the template sees it as `spec`.
@@ -34,8 +34,8 @@ def render(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features
         The card's text, front matter and Markdown.
 
     Raises:
-        FileNotFoundError: when the dataset has no template.
-        jinja2.UndefinedError: when the template names what is not there.
+        FileNotFoundError: if the dataset has no template.
+        jinja2.UndefinedError: if the template uses a value that does not exist.
     """
     template = share("dataset_cards", f"{spec.name}.md")
     jinja = Environment(
@@ -63,14 +63,14 @@ def render(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features
 
 
 def _size(rows: int) -> str:
-    """The Hub's name of a number of rows, such as 1K<n<10K."""
+    """Return the Hub's size category for a number of rows, such as 1K<n<10K."""
     bounds = ["1K", "10K", "100K", "1M", "10M", "100M", "1B"]
     power = len(str(rows)) - len("1000")
     return "n<1K" if power < 0 else f"{bounds[power]}<n<{bounds[power + 1]}"
 
 
 def _files(table: Mapping[str, Any]) -> dict[str, str]:
-    stem = table["shards"][0]["file"].rsplit("-", 3)[0]  # less -00000-of-00001.parquet
+    stem = table["shards"][0]["file"].rsplit("-", 3)[0]  # without -00000-of-00001.parquet
     return {"split": table["split"], "path": f"{stem}-*"}
 
 

@@ -1,4 +1,4 @@
-"""The builders, and the command line that they share."""
+"""Defines builders, and the command line that they share."""
 
 import argparse
 import json
@@ -16,21 +16,21 @@ from halluscope.terminal import quiet, say, tell_error
 
 
 def _nothing(parser: argparse.ArgumentParser) -> None:
-    """No further option."""
+    """Add no further option."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a user wants to have built.
+    """What a user asks to be built, and how.
 
     Attributes:
         spec: the dataset's facts.
         source: the upstream file, or a folder that holds it; None downloads it.
-        images: the folder or the zip of the images; None downloads them, or leaves the column `image` out where they
+        images: the folder or the zip of the images; None downloads them, or leaves out the column `image` if they
             cannot be downloaded.
         out: the folder to build; None is datasets/NAME.
-        with_images: False leaves the column `image` out.
-        only_images_present: leave out the images, or the rows, whose files are not there.
+        with_images: False leaves out the column `image`.
+        only_images_present: leave out images, or rows, whose files are missing.
         subset: accept files and counts that are not the published ones.
         force: replace an existing build.
         cache: the folder that keeps downloads; None is the user's cache.
@@ -47,31 +47,31 @@ class Order:
     cache: Path | None = None
 
     def target(self, name: str | None = None) -> Path:
-        """Where it goes.
+        """Return the folder to build, as `output.target` does.
 
         Raises:
-            BuildError: as `output.target`.
+            BuildError: as `output.target` does.
         """
         return output.target(self.spec, self.out, self.force, name)
 
     def inside(self, folder: str) -> Path | None:
-        """Where the files of a part lie: in a folder of `source` that is called so, or in `source` itself."""
+        """Return where a part's files are: in the folder of this name in `source`, or in `source` itself."""
         inner = self.source / folder if self.source else None
         return inner if inner and inner.is_dir() else self.source
 
     def fetch(self, name: str, given: Path | None = None, option: str = "--source") -> Fetched:
-        """Find a source of the spec in what the user gives (by default `source`), or download it.
+        """Find a source of the spec in a path from the user (by default `source`), or download it.
 
         Raises:
-            BuildError: when nothing is there, or it is not what was published.
+            BuildError: if nothing is found, or the file is not the published one.
         """
         return fetch(self.spec.sources[name], option, given or self.source, self.cache, self.subset)
 
     def fetch_images(self) -> Fetched | None:
-        """The images that the user names; None if the column `image` is left out.
+        """Find the images that the user names; None if the column `image` is left out.
 
         Raises:
-            BuildError: when they are not there, or not what was published.
+            BuildError: if they are missing, or are not the published ones.
         """
         if not self.with_images or self.images is None:
             return None
@@ -80,16 +80,16 @@ class Order:
 
 @dataclass(frozen=True)
 class Builder:
-    """What builds a dataset.
+    """A builder of a dataset.
 
     Attributes:
         name: of the dataset.
         about: what it builds and from what, with examples.
-        source: the help of --source: which upstream files are meant.
-        make: takes an `Order` and, as keywords, what its own options name; checks everything before it writes
-            anything; gives the dataset's folder.
+        source: the help of --source, which says which upstream files are meant.
+        make: takes an `Order` and the builder's own options as keywords, checks everything before it writes anything,
+            and returns the dataset's folder.
         images: the help of --images; "" for a builder that stores no images of its own.
-        add: adds its own options.
+        add: adds the builder's own options to a parser.
     """
 
     name: str
@@ -111,18 +111,18 @@ class Builder:
         """Build the dataset. Everything is checked before anything is written.
 
         Args:
-            source: as `Order` has it, like `images` and `out`.
-            images: where the images are.
-            out: where the dataset goes.
+            source: as in `Order`.
+            images: as in `Order`.
+            out: as in `Order`.
             spec: the dataset's facts (default: datasets/NAME/spec.toml).
-            options: the rest of `Order`, and the builder's own.
+            options: the other fields of `Order`, and the builder's own options.
 
         Returns:
             The dataset's folder.
 
         Raises:
-            BuildError: when a source is missing, broken or not the published one; when `out` is taken; for images
-                that this builder would not look at.
+            BuildError: if a source is missing, damaged or not the published one, `out` is taken, or options for images
+                are given to a builder without images.
         """
         if not self.images and (
             images is not None or {"with_images", "only_images_present"} & options.keys()
@@ -138,7 +138,7 @@ class Builder:
         return self.make(order, **options)
 
     def parser(self) -> argparse.ArgumentParser:
-        """Its command line."""
+        """Make the parser of the builder's command line."""
         parser = Parser(
             prog=f"halluscope build {self.name}",
             description=self.about,
@@ -150,9 +150,9 @@ class Builder:
             which = parser.add_mutually_exclusive_group()
             which.add_argument("--images", type=Path, metavar="FOLDER-OR-ZIP", help=self.images)
             which.add_argument(
-                "--no-images", dest="with_images", action="store_false", help="leave the column `image` out"
+                "--no-images", dest="with_images", action="store_false", help="leave out the column `image`"
             )
-            option("--only-images-present", action="store_true", help="leave out images that are not there")
+            option("--only-images-present", action="store_true", help="leave out missing images")
         self.add(parser)
         option(
             "--out", type=Path, metavar="FOLDER", help=f"the folder to build (default: datasets/{self.name})"
@@ -161,14 +161,19 @@ class Builder:
         option(
             "--subset", action="store_true", help="accept files and counts that are not the published ones"
         )
-        option("--cache", type=Path, metavar="FOLDER", help="keeps downloads (default: the user's cache)")
+        option(
+            "--cache",
+            type=Path,
+            metavar="FOLDER",
+            help="the folder for downloads (default: the user's cache)",
+        )
         return parser
 
     def main(self, argv: Sequence[str] | None = None) -> int:
-        """Build with the options of a command line; say what was built.
+        """Build with the options of a command line, and print what was built.
 
         Returns:
-            The exit status: 0, or 2 after an error that the user can mend.
+            The exit status: 0, or 2 after an error that the user can correct.
         """
         options = vars(self.parser().parse_args(argv))
         try:

@@ -1,7 +1,7 @@
-"""Gets an upstream file: from where the user has it, or by a download that is checked by sha256.
+"""Gets an upstream file from a path that the user names, or by a download that is checked by sha256.
 
-Nothing is unpacked: a member of a zip is read where it is, so that no archive can write anywhere. A zip that means to,
-with a member that lies outside of it, is refused all the same.
+Nothing is unpacked: a zip's member is read inside the zip, so that no archive can write anywhere. A zip with a member
+whose path leads out of it is refused all the same.
 """
 
 import hashlib
@@ -24,19 +24,19 @@ from halluscope.paths import cache_folder
 from halluscope.terminal import is_quiet
 
 LONGEST_NAME = 1000
-"""Characters of a name in a zip; each folder of it would become a name too."""
+"""The most characters of a name in a zip; zipfile adds an entry for each of the name's folders."""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A source as it was got.
+    """A source that was found or downloaded.
 
     Attributes:
         path: the file or folder to read.
-        sha256: of the file (of the zip, for a folder inside a zip, or a member whose own is unknown); None for a folder
-            on disk.
-        published: whether that is the sha256 of what was published; None for a folder on disk, which has none, and
-            where the published one is unknown.
+        sha256: of the file, or of the zip for a folder inside it or a member whose published sha256 is unknown; None
+            for a folder on disk.
+        published: whether this is the published sha256; None for a folder on disk, which has no sha256, and if the
+            published one is unknown.
     """
 
     path: Readable
@@ -47,7 +47,7 @@ class Fetched:
 def fetch(
     source: Source, option: str, given: Path | None = None, cache: Path | None = None, subset: bool = False
 ) -> Fetched:
-    """Find a source in what the user gives, or download it.
+    """Find a source in a path from the user, or download it.
 
     Args:
         source: what is wanted.
@@ -57,7 +57,7 @@ def fetch(
         subset: accept a file that is not the published one.
 
     Raises:
-        BuildError: when nothing is there, or it is not what was published.
+        BuildError: if nothing is found, or the file is not the published one.
     """
     if given is None:
         given = download(source, option, cache)
@@ -79,15 +79,15 @@ def fetch(
 
 
 def download(source: Source, option: str, cache: Path | None = None) -> Path:
-    """Download a source, or take it from the cache folder when it is there already.
+    """Download a source, or take it from the cache folder if it was downloaded before.
 
     Raises:
-        BuildError: when it cannot be had or checked, or something else arrived (what and what was expected).
+        BuildError: if it cannot be downloaded or checked, or another file arrived; the message says which was expected.
     """
     if not source.pinned or source.bytes is None:
         raise BuildError(
-            f"{option} is missing: {source.url} is not downloaded from here, since its sha256 is not known and "
-            f"nothing could check what arrives. Get it yourself and name it with {option}."
+            f"{option} is missing: {source.url} is not downloaded automatically, because its sha256 is unknown and "
+            f"the file could not be checked. Download it yourself, and name it with {option}."
         )
     try:
         file = pooch.retrieve(
@@ -105,7 +105,7 @@ def download(source: Source, option: str, cache: Path | None = None) -> Path:
 
 
 def _download(url: str, name: str, of: Any, most: int) -> None:
-    """Download a file, as `pooch.retrieve` asks for it; no more of it than was published."""
+    """Download a file for `pooch.retrieve`, but no more bytes than were published."""
     with Path(name).open("wb") as file:
         pooch.HTTPDownloader(progressbar=sys.stderr.isatty() and not is_quiet())(
             url, _Bounded(file, most), of
@@ -113,28 +113,28 @@ def _download(url: str, name: str, of: Any, most: int) -> None:
 
 
 class _Bounded:
-    """A file that takes so many bytes and no more.
+    """A file that accepts a limited number of bytes.
 
     Raises:
-        ValueError: when more arrive; pooch then removes what has come.
+        ValueError: if more arrive; pooch then removes the file.
     """
 
     def __init__(self, file: IO[bytes], most: int) -> None:
         self._file, self._left, self._most = file, most, most
 
     def write(self, data: bytes) -> None:
-        """Take some more."""
+        """Write more bytes."""
         self._left -= len(data)
         if self._left < 0:
             raise ValueError(f"more arrived than the {self._most:,} bytes that were published")
         self._file.write(data)
 
     def flush(self) -> None:
-        """Nothing: the file is flushed when it is closed."""
+        """Do nothing: the file is flushed when it is closed."""
 
 
 def sha256_of(file: Readable) -> str:
-    """The sha256 of a file, in hexadecimal.
+    """Compute the sha256 of a file, in hexadecimal.
 
     Raises:
         BuildError: for a member of a zip that cannot be read.
@@ -152,7 +152,7 @@ def sha256_of(file: Readable) -> str:
 
 
 def _locate(source: Source, option: str, given: Path) -> Readable:
-    """The file or folder that is meant, in the folder, zip or file that was given."""
+    """Find the source's file or folder in the folder, zip or file that the user named."""
     name = source.member or source.url.rpartition("/")[2]
     if not given.exists():
         raise BuildError(
@@ -180,14 +180,14 @@ def _locate(source: Source, option: str, given: Path) -> Readable:
 
 
 def _check_members(option: str, archive: Path) -> None:
-    """Check that each member of a zip lies in its folder, once, and not thousands of folders deep."""
+    """Check that no member of a zip leads out of it, occurs twice, or has a very long name."""
     try:
         with zipfile.ZipFile(archive) as opened:
             names = [member.orig_filename for member in opened.infolist()]
     except (zipfile.BadZipFile, struct.error, OSError, ValueError, NotImplementedError) as error:
-        raise BuildError(f"{option} {archive} cannot be read: {error}. Get it anew.") from error
+        raise BuildError(f"{option} {archive} cannot be read: {error}. Get it again.") from error
     for wrong, what in (
-        ([name for name in names if leads_out(name)], "which lies outside of it"),
+        ([name for name in names if leads_out(name)], "which leads out of it"),
         (
             [name for name in names if len(name) > LONGEST_NAME],
             f"a name of more than {LONGEST_NAME:,} characters",
@@ -196,6 +196,6 @@ def _check_members(option: str, archive: Path) -> None:
     ):
         if wrong:
             raise BuildError(
-                f"{option} {archive} holds {brief(wrong[0], 200)}, {what}; expected names without '..', backslashes, "
-                "a drive or a slash in front, each once. Get the archive from where it is published."
+                f"{option} {archive} holds {brief(wrong[0], 200)}, {what}; expected unique names without '..', "
+                "backslashes, or a drive or slash in front. Get the archive from where it is published."
             )

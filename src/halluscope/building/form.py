@@ -1,4 +1,4 @@
-"""Describes what a JSON file may hold, and checks it: a form is called with a value and with where it stands."""
+"""Describes the content of JSON files by forms, and checks it: a form is called with a value and its location."""
 
 import re
 from collections.abc import Callable
@@ -11,11 +11,11 @@ Form = Callable[[Any, str], None]
 """Raises a BuildError for a value that is not of this form."""
 
 LARGEST = 2**63
-"""What a column of whole numbers can hold."""
+"""Numbers must be smaller than this, so that a column of 64-bit integers can hold them."""
 
 
 def text(pattern: str, what: str) -> Form:
-    """A text that the pattern describes as a whole."""
+    """Make the form of a text that the pattern matches as a whole."""
     described = re.compile(pattern)
 
     def check(value: Any, where: str) -> None:
@@ -25,30 +25,30 @@ def text(pattern: str, what: str) -> Form:
 
 
 def truth(value: Any, where: str) -> None:
-    """True or false."""
+    """Check for true or false."""
     _expect(isinstance(value, bool), value, where, "true or false")
 
 
 def count(value: Any, where: str) -> None:
-    """A whole number that is not negative."""
+    """Check for a whole number of at least 0."""
     _expect(type(value) is int and 0 <= value < LARGEST, value, where, "a whole number of at least 0")
 
 
 def number(value: Any, where: str) -> None:
-    """A number."""
+    """Check for a number."""
     _expect(type(value) in (int, float) and abs(value) < LARGEST, value, where, "a number")
 
 
 def maybe(form: Form) -> Form:
-    """What is of a form, or null."""
+    """Make the form of a value that may also be null."""
     return lambda value, where: None if value is None else form(value, where)
 
 
 def each(form: Form) -> Form:
-    """A list that holds something, all of one form."""
+    """Make the form of a list that is not empty, whose items have one form."""
 
     def check(value: Any, where: str) -> None:
-        _expect(isinstance(value, list) and value, value, where, "a list that holds something")
+        _expect(isinstance(value, list) and value, value, where, "a list that is not empty")
         for place, item in enumerate(value):
             form(item, f"{where}[{place}]")
 
@@ -56,7 +56,7 @@ def each(form: Form) -> Form:
 
 
 def named(name: Form, form: Form) -> Form:
-    """An object whose names are of one form, and whose values of another."""
+    """Make the form of an object from the form of its names and the form of its values."""
 
     def check(value: Any, where: str) -> None:
         _expect(isinstance(value, dict), value, where, "a JSON object")
@@ -68,7 +68,7 @@ def named(name: Form, form: Form) -> Form:
 
 
 def record(**forms: Form) -> Form:
-    """An object with these names and no others, each with its form."""
+    """Make the form of an object with exactly these names, whose values have these forms."""
 
     def check(value: Any, where: str) -> None:
         _expect(isinstance(value, dict), value, where, f"a JSON object with {', '.join(forms)}")

@@ -1,7 +1,7 @@
 """Reads and checks image files, in a folder on disk or in a zip.
 
-An image is looked for by its whole name, then by less and less of its path: a folder that was unpacked without the
-outer folders may hold patch8/a.jpg for images/v1/patch8/a.jpg.
+An image is looked for by its whole path, then by shorter and shorter ends of it: a folder that was unpacked without its
+outer folders may hold images/v1/patch8/a.jpg as patch8/a.jpg.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from halluscope.foreign import brief
 
 
 def missing(names: Iterable[str], folder: Readable) -> list[str]:
-    """The file names that the folder lacks.
+    """Return the file names that the folder lacks.
 
     Raises:
         BuildError: for a name that leads out of the folder.
@@ -31,12 +31,12 @@ def check(names: Sequence[str], folder: Readable, hint: str = "Name the folder t
 
     Args:
         names: the images' file names.
-        folder: where they lie.
-        hint: what to do when some are missing.
+        folder: the folder of the images.
+        hint: what the error tells the user to do if some images are missing.
 
     Raises:
-        BuildError: for an image that is missing or cannot be decoded, with its name.
-        LimitExceeded: for one that is too large.
+        BuildError: if an image is missing or cannot be decoded; the message names it.
+        LimitExceeded: for an image that is too large.
     """
     if absent := missing(names, folder):
         shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
@@ -50,8 +50,8 @@ def check_all(names: Iterable[str], folder: Readable, only_present: bool = False
 
     Args:
         names: the images' file names.
-        folder: where they lie.
-        only_present: an image may be missing, but not all of them.
+        folder: the folder of the images.
+        only_present: whether images may be missing, though not all of them.
 
     Raises:
         BuildError: for an image that is missing or cannot be decoded.
@@ -63,14 +63,14 @@ def check_all(names: Iterable[str], folder: Readable, only_present: bool = False
 
 
 def stored(name: str | None, folder: Readable) -> dict[str, Any] | None:
-    """An image as a row holds it; None where there is none, or its file is not there."""
+    """Return an image as a row holds it; None if the row has no image, or its file is missing."""
     if name is None or missing([name], folder):
         return None
     return {"bytes": read(name, folder), "path": name}
 
 
 def read(name: str, folder: Readable) -> bytes:
-    """An image file's bytes, untouched."""
+    """Return the bytes of an image file, unchanged."""
     return read_bytes(_file(name, folder), "image")
 
 

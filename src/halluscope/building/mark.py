@@ -1,6 +1,6 @@
-"""Tells what a build wrote from what is the user's: a mark in the folder lists each file of the build with its sha256.
+"""Distinguishes a build's files from the user's: a mark in the folder lists each file of the build with its sha256.
 
-Only what the mark lists, and is as the build wrote it, is ever replaced.
+Only files that the mark lists, and that are unchanged since the build, are ever replaced.
 """
 
 import json
@@ -17,7 +17,7 @@ from halluscope.files.opening import read_json
 MARK, CARD, SPEC, DATA = ".halluscope-build.json", "README.md", "spec.toml", "data"
 
 PARTS = {MARK, CARD, SPEC, STATS, DATA}
-"""What a build writes into its folder."""
+"""The names of the files and of the folder that a build writes."""
 
 ABOUT = (
     "What `halluscope build` wrote here. It replaces only these files, and only if they are still the same."
@@ -33,25 +33,24 @@ FORM = form.record(about=form.text(r".{0,200}", "a line of text"), files=form.na
 
 
 def write(folder: Path) -> None:
-    """Mark all that lies in a folder as written by a build."""
+    """Mark all files in a folder as written by a build."""
     files = {_name(file, folder): sha256_of(file) for file in _below(folder) if file.is_file()}
     text = json.dumps({"about": ABOUT, "files": files}, indent=2) + "\n"
     (folder / MARK).write_text(text, encoding="utf-8")
 
 
 def replaceable(folder: Path, facts: bytes) -> set[str]:
-    """What a build may replace in a folder, which need not be there.
+    """Return what a build may replace in a folder, which need not exist.
 
     Args:
-        folder: where the build is to go.
-        facts: the content of the spec.toml that it will write; the same may be there, as in a checkout.
+        folder: the folder to build.
+        facts: the content of the spec.toml that the build will write; an identical file may be there, as in a checkout.
 
     Returns:
-        Names in the folder, of files or of the folder `data`; none, if there is nothing of an earlier build.
+        Names in the folder: of files, and of the folder `data`. Empty if the folder holds no earlier build.
 
     Raises:
-        BuildError: for a file that a build would write, and that lies there without being listed in a mark, or is
-            no longer what the build wrote.
+        BuildError: if a file that the build would write is there, but is not listed in a mark, or was changed since.
     """
     there = {name for name in PARTS if os.path.lexists(folder / name)}
     listed = _read(folder / MARK) if MARK in there else {}
@@ -72,8 +71,8 @@ def _check(path: Path, folder: Path, listed: Mapping[str, str], facts: bytes) ->
         same = known and path.is_file() and not path.is_symlink() and sha256_of(path) == listed[name]
     if not known:
         raise BuildError(
-            f"{path} is there, and no build that left its mark ({MARK}) wrote it. Move it away, or name another "
-            "folder with --out."
+            f"{path} is not listed in the mark of a build ({MARK}), so it is not replaced. Move it away, or name "
+            "another folder with --out."
         )
     if not same:
         raise BuildError(
@@ -82,7 +81,7 @@ def _check(path: Path, folder: Path, listed: Mapping[str, str], facts: bytes) ->
 
 
 def _read(mark: Path) -> Mapping[str, str]:
-    """The files that a mark lists, with their sha256."""
+    """Return the files that a mark lists, with their sha256."""
     try:
         if mark.is_symlink():
             raise BuildError(f"{mark} is a link.")
@@ -90,15 +89,15 @@ def _read(mark: Path) -> Mapping[str, str]:
         FORM(found, str(mark))
     except (BuildError, FileNotFoundError) as error:
         raise BuildError(
-            f"{error} So nobody knows what of {mark.parent} a build wrote. Move it away, or name another folder with "
-            "--out."
+            f"{error} It should list the files in {mark.parent} that a build wrote. Move it away, or name another "
+            "folder with --out."
         ) from error
     files: Mapping[str, str] = found["files"]
     return files
 
 
 def _below(path: Path) -> Iterator[Path]:
-    """What lies in a folder, however deep; nothing, for a file or a link."""
+    """Return everything in a folder, at any depth; nothing for a file or a link."""
     return iter(sorted(path.rglob("*"))) if path.is_dir() and not path.is_symlink() else iter(())
 
 

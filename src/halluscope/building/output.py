@@ -1,4 +1,4 @@
-"""Writes a dataset's folder: Parquet shards, stats.json, spec.toml, the card and a mark, all of it or nothing.
+"""Writes a dataset's folder completely or not at all: Parquet shards, stats.json, spec.toml, the card and a mark.
 
 Only what an earlier build wrote is replaced (`halluscope.building.mark`); every other file in the folder stays.
 """
@@ -22,16 +22,16 @@ from halluscope.reading.rows import FOLDER
 
 
 def home(name: str) -> Path:
-    """Where a dataset is built unless the user names a folder: datasets/<name> under the working directory."""
+    """Return the default folder of a dataset: datasets/<name> in the working directory."""
     return Path(FOLDER, name)
 
 
 def target(spec: Spec, out: Path | None = None, force: bool = False, name: str | None = None) -> Path:
-    """Where a dataset goes: `out`, or `home` of its name.
+    """Return the folder to build: `out`, or `home` of the dataset's name.
 
     Raises:
-        BuildError: when a build is there already, unless `force` says to replace it; when a file is there that a
-            build would write and none of ours wrote, or that was changed since.
+        BuildError: if the folder holds a build, unless `force` says to replace it; if a file is in the way that no
+            build wrote, or that was changed since.
     """
     path = real(out or home(name or spec.name))
     if path.exists() and not path.is_dir():
@@ -41,7 +41,8 @@ def target(spec: Spec, out: Path | None = None, force: bool = False, name: str |
         raise BuildError(f"--out {path} holds a build already; pass --force to replace it.")
     if replaced and Path.cwd().resolve().is_relative_to(path):
         raise BuildError(
-            f"--out {path} is where you are, or above it, and is replaced as a whole. Go to another folder first."
+            f"--out {path} is or holds the working directory, and would be replaced as a whole. Change to another "
+            "folder first."
         )
     return path
 
@@ -57,19 +58,19 @@ def write(
     """Write a dataset.
 
     Args:
-        spec: its facts.
+        spec: the dataset's facts.
         tables: its configs and splits.
-        counts: what stats.json and the card say of its rows.
-        sources: what it was built from, by the names that the spec gives them.
-        complete: what `Spec.matches` said of the counts.
-        out: what `target` returned.
+        counts: its counts, for stats.json and the card.
+        sources: the sources that it is built from, by their names in the spec.
+        complete: the result of `Spec.matches` for the counts.
+        out: the result of `target`.
 
     Returns:
         `out`.
 
     Raises:
-        BuildError: when what it is built from would be replaced, or a row cannot be written.
-        OutputError: when another process builds there.
+        BuildError: if a source would be replaced, or a row cannot be written.
+        OutputError: if another process builds in the same folder.
     """
     facts = spec.file.read_bytes()
     _check_inputs((source.path for source in sources.values()), out, mark.replaceable(out, facts))
@@ -97,7 +98,11 @@ def write(
 
 
 def _check_inputs(inputs: Iterable[Readable], out: Path, replaced: Iterable[str]) -> None:
-    """Check that nothing that is read is replaced."""
+    """Check that no source would be replaced.
+
+    Raises:
+        BuildError: if one would be.
+    """
     gone = [out / name for name in replaced]
     for given in inputs:
         file = real(Path(str(given.root.filename)) if isinstance(given, zipfile.Path) else given)

@@ -1,6 +1,7 @@
 """Writes rows as Parquet shards in the Hub's layout.
 
-The same rows give the same bytes (with the same pyarrow): row groups of fixed size, no time stamps.
+With the same version of pyarrow, the same rows give the same bytes: row groups have a fixed size, and no time is
+written.
 """
 
 import hashlib
@@ -21,16 +22,16 @@ GROUP_ROWS = 100
 SHARD_BYTES = 250_000_000
 
 _ODD = (pa.ArrowException, ValueError, TypeError, OverflowError, AttributeError)
-"""What Arrow raises for rows that do not fit the columns."""
+"""The errors that Arrow raises for rows that do not fit the columns."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """What becomes one config and split of a dataset.
+    """The content of one config and split of a dataset.
 
     Attributes:
-        features: the columns; their metadata goes into the files, so that images come back as images.
-        rows: made one at a time, so that memory stays small; or Arrow tables of many rows, each a row group.
+        features: the columns; their metadata is written to the files, so that images are read back as images.
+        rows: the rows, one by one to save memory; or Arrow tables, each of which becomes a row group.
         split: the split's name.
         config: the config's name.
     """
@@ -42,12 +43,12 @@ class Table:
 
     @property
     def stem(self) -> str:
-        """What its files' paths begin with."""
+        """The beginning of its files' paths."""
         return f"data/{self.split}" if self.config == "default" else f"data/{self.config}/{self.split}"
 
 
 def write(table: Table, folder: Path, shard_bytes: int = SHARD_BYTES) -> dict[str, Any]:
-    """Write a table's shards under a folder and describe them.
+    """Write a table's shards into a folder and describe them.
 
     Args:
         table: what to write.
@@ -58,7 +59,7 @@ def write(table: Table, folder: Path, shard_bytes: int = SHARD_BYTES) -> dict[st
         config, split, columns, rows, bytes (in memory) and shards, a list of {file, bytes, sha256}.
 
     Raises:
-        BuildError: when there is no row, or one does not fit the columns.
+        BuildError: if there is no row, or a row does not fit the columns.
     """
     (folder / table.stem).parent.mkdir(parents=True, exist_ok=True)
     schema = table.features.arrow_schema
@@ -78,7 +79,7 @@ def write(table: Table, folder: Path, shard_bytes: int = SHARD_BYTES) -> dict[st
         size += held
     if not parts:
         raise BuildError(
-            f"The split {table.split!r} of config {table.config!r} has no row; there is nothing to write."
+            f"The split {table.split!r} of config {table.config!r} has no rows; expected at least one."
         )
     files = [part.rename(f"{part}-of-{len(parts):05d}.parquet") for part in parts]
     return {
@@ -116,7 +117,7 @@ def _group(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:
 
 
 def _odd(rows: Sequence[Any], schema: pa.Schema) -> Iterator[tuple[int, Exception]]:
-    """The rows that cannot be written, each with why."""
+    """Yield the rows that cannot be written: each one's number and its error."""
     for place, row in enumerate(rows):
         try:
             _group([row], schema)

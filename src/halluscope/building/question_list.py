@@ -1,4 +1,4 @@
-"""What builders share whose source is one file of questions, and a folder of images if the user has it."""
+"""Helps builders whose source is one file of questions, and a folder of images if the user has it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,16 +21,16 @@ def read(file: Readable, read_all: Callable[[Sequence[Any], str], list[Q]], what
     """Read upstream's list of questions, in its order.
 
     Args:
-        file: it.
-        read_all: makes questions of its rows, and of where they stand.
-        what: is expected, and the name of its file, such as "questions: FILE.json".
+        file: the list.
+        read_all: makes questions from rows and the file's name.
+        what: what is expected, with the name of its file, such as "questions: FILE.json".
 
     Raises:
-        BuildError: for a file of another form, or where `read_all` raises a ValueError.
+        BuildError: if the file has another form, or `read_all` raises a ValueError.
     """
     rows = [row for _, row in json_rows(file)]
     if not rows:
-        raise BuildError(f"{file} holds nothing; expected a list of {what}.")
+        raise BuildError(f"{file} is empty; expected a list of {what}.")
     try:
         return read_all(rows, str(file))
     except ValueError as error:
@@ -45,15 +45,15 @@ def table(
     split: str,
     folder: Readable | None,
 ) -> Table:
-    """The rows to write, with images when there is a folder to read them from.
+    """Make the table to write, with images if there is a folder to read them from.
 
     Args:
-        rows: what is written.
-        columns: their types; the column `image` is left out without a folder.
-        row_of: what of each is written beside its image.
-        file_of: the file of its image; None for a row without one.
+        rows: the rows.
+        columns: the columns' types; without a folder, the column `image` is left out.
+        row_of: returns the columns of a row, except its image.
+        file_of: returns the file of a row's image; None if the row has none.
         split: the split's name.
-        folder: where the images lie.
+        folder: the folder of the images.
     """
 
     def written() -> Iterator[Mapping[str, Any]]:
@@ -78,15 +78,15 @@ def write(
     """Write a dataset of one table, with the images that the user names.
 
     Args:
-        order: what is wanted.
-        out: what `Order.target` returned.
+        order: what the user asks for.
+        out: the result of `Order.target`.
         counts: of the rows.
-        sources: what was fetched, but for the images.
-        check: checks the images in their folder, of which some may be missing.
+        sources: the sources that were fetched, except the images.
+        check: checks the images in a folder; its second argument says whether some may be missing.
         table: makes the table of a split, with the images of a folder.
 
     Raises:
-        BuildError: for other counts than the published ones, or images that are not there.
+        BuildError: if the counts are not the published ones, or images are missing.
     """
     complete = order.spec.matches(counts, order.subset)
     folder = None

@@ -1,4 +1,4 @@
-"""A dataset's facts, read from datasets/<name>/spec.toml: its sources, licence and expected counts."""
+"""Reads a dataset's facts from datasets/<name>/spec.toml: its sources, licence and expected counts."""
 
 import re
 import tomllib
@@ -17,16 +17,16 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Source:
-    """A file to be had at a URL, pinned by its sha256.
+    """A file at a URL, pinned by its sha256.
 
     Attributes:
         url: where its authors publish it.
-        sha256: of the file behind the URL; "unknown" where we could not have it and its authors name none: then the
-            user's file is taken, its sha256 is noted, and the expected counts are the check.
-        bytes: its size; absent where the sha256 is unknown.
-        member: when the file is a zip: the file in it that is meant, or the folder, which ends in "/".
-        member_sha256: of a member that is a file; "unknown" where we could not have it: then the zip's sha256 is the
-            check, and for the file without its zip the expected counts.
+        sha256: of the file at the URL; "unknown" if we could not download the file and its authors state no sha256. The
+            user's file is then accepted, its sha256 is recorded, and only the expected counts check it.
+        bytes: the file's size; absent if the sha256 is unknown.
+        member: if the file is a zip, the file in it that is needed, or the folder, whose name ends in "/".
+        member_sha256: of a member that is a file; "unknown" if we could not get the member. The zip's sha256 then
+            checks the zip, and the expected counts check the member without its zip.
     """
 
     url: str
@@ -42,7 +42,7 @@ class Source:
 
     @property
     def content_sha256(self) -> str | None:
-        """The sha256 of what is read in the end: the member, or else the file; None for a folder."""
+        """The sha256 of the member, or else of the file itself; None for a folder."""
         return self.member_sha256 if self.member else self.sha256
 
 
@@ -51,18 +51,18 @@ class Spec:
     """The facts of one dataset.
 
     Attributes:
-        name: the benchmark's name, the same everywhere.
-        version: of the dataset that is built; goes up when its rows change.
-        title: for people.
-        license: the Hub's identifier of a licence.
-        license_note: what the identifier leaves open.
+        name: the dataset's name, which is the same everywhere.
+        version: of the built dataset; it is raised when the rows change.
+        title: the name that is shown to readers.
+        license: the Hub's identifier of the licence.
+        license_note: details that the identifier does not say.
         publish_images: whether the licence lets anybody publish the images.
         split: the split's name.
         expected: counts that a complete dataset has, such as {"images": 5000}.
         sources: the upstream files, by the name of the builder's option.
-        file: where this was read.
+        file: the spec.toml itself.
         vocabulary: the built-in vocabulary that the classes must belong to.
-        built_from: the dataset of this project that this one is made of, instead of sources.
+        built_from: the dataset of this project that this one is made from, if it has no sources.
     """
 
     name: str
@@ -82,13 +82,13 @@ class Spec:
         """Whether a dataset with these counts is complete.
 
         Raises:
-            BuildError: when it is not, unless `subset` says that this is meant.
+            BuildError: if it is not, unless `subset` allows it.
         """
         found = {key: counts.get(key) for key in self.expected}
         if found != self.expected and not subset:
             raise BuildError(
                 f"{self.name} is expected to hold {_listed(self.expected)}; found {_listed(found)}. "
-                "Pass --subset if you mean it."
+                "Pass --subset if this is intended."
             )
         return found == self.expected
 
@@ -97,17 +97,17 @@ def load(name: str) -> Spec:
     """Read the spec of a dataset of this project, such as "throne_coco".
 
     Raises:
-        FileNotFoundError: when there is none of that name.
+        FileNotFoundError: if the dataset does not exist.
         BuildError: as `read` does.
     """
     return read(share("datasets", name, "spec.toml"))
 
 
 def read(file: Path) -> Spec:
-    """Read a spec and hold it to the rules: no unknown key, none missing, every source pinned.
+    """Read a spec and check it: no key is unknown, no key is missing, and every source is pinned or "unknown".
 
     Raises:
-        BuildError: naming the file, the key, and what was expected.
+        BuildError: if a check fails; the message names the file, the key, and what was expected.
     """
     text = read_text(file)
     try:
@@ -145,15 +145,15 @@ def _source(facts: Any, where: str) -> Source:
     if is_file != (source.member_sha256 is not None):
         raise BuildError(
             f"{where}: member is {source.member!r} and member_sha256 is {source.member_sha256!r}; "
-            'expected both for a file, and for a folder (which ends in "/") member alone.'
+            'expected both for a file, and only member for a folder (which ends in "/").'
         )
     return source
 
 
 def _check(kind: type, facts: Mapping[str, Any], where: str) -> None:
-    """Hold a table to the fields of a dataclass: their names, which are needed, and the plain types."""
+    """Check a table against the fields of a dataclass: the names, the required ones, and the plain types."""
     known = {field.name: field for field in fields(kind)}
-    known.pop("file", None)  # where the table was read: not in it
+    known.pop("file", None)  # the path of the table itself
     needed = {name for name, field in known.items() if field.default is MISSING}
     if unknown := sorted(set(facts) - set(known)):
         raise BuildError(

@@ -1,4 +1,4 @@
-"""The command `halluscope`: one module per command, and nothing in it that knows a single benchmark."""
+"""The command `halluscope`: one module per command; none of them names a benchmark."""
 
 import argparse
 import os
@@ -16,50 +16,50 @@ from halluscope.version import __version__
 DONE, FAILED, BROKEN, INTERRUPTED = 0, 2, 70, 130
 
 TRACEBACK = "HALLUSCOPE_TRACEBACK"
-"""The variable of the environment that lets an error show where it arose."""
+"""The environment variable that makes an error print its traceback."""
 
 COMMANDS = {
-    "list": "what there is: benchmarks, datasets and where they are built, extras, kept votes, limits",
-    "info": "a benchmark's card: options, scores and which way they are better, citation",
+    "list": "list benchmarks, datasets and where they are built, extras, kept votes, and limits",
+    "info": "show a benchmark's card: options, scores and which way they are better, citation",
     "build": "build a dataset: halluscope build NAME --help",
     "answer": "ask a vision-language model a benchmark's questions",
     "score": "score an LVLM's responses: halluscope score NAME --help",
-    "verify": "is a run of `score --out` as it was written, and do its scores come out of its rows?",
-    "compare": "is one model better than another? runs of `score --out`, on the rows that all have",
-    "report": "a page that shows what went wrong: scores, figures, and each response with its errors marked",
-    "plot": "figures of runs of `score --out`, as SVG and PDF files, each with the question that it answers",
-    "explain": "which number is that? the same responses under each protocol, and why these differ",
-    "ablate": "what the number of votes that must agree does to the scores",
-    "ask": "ask judges by batch files: halluscope ask export NAME, and ask import FILE...",
-    "plan": "what scoring will take: questions, tokens, FLOP, time",
-    "agree": "do two methods read the same classes out of the same responses? and a sheet to mark their errors on",
-    "correlate": "do two benchmarks rank the same models alike?",
-    "parallel": "put a benchmark's questions into other words",
-    "reliability": "does a benchmark give the same scores again?",
-    "review": "sheets on which people mark rows, and what they say",
-    "certify": "how often judges err, by labels that people gave; `score --certificate` corrects by it",
+    "verify": "check that a run of `score --out` is unchanged, and that its scores follow from its rows",
+    "compare": "compare runs of `score --out` on the rows they share: is one model better than another?",
+    "report": "write a page that shows what went wrong: scores, figures, each response with its errors marked",
+    "plot": "draw runs of `score --out` as SVG and PDF files, each titled with the question it answers",
+    "explain": "score the same responses under each protocol, and say why the scores differ",
+    "ablate": "show how the scores change with the number of votes that must agree",
+    "ask": "ask judges through batch files: halluscope ask export NAME, then ask import FILE...",
+    "plan": "estimate what scoring will take: questions, tokens, FLOP, time",
+    "agree": "compare how two methods read classes from the same responses; draw a sheet for marking errors",
+    "correlate": "correlate two benchmarks: do they rank the same models alike?",
+    "parallel": "reword a benchmark's questions",
+    "reliability": "measure whether a benchmark gives the same scores when it is run again",
+    "review": "make sheets on which people mark rows, and read the marked sheets",
+    "certify": "measure how often judges err, by labels that people gave; `score --certificate` corrects for it",
     "publish": "put datasets and metrics on the Hub",
-    "install-metrics": "let evaluate.load find the metrics by their bare names",
-    "tasks": "where lm-eval and lmms-eval find our tasks",
-    "demo": "eight embedded descriptions, scored: their errors, a report of them, and what to type next",
+    "install-metrics": "install the metrics so that evaluate.load finds them by their bare names",
+    "tasks": "write our tasks for lm-eval or lmms-eval, and print their folder",
+    "demo": "score eight embedded descriptions, show their errors, write a report, and say what to type next",
 }
 
 GO_ON = ("answer", "score", "explain", "plan", "ask", "certify")
-"""The commands that keep what they were told, and go on from there."""
+"""The commands that keep each reply they receive, and resume from there."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Args:
-        argv: its words; None takes those of the process.
+        argv: the command line; None takes that of the process.
 
     Returns:
-        The exit status: 0; 2 for bad input, 130 when it is interrupted, 70 for an error of ours, each with one message
-        on standard error.
+        The exit status: 0 for success; 2 for bad input, 130 for an interruption, and 70 for a bug in halluscope, each
+        with one message on standard error.
 
     Raises:
-        SystemExit: as argparse does it, with the status 0 after --help and 2 for words that cannot be parsed.
+        SystemExit: from argparse, with status 0 after --help and 2 for words that cannot be parsed.
     """
     with tell_warnings():
         try:
@@ -70,20 +70,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             tell_error(f"interrupted{f'; {stopped}' if str(stopped) else '.'}")
             return INTERRUPTED
         except MemoryError as error:
-            said = "there is not enough memory for this; give it less at a time, or take a machine with more."
+            said = "there is not enough memory for this; score less at a time, or use a machine with more memory."
             return _failed(BROKEN, error, said)
         except Exception as error:
             said = f"{type(error).__name__}: {one_line(error, 500)}"
             return _failed(
                 BROKEN,
                 error,
-                f"an error in halluscope itself ({said}). Please report this line, with the command, where you got "
-                f"halluscope from; {TRACEBACK}=1 in the environment shows where it arose.",
+                f"an error in halluscope itself ({said}). Please report this line and the command where you got "
+                f"halluscope from; {TRACEBACK}=1 in the environment prints the traceback.",
             )
 
 
 def parser(command: str | None = None) -> argparse.ArgumentParser:
-    """The commands; only the one that is named gets its options, since these take time to load."""
+    """Return the parser; only the named command gets its options, since these take time to load."""
     top = Parser(prog="halluscope", description="Hallucination benchmarks for vision-language models.")
     top.add_argument("--version", action="version", version=f"halluscope {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
@@ -109,7 +109,7 @@ def _run(words: Sequence[str]) -> int:
             with quiet(getattr(options, "quiet", False)):
                 options.run(options)
         except KeyboardInterrupt as stopped:
-            kept = "answers given so far are kept, and the same command goes on."
+            kept = "what was answered so far is kept; run the same command to go on."
             raise KeyboardInterrupt(str(stopped) or (kept if left[0] in GO_ON else "")) from None
     return DONE
 

@@ -1,6 +1,7 @@
-"""`halluscope ablate NAME --agreement 9 8 5`: what the number of votes that must agree does to the scores.
+"""`halluscope ablate NAME --agreement 9 8 5`: shows how scores change with the number of votes that must agree.
 
-Source: THRONE, supplement, section 1, Table 1. Every vote is asked for once, and kept; each agreement reads them.
+Source: THRONE, supplement, section 1, Table 1. Every vote is asked for once and kept; all values of --agreement use the
+same votes.
 """
 
 import argparse
@@ -23,7 +24,7 @@ Rows = list[dict[str, Any]]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the benchmarks whose judges vote."""
+    """Add a subcommand for each benchmark whose judges vote."""
     common.add_benchmarks(parser, lambda one: bool(one.judges and one.judges.kind == "votes"), _add, run)
 
 
@@ -37,13 +38,13 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         required=True,
         type=agreement.type,
         metavar="K",
-        help="how many votes must agree: unanimous, majority, or a number; a row for each",
+        help="how many votes must agree: unanimous, majority, or a number; each value gets a row",
     )
     common.add_format(parser)
 
 
 def run(given: argparse.Namespace) -> None:
-    """Score each file of responses by each agreement, and correlate the agreements over the files."""
+    """Score each file of responses for each value of --agreement, and correlate the values over the files."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, _less(benchmark)) | {ASK: "all"}
     if twice := [k for k in given.agreement if given.agreement.count(k) > 1]:
@@ -68,14 +69,14 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _less(benchmark: Benchmark) -> Benchmark:
-    """The benchmark without the options that this command sets."""
+    """Return the benchmark without the options that this command sets."""
     return replace(
         benchmark, options=tuple(one for one in benchmark.options if one.name not in (AGREEMENT, ASK))
     )
 
 
 def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """How alike two agreements order the models, for each two agreements and each score that all models have."""
+    """Yield how similarly each two values of --agreement rank the models, by each score that all models have."""
     for pair in combinations(agreements, 2):
         for score in scores:
             first, second = ([row[score] for row in rows if row[AGREEMENT] == k] for k in pair)

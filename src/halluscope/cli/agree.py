@@ -1,6 +1,6 @@
-"""`halluscope agree FIRST SECOND`: where two methods read the same classes out of responses, and who errs where not.
+"""`halluscope agree FIRST SECOND`: tells how often two methods read the same classes, and which one errs.
 
-Source: THRONE, supplement, section 4. What is marked on the sheet is read by `halluscope review read`.
+Source: THRONE, supplement, section 4. `halluscope review read` reads the marked sheet.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from halluscope.runs.verifying import check
 from halluscope.terminal import say, tell
 
 SHOWN = 15
-"""So many classes are printed; --json gives all."""
+"""How many classes are printed; --json gives all."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -41,26 +41,40 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--each",
         type=Path,
         metavar="FILE",
-        help="write what each reads out of which response, as JSON lines",
+        help="write what each method reads from each response, as JSON lines",
     )
     option(
-        "--out", type=Path, metavar="FOLDER", help="where page.html and sheet.csv go, to mark their errors on"
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="write page.html and sheet.csv here, to mark the methods' errors on",
     )
     option(
         "--agreeing",
         type=whole,
         default=5,
         metavar="N",
-        help="of how many responses of each LVLM they agree on",
+        help="how many responses to draw per LVLM on which the methods agree (default: 5)",
     )
-    option("--disagreeing", type=whole, default=10, metavar="N", help="of how many that they do not agree on")
-    option("--seed", type=whole, default=0, help="of the draw")
+    option(
+        "--disagreeing",
+        type=whole,
+        default=10,
+        metavar="N",
+        help="how many to draw on which they disagree (default: 10)",
+    )
+    option("--seed", type=whole, default=0, help="seed of the draw (default: 0)")
     option(
         "--dataset",
         metavar="DATASET",
-        help="for the sheet's images: rows with image_id, and image or file_name",
+        help="show its images on the sheet: rows with image_id, and image or file_name",
     )
-    option("--images", type=Path, metavar="FOLDER", help="where the image files are that its rows name")
+    option(
+        "--images",
+        type=Path,
+        metavar="FOLDER",
+        help="the folder of the image files that the rows of --dataset name",
+    )
     common.add_format(parser)
 
 
@@ -68,7 +82,7 @@ def run(given: argparse.Namespace) -> None:
     """Compare, and draw a sheet if one is asked for."""
     if (given.dataset and not given.out) or (given.images and not given.dataset):
         raise ValueError(
-            "--images says where the files are that --dataset names, and --dataset is for the sheet: --out."
+            "--dataset needs --out, because its images go on the sheet; --images needs --dataset, whose files it holds."
         )
     if given.each:
         common.check_output(given, "each")
@@ -89,7 +103,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _method(given: str) -> Method:
-    """What a method says, by the runs that an argument names."""
+    """Return what a method read, from the runs that an argument names."""
     name, equals, folder = given.partition("=")
     path = Path(folder if equals and name and not Path(given).exists() else given)
     runs = map(check, folders([path]))
@@ -103,7 +117,7 @@ def _write(file: Path, both: Both) -> None:
 
 
 def _sheet(given: argparse.Namespace, both: Both) -> str:
-    """Draw and write a sheet; returns its name."""
+    """Draw and write a sheet, and return its name."""
     from halluscope.reliability.review import making, readings
 
     drawn = readings.draw(
@@ -118,7 +132,7 @@ def _sheet(given: argparse.Namespace, both: Both) -> str:
 
 
 def _pictures(dataset: str, folder: Path | None) -> Callable[[str], str | None]:
-    """The images by their ids."""
+    """Return a function that finds an image by its id."""
     from halluscope.reading.rows import Source, read_rows, without_pictures
     from halluscope.reliability.review.making import image_of
 
@@ -148,7 +162,7 @@ def _report(found: Mapping[str, Any]) -> list[Table | Notes]:
     if differ:
         first, second = found["methods"]
         cells = [[name, *(of[part] for part in ("both", "first", "second"))] for name, of in differ[:SHOWN]]
-        told.append(Table("classes", ["read out by", "both", f"only {first}", f"only {second}"], cells))
+        told.append(Table("classes", ["read by", "both", f"only {first}", f"only {second}"], cells))
     if differ[SHOWN:]:
-        told.append(Notes([f"and {len(differ[SHOWN:])} more classes that they differ on; --json gives all"]))
+        told.append(Notes([f"and {len(differ[SHOWN:])} more classes on which they differ; --json gives all"]))
     return [*told, Notes([f"signature: {found['signature']}"])]

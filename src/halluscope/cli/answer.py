@@ -1,4 +1,4 @@
-"""`halluscope answer`: a vision-language model's answers to a benchmark, without a harness."""
+"""`halluscope answer`: asks a vision-language model a benchmark's questions, without a harness."""
 
 import argparse
 from pathlib import Path
@@ -14,37 +14,51 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     option = parser.add_argument
     named = ", ".join(f"{name} ({one.name})" for one in registry.benchmarks() for name in one.prompts)
-    option("--model", required=True, help="a folder or a Hub id (org/name@revision), for images and text")
+    option(
+        "--model",
+        required=True,
+        help="the model, which takes images and text: a folder or a Hub id (org/name@revision)",
+    )
     option(
         "--dataset", required=True, help="a built dataset's folder or a Hub id; name:config picks a config"
     )
     option(
-        "--out", required=True, type=Path, metavar="FILE", help="the answers; if it is there, go on with it"
+        "--out",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="write the responses here; if the file exists, go on with it",
     )
     option("--images", metavar="FOLDER", help="the image files, if the dataset was built without them")
     option(
         "--prompt",
         metavar="TEXT",
-        help=f"what to ask instead; {{question}} stands for the question; or a name: {named}",
+        help=f"what to ask instead, with {{question}} for the question; or a prompt's name: {named}",
     )
     option(
-        "--max-new-tokens", type=whole, metavar="N", help="how long an answer may be (default: by benchmark)"
+        "--max-new-tokens", type=whole, metavar="N", help="how long a response may be (default: by benchmark)"
     )
-    option("--sample", action="store_true", help="draw answers, where otherwise each is the likeliest")
-    option("--seed", type=whole, metavar="N", help="of the draws (default: 0); another one is another run")
-    option("--temperature", type=number, metavar="T", help="of the draws (default: 1)")
+    option("--sample", action="store_true", help="draw responses at random (default: the likeliest one)")
+    option(
+        "--seed", type=whole, metavar="N", help="seed of the draws (default: 0); another seed is another run"
+    )
+    option("--temperature", type=number, metavar="T", help="temperature of the draws (default: 1)")
     option(
         "--first",
         metavar="TEXT",
-        help="ask this in a turn before the question; the reply is shown to the model, and kept as `first`",
+        help="ask this in a turn before the question; the response is shown to the model, and kept as `first`",
     )
-    option("--batch-size", type=whole, default=8, metavar="N", help="prompts at a time (default: 8)")
+    option(
+        "--batch-size", type=whole, default=8, metavar="N", help="how many prompts run at a time (default: 8)"
+    )
     option("--limit", type=whole, metavar="N", help="ask only the first N questions")
-    option("--device", help="cuda:1, cpu, auto for all GPUs, ... (default: a GPU if there is one)")
+    option(
+        "--device", help="where the model runs: cuda:1, cpu, auto for all GPUs, ... (default: a GPU if any)"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Answer; the dataset, the options and the file are checked before the model is loaded."""
+    """Ask the model; the dataset, the options and the file are checked before the model is loaded."""
     from halluscope.answering.answer import answer
     from halluscope.answering.drawing import Sample
     from halluscope.answering.sources import open_source
@@ -53,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
     drawn = {"seed": options.seed, "temperature": options.temperature}
     given = {name: value for name, value in drawn.items() if value is not None}
     if given and not options.sample:
-        raise ValueError(f"--{next(iter(given))} is of answers that are drawn; expected --sample with it.")
+        raise ValueError(f"--{next(iter(given))} is for drawn responses only; expected --sample with it.")
     sample = Sample(**given) if options.sample else None
     source = open_source(options.dataset, options.images, keep=options.batch_size)
     added = answer(
@@ -68,4 +82,4 @@ def run(options: argparse.Namespace) -> None:
         limit=options.limit,
         progress=not is_quiet(),
     )
-    tell(f"{one_line(options.out)}: {added:,} answers added")
+    tell(f"{one_line(options.out)}: {added:,} responses added")

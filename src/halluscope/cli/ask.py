@@ -1,4 +1,4 @@
-"""`halluscope ask export NAME` and `halluscope ask import FILE...`: judges that are asked by batch files."""
+"""`halluscope ask export NAME` and `halluscope ask import FILE...`: asks judges through batch files."""
 
 import argparse
 from collections.abc import Mapping
@@ -22,33 +22,33 @@ from halluscope.scoring import Ready
 from halluscope.terminal import say
 
 SHOWN = 10
-"""How many reasons for missing answers are shown."""
+"""How many reasons for missing replies are shown."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the two commands."""
     commands = parser.add_subparsers(required=True, metavar="export | import")
-    about = "write what still has to be asked as batch files; nothing is sent"
+    about = "write the requests that still have no reply as batch files; nothing is sent"
     common.add_benchmarks(
         commands.add_parser("export", help=about, description=f"{about.capitalize()}."),
         lambda one: bool(one.judges and one.is_scored),
         _add_export,
         export,
     )
-    about = "read what came of batch files into the store"
+    about = "read the replies to batch files into the store"
     _add_import(commands.add_parser("import", help=about, description=f"{about.capitalize()}."))
 
 
 def _add_export(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     parser.description = (
-        f"Write what `halluscope score {benchmark.name}` with the same options would ask judges behind an endpoint "
-        "(openai:MODEL[@URL]) and has no answer to yet. Nothing is sent to them. Judges of this machine vote as they "
-        "do in `score`. Options that only choose among conventions or shape what is printed do not matter here."
-        + (" With --fresh, all rounds belong into one folder." if benchmark.is_graded else "")
+        f"Write the requests that `halluscope score {benchmark.name}` with the same options would send to judges "
+        "behind an endpoint (openai:MODEL[@URL]) and that have no reply yet. Nothing is sent. Judges on this machine "
+        "vote as they do in `score`. Options that only choose a convention or shape what is printed do not matter here."
+        + (" With --fresh, all rounds belong in one folder." if benchmark.is_graded else "")
     )
     common.add_scoring(parser, benchmark)
     option = parser.add_argument
-    option("--out", required=True, type=Path, metavar="FOLDER", help="where the rounds go, one folder each")
+    option("--out", required=True, type=Path, metavar="FOLDER", help="write the rounds here, one folder each")
     option(
         "--requests",
         type=whole,
@@ -85,13 +85,13 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     option(
         "--store",
         metavar="FILE",
-        help="where the answers are kept (default: $HALLUSCOPE_STORE or the user's cache)",
+        help="where the replies are kept (default: $HALLUSCOPE_STORE or the user's cache)",
     )
     option("--json", action="store_true", help="print JSON instead of text")
 
 
 def export(given: argparse.Namespace) -> None:
-    """Score as far as the answers go, and write the requests for those that are missing."""
+    """Score as far as the kept replies allow, and write the requests for the missing ones."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
     _check_judge(benchmark, options)
@@ -109,7 +109,7 @@ def export(given: argparse.Namespace) -> None:
 
 
 def import_(given: argparse.Namespace) -> None:
-    """Read and keep."""
+    """Read the replies, and keep them."""
     taken = inbox.take(given.files, given.exported, AnswerStore(given.store))
     say(to_json(_counts(taken)) if given.json else _told_of(taken))
 
@@ -118,17 +118,17 @@ def _check_judge(benchmark: Benchmark, options: Mapping[str, Any]) -> None:
     """Check that a judge is behind an endpoint, before anything is read.
 
     Raises:
-        ValueError: if none is.
+        ValueError: if no judge is.
     """
-    assert benchmark.judges is not None, "only such benchmarks have the command"
+    assert benchmark.judges is not None, "only benchmarks with judges have the command"
     name = "judge" if benchmark.is_graded else "judges"
     judges = options.get(name, benchmark.judges.default)
     named = [judges] if isinstance(judges, str) else judges
     if not any(judge.startswith(ENDPOINT) for judge in named):
         said = one_line(" ".join(named), 200) or "missing"
         raise ValueError(
-            f"--{name} is {said}, and nobody of that is asked over HTTP; expected "
-            f"{ENDPOINT}MODEL[@URL]. To ask judges of this machine, run `halluscope score`."
+            f"--{name} is {said}; expected a judge behind an endpoint: {ENDPOINT}MODEL[@URL]. "
+            "To ask judges on this machine, run `halluscope score`."
         )
 
 
@@ -138,7 +138,7 @@ def _store(given: argparse.Namespace, to_ask: Outbox) -> AnswerStore | AskAnew:
 
 
 def _try(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], to_ask: Outbox) -> None:
-    """Score; that a grader has given too few verdicts is no error where the others are to be asked for."""
+    """Score; too few verdicts of a grader are no error where the missing ones are written as requests."""
     before = to_ask.put
     try:
         scoring.compute(benchmark, ready, options)
@@ -161,14 +161,12 @@ def _summary(to_ask: Outbox) -> dict[str, Any]:
 
 
 def _told(to_ask: Outbox, given: argparse.Namespace) -> Report:
-    """What is to be done next."""
+    """Say what to do next."""
     if not to_ask.files:
         less = ", but without --fresh, which would ask again" if to_ask.fresh else ""
         return [
             Notes(
-                [
-                    f"Nothing is left to be asked: run `halluscope score {given.name}` with the same options{less}."
-                ]
+                [f"Nothing is left to ask: run `halluscope score {given.name}` with the same options{less}."]
             )
         ]
     rows: list[list[Cell]] = [
@@ -185,12 +183,12 @@ def _told(to_ask: Outbox, given: argparse.Namespace) -> Report:
     ]
     if not to_ask.is_new:
         lines.append(
-            "This round was there already, and no answer to it is kept. Send its files again only if their batches no "
+            "This round was there already, and it has no reply yet. Send its files again only if their batches no "
             "longer run, or you pay twice."
         )
     elif to_ask.again:
         lines.append(
-            f"{to_ask.again:,} of them were in an earlier round and have no answer yet. Send them only if the batches "
+            f"{to_ask.again:,} of them were in an earlier round and have no reply yet. Send them only if the batches "
             "of that round no longer run, or you pay twice."
         )
     store = f" --store {one_line(given.store)}" if hasattr(given, "store") else ""
@@ -208,22 +206,20 @@ def _counts(taken: Taken) -> dict[str, Any]:
 
 def _told_of(taken: Taken) -> str:
     lines = [
-        f"{taken.answers:,} answers to {taken.asked:,} requests: {taken.new:,} are kept now, {taken.kept:,} were kept "
-        "already."
+        f"{taken.answers:,} replies to {taken.asked:,} requests: {taken.new:,} are new, {taken.kept:,} were kept "
+        "before."
     ]
     if taken.others:
         lines.append(
-            f"{taken.others:,} say something else than an answer to the same request that was kept before; that one "
+            f"{taken.others:,} differ from the reply that was kept for the same request; the kept reply "
             "stays."
         )
     if failed := taken.failures.total():
-        lines.append(f"Not answered: {failed:,}. The next export holds these requests again.")
+        lines.append(f"Requests without a reply: {failed:,}. The next export holds them again.")
         for reason, count in taken.failures.most_common(SHOWN):
             said = f", such as {taken.said[reason]}" if taken.said[reason] else ""
             lines.append(f"  {reason}: {count:,}{said}")
         if {"HTTP 400", "HTTP 422"} & taken.failures.keys():
-            lines.append(
-                "What a server refuses can be left out: --leave-out, for the export and for `score` alike."
-            )
+            lines.append("If a server refuses a setting, pass --leave-out to both the export and `score`.")
     lines.append("Run the same `halluscope ask export` again: it says what is left.")
     return "\n".join(lines)

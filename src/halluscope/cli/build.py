@@ -1,4 +1,4 @@
-"""`halluscope build NAME`: run a dataset's builder with the rest of the command line."""
+"""`halluscope build NAME`: runs a dataset's builder with the rest of the command line."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from halluscope.terminal import say
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the builder of the dataset that the first argument names; its exit status.
+    """Run the builder of the dataset that the first argument names, and return its exit status.
 
     Raises:
         ValueError: if there is no such dataset.
-        KeyboardInterrupt: with what is so then.
+        KeyboardInterrupt: saying what has been changed by then.
     """
     if not arguments or arguments[0].startswith("-"):
         known = ", ".join(sorted(dataset.name for dataset in registry.datasets()))

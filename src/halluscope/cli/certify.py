@@ -1,6 +1,6 @@
-"""`halluscope certify LABELS`: how often judges err about the responses' texts, by labels that people gave.
+"""`halluscope certify LABELS`: measures how often judges err about the responses' texts, by labels that people gave.
 
-Labels are a sheet that `review make --marks implied` made, or JSON lines. What it writes, `score --certificate` takes.
+Labels are a sheet that `review make --marks implied` made, or JSON lines. `score --certificate` takes what it writes.
 """
 
 import argparse
@@ -27,17 +27,18 @@ from halluscope.terminal import say
 VOTES = "single votes"
 
 MEANING = {
-    "false_yes": "the share of what people deny that the judges say yes to",
-    "false_no": "the share of what people say yes to that the judges do not",
-    "wrong_yes": "the share of what the judges say yes to that people deny",
+    "false_yes": "of the labels no, the share to which the judges say yes",
+    "false_no": "of the labels yes, the share to which the judges do not say yes",
+    "wrong_yes": "of what the judges say yes to, the share that is labelled no",
 }
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the labels, the responses, the judges, and where the certificate goes."""
+    """Add the options: labels, responses, judges, and the certificate's file."""
     parser.set_defaults(run=run)
     benchmark = common.certified()
-    parser.set_defaults(name=benchmark.name, ask="all")  # of so few texts all single votes are worth knowing
+    # The labelled texts are few, so every vote is worth asking for.
+    parser.set_defaults(name=benchmark.name, ask="all")
     option = parser.add_argument
     option(
         "labels",
@@ -49,10 +50,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     asked = tuple(option for option in benchmark.options if option.name != "ask")
     common.add_options(parser, replace(benchmark, options=asked))
     option(
-        "--by", default=PEOPLE, metavar="WHO", help="who gave the labels, as the certificate says it (people)"
+        "--by",
+        default=PEOPLE,
+        metavar="WHO",
+        help="who gave the labels, for the certificate (default: people)",
     )
     option("--allow-unmarked", action="store_true", help="leave out texts that have unmarked rows")
-    option("--out", type=Path, metavar="FILE", help="where the certificate goes, as JSON")
+    option("--out", type=Path, metavar="FILE", help="write the certificate here, as JSON")
     common.add_format(parser)
 
 
@@ -106,12 +110,12 @@ def _report(found: Certificate) -> list[Table | Notes]:
     for judge, rates in content["votes"].items():
         told += _of_votes(judge, rates)
     told.append(Notes([f"{name}: {meaning}, in percent" for name, meaning in MEANING.items()]))
-    kinds = "kinds are told by cue words in the sentences that mention a class; a cell may be of several"
+    kinds = "cue words in the sentences that mention a class decide its kinds; a label may count in several"
     return [*told, Notes([kinds, f"certificate: {found.digest}"])]
 
 
 def _of_votes(judge: str, rates: Mapping[str, Any]) -> list[Table | Notes]:
-    """What else is known of a judge's single votes."""
+    """Say what else is known of a judge's single votes."""
     lines = [f"{judge}: {percent(rates['unreadable'])} % of the votes were neither yes nor no"]
     known = rates["calibration"]
     if not known:
@@ -148,5 +152,5 @@ def _ends(of: Mapping[str, Any]) -> list[float]:
 
 
 def _number(value: float | None) -> float:
-    """A number of a certificate, in which null stands for what is undefined."""
+    """Return a number of a certificate; null, which means undefined, becomes NaN."""
     return float("nan") if value is None else value

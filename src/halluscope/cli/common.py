@@ -1,4 +1,4 @@
-"""What several commands share: a benchmark's options on the command line, and what they stand for in Python."""
+"""What several commands share: a benchmark's options on the command line, and their values in Python."""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
@@ -21,10 +21,10 @@ from halluscope.terminal import is_quiet, say, tell
 CERTIFICATE = "certificate"
 
 Parsing = argparse.ArgumentParser | argparse._ArgumentGroup
-"""What options are added to."""
+"""A parser, or a group of its options."""
 
 _TYPES: dict[Any, Callable[[str], Any]] = {int: whole, float: number}
-"""What takes a word for a number, and says what was expected."""
+"""What parses a number from the command line; its error says what was expected."""
 
 
 def add_benchmarks(
@@ -33,7 +33,7 @@ def add_benchmarks(
     add: Callable[[argparse.ArgumentParser, Benchmark], None],
     run: Callable[[argparse.Namespace], None],
 ) -> None:
-    """A subcommand for each benchmark that fits, and for each of its datasets, with its own options."""
+    """Add a subcommand with its own options for each benchmark that fits, and for each of the benchmark's datasets."""
     names = parser.add_subparsers(required=True, metavar="NAME", parser_class=Parser)
     for benchmark in filter(fitting, registry.benchmarks()):
         aliases = [one.name for one in benchmark.datasets if one.name != benchmark.name]
@@ -50,7 +50,7 @@ def add_benchmarks(
 
 
 def certified() -> Benchmark:
-    """The benchmark whose scores a certificate of its judges corrects, with the options of its judges alone."""
+    """Return the benchmark whose scores a certificate corrects, with its judges' options only."""
     (found,) = (
         one for one in registry.benchmarks() if any(option.name == CERTIFICATE for option in one.options)
     )
@@ -62,14 +62,14 @@ def certified() -> Benchmark:
 def judged_texts(
     given: argparse.Namespace, dataset: Sequence[str], benchmark: Benchmark
 ) -> tuple[Ready, list[str], dict[str, Any]]:
-    """One LVLM's responses that judges are asked about, the ids of their images, and the options of `judge`.
+    """Return one LVLM's responses for the judges, the ids of their images, and the options of `judge`.
 
     Raises:
         ValueError: for several files of responses, or as `scoring.prepare`.
     """
     if len(given.responses) != 1:
         raise ValueError(
-            f"--responses names {len(given.responses)} files; expected one LVLM's, for labels are about its texts."
+            f"--responses names {len(given.responses)} files; expected one, since labels are about one LVLM's texts."
         )
     options = options_of(given, benchmark)
     (ready,) = scoring.prepare(benchmark, given.responses, dataset, options, door(given))
@@ -79,37 +79,37 @@ def judged_texts(
 
 
 def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """All that a benchmark's responses are scored by, and what is shown of it."""
+    """Add all options of scoring and of printing."""
     add_responses(parser, benchmark)
     add_options(parser, benchmark)
     parser.add_argument(
-        "--published", action="store_true", help="among the paper's results, where it prints some"
+        "--published", action="store_true", help="show the scores among the paper's results, if it prints any"
     )
     add_intervals(parser)
     add_format(parser)
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    """The option that names where a run goes."""
+    """Add the option that names a run's folder."""
     parser.add_argument(
         "--out",
         type=Path,
         metavar="FOLDER",
-        help="write a run: scores, rows, votes, replies; several files of responses have one folder each in it "
-        "(`halluscope verify FOLDER` scores it once more)",
+        help="write a run here: scores, rows, votes, replies; with several files of responses, a folder for each "
+        "(`halluscope verify FOLDER` scores it again)",
     )
 
 
 def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Options that name responses, and the dataset that they are scored against."""
+    """Add the options that name responses, and the dataset that they are scored against."""
     option = parser.add_argument
     option(
         "--responses",
         nargs="+",
         required=True,
         metavar="FILE",
-        help="one LVLM's texts each, with ids: JSON lines, a JSON list or {id: text}, csv, tsv, Parquet, xlsx (.gz "
-        "too), samples of lm-eval or lmms-eval, or a log of Inspect; NAME=A,B,C joins the parts of one",
+        help="files of responses with ids, one LVLM per file: JSON lines, a JSON list or {id: text}, csv, tsv, "
+        "Parquet, xlsx (.gz too), samples of lm-eval or lmms-eval, a log of Inspect; NAME=A,B,C joins one LVLM's files",
     )
     option(
         "--dataset",
@@ -122,15 +122,15 @@ def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def add_reading(parser: Parsing, benchmark: Benchmark) -> None:
-    """Options of how responses are read and matched."""
+    """Add the options of how responses are read and matched."""
     option = parser.add_argument
     option("--limit", type=whole, metavar="N", help="score only the first N responses of each LVLM")
     if not benchmark.chooses:
-        option("--partial", action="store_true", help="score what is there, though rows have no response")
+        option("--partial", action="store_true", help="score even if some rows have no response")
     option(
         "--id-column",
         metavar="NAME",
-        help="the column of the responses with the id (default: it is looked for)",
+        help="the column of the responses with the id (default: found by its name)",
     )
     option(
         "--text-column", metavar="NAME", help="the column with the text (default: response, prediction, ...)"
@@ -139,17 +139,17 @@ def add_reading(parser: Parsing, benchmark: Benchmark) -> None:
         "--thoughts",
         choices=THOUGHTS,
         default=argparse.SUPPRESS,
-        help="what stands in <think> and the like is no response and removed (default), or kept",
+        help="whether text in <think> and similar tags is removed from responses (default) or kept",
     )
 
 
 def door(given: argparse.Namespace) -> Door:
-    """What `add_responses` says of how responses are read and matched."""
+    """Return how responses are read and matched, by the options of `add_responses`."""
     return Door(given.limit, getattr(given, "partial", False), given.id_column, given.text_column)
 
 
 def add_options(parser: Parsing, benchmark: Benchmark) -> None:
-    """The benchmark's own options; one that is not given is not set."""
+    """Add the benchmark's own options; one that is not given is not set."""
     for option in benchmark.options:
         _add(parser, option)
     if benchmark.judges:
@@ -157,18 +157,18 @@ def add_options(parser: Parsing, benchmark: Benchmark) -> None:
         add(
             "--device",
             default=argparse.SUPPRESS,
-            help="where language models run, such as cuda:1 (default: a GPU if there is one)",
+            help="where language models run, such as cuda:1 (default: a GPU if any)",
         )
         add(
             "--store",
             metavar="FILE",
             default=argparse.SUPPRESS,
-            help="where their votes and replies are kept (default: $HALLUSCOPE_STORE or the user's cache)",
+            help="where votes and replies are kept (default: $HALLUSCOPE_STORE or the user's cache)",
         )
 
 
 def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any]:
-    """What `add_options` asked for, as options in Python, with those that follow from the dataset's name."""
+    """Return the options of `add_options` for Python, with those that follow from the dataset's name."""
     found = dict(benchmark.options_of(given.name))
     found |= {one.name: getattr(given, one.name) for one in benchmark.options if hasattr(given, one.name)}
     shared = ("thoughts", *(("device", "store") if benchmark.judges else ()))
@@ -176,27 +176,32 @@ def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any
     if benchmark.judges:
         found["progress"] = not is_quiet()
     if found.get("fresh"):
-        found["store"] = AskAnew(found.get("store"))  # one for all files: the same prompt is asked once a run
+        # One store for all files: the same prompt is asked once per run.
+        found["store"] = AskAnew(found.get("store"))
     return found
 
 
 def add_intervals(parser: argparse.ArgumentParser) -> None:
-    """Options of intervals."""
+    """Add the options of intervals."""
     option = parser.add_argument
     option(
-        "--bootstrap", type=whole, default=1000, metavar="N", help="resamples for the interval; 0 for none"
+        "--bootstrap",
+        type=whole,
+        default=1000,
+        metavar="N",
+        help="resamples for the intervals; 0 for no intervals (default: 1,000)",
     )
-    option("--seed", type=whole, default=0, help="of the bootstrap")
+    option("--seed", type=whole, default=0, help="seed of the bootstrap (default: 0)")
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """Options of what is printed."""
+    """Add the options of what is printed."""
     parser.add_argument(
         "--format",
         choices=FORMATS,
         default=TABLE,
-        help="table: for people, at most 80 columns wide; csv: one table with all digits, fractions not in percent, "
-        "notes on standard error; markdown, latex: to paste, the best scores in bold; json: the results themselves",
+        help="table: easy to read, at most 80 columns wide; csv: one table with all digits, fractions not in percent, "
+        "notes on standard error; markdown, latex: to paste, with the best scores in bold; json: the full results",
     )
     parser.add_argument(
         "--json", dest="format", action="store_const", const=JSON, help="the same as --format json"
@@ -209,9 +214,9 @@ def show(
     """Print a report in the format that was asked for.
 
     Args:
-        report: what is told.
+        report: the tables and notes.
         given: all options.
-        benchmark: whose scores it holds; it says which of them are better. None where there is no better.
+        benchmark: whose scores the report holds, with which way each is better; None if no way is.
         intervals: whether each score is shown with its interval.
     """
     better = benchmark.better if benchmark else lambda _: None
@@ -221,14 +226,14 @@ def show(
 
 
 def check_output(given: argparse.Namespace, output: str) -> None:
-    """Check that what an option names can be written, before anything is computed, and is nothing that is read.
+    """Check, before anything is computed, that an option's file can be written and is no file that is read.
 
     Args:
         given: all options.
-        output: the one that names a new file.
+        output: the name of the option that names a new file.
 
     Raises:
-        OutputError: if something lies there, or it is what another option names, through links too.
+        OutputError: if the file exists, or another option names it, also through links.
         OSError: if nothing can be written there.
     """
     words = [
@@ -246,7 +251,7 @@ def _words(value: Any) -> list[str]:
 
 
 def _paths(word: str) -> Iterator[Path]:
-    """The files that a word may name: FILE, NAME=A,B,C, replay:FILE, FILE:CONFIG@SPLIT."""
+    """Yield the files that a word may name: FILE, NAME=A,B,C, replay:FILE, FILE:CONFIG@SPLIT."""
     parts = {word, *word.rpartition("=")[2].split(","), word.partition(":")[2], word.partition(":")[0]}
     yield from (Path(part.strip()) for part in parts | {word.partition("@")[0]} if part.strip())
 

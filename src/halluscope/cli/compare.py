@@ -1,4 +1,4 @@
-"""`halluscope compare RUN RUN...`: is one model better than another, on the rows that both have?"""
+"""`halluscope compare RUN RUN...`: tells whether one model is better than another, on the rows that all runs have."""
 
 import argparse
 from dataclasses import asdict
@@ -30,13 +30,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="SCORE",
-        help="what is compared (default: the principal score)",
+        help="the scores to compare (default: the principal score)",
     )
     option(
         "--bootstrap", type=whole, default=RESAMPLES, metavar="N", help=f"resamples (default: {RESAMPLES:,})"
     )
-    option("--seed", type=whole, default=0, help="of the bootstrap")
-    option("--level", type=number, default=0.95, help="of intervals, and 1 less what may be by chance (0.95)")
+    option("--seed", type=whole, default=0, help="seed of the bootstrap (default: 0)")
+    option(
+        "--level",
+        type=number,
+        default=0.95,
+        help="level of the intervals, and 1 minus the significance level (default: 0.95)",
+    )
     common.add_format(parser)
     parser.set_defaults(run=run)
 

@@ -1,7 +1,7 @@
-"""`halluscope correlate A.json B.json`: do two benchmarks rank the same models alike?
+"""`halluscope correlate A.json B.json`: tells whether two benchmarks rank the same models alike.
 
-Of two scores one of which is better the higher, the other the lower it is, the second is turned: what is positive is
-agreement on which models are better.
+If higher is better for one score and lower for the other, the sign of the second is turned, so that a positive
+correlation always means agreement on which models are better.
 """
 
 import argparse
@@ -27,15 +27,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "first", type=Path, help="what `halluscope score ... --json` printed for several models"
     )
-    parser.add_argument("second", type=Path, help="the same models in another benchmark, matched by name")
     parser.add_argument(
-        "--by", nargs="+", default=["f0.5_cls"], help="the score, or one for each file (f0.5_cls)"
+        "second", type=Path, help="the same for another benchmark; models are matched by name"
+    )
+    parser.add_argument(
+        "--by", nargs="+", default=["f0.5_cls"], help="the score, or one per file (default: f0.5_cls)"
     )
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="MODEL", help="models to leave out")
     parser.add_argument(
-        "--bootstrap", type=whole, default=1000, metavar="N", help="resamples of the models; 0 for none"
+        "--bootstrap",
+        type=whole,
+        default=1000,
+        metavar="N",
+        help="resamples of the models; 0 for no intervals",
     )
-    parser.add_argument("--seed", type=whole, default=0, help="of the bootstrap")
+    parser.add_argument("--seed", type=whole, default=0, help="seed of the bootstrap (default: 0)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -52,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
     models = [model for model in first if model in second and model not in options.leave_out]
     x, y = (scores(file, models, name) for file, name in zip((first, second), by, strict=True))
     if is_same(options.first, options.second) and by[0] == by[1]:
-        warnings.warn("Both files are one: scores always agree with themselves.", stacklevel=2)
+        warnings.warn("Both files are the same: scores always agree with themselves.", stacklevel=2)
     opposed = turned(direction(first, by[0]), direction(second, by[1]))
     y = turn(y) if opposed else y
     resampling = Bootstrap(options.bootstrap, options.seed)
@@ -74,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
     say(f"{len(models)} models in both: {', '.join(map(one_line, models))}\n")
     say(aligned(rows, ["", "correlation", "low", "high"], left=4))
     if opposed:
-        say(f"\n{by[1]} is turned: it is better the other way round than {by[0]}")
+        say(f"\nthe sign of {by[1]} is turned: its better direction is opposite to that of {by[0]}")
     say(
-        f"\n{why or f'a Pearson correlation as strong comes about by chance: {chance:.3f}'}\nsignature: {line}"
+        f"\n{why or f'probability of a Pearson correlation this strong by chance: {chance:.3f}'}\nsignature: {line}"
     )

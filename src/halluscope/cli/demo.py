@@ -1,7 +1,7 @@
-"""`halluscope demo [NAME]`: the main job on what a benchmark's room embeds, and what to type next.
+"""`halluscope demo [NAME]`: scores a benchmark's embedded example, shows it, and says what to type next.
 
-A room's `demo` has `shown` and `pictures`, a `WARNING` that stands first on the page, what to type `NEXT`, and what
-that takes (`ABOUT_NEXT`).
+A room's `demo` module has `shown` and `pictures`, a `WARNING` for the top of the page, the commands to type `NEXT`, and
+what these need (`ABOUT_NEXT`).
 """
 
 import argparse
@@ -24,29 +24,31 @@ from halluscope.terminal import say, say_coloured
 PAGE = Path("demo-report.html")
 
 MADE = "\n<!-- written by halluscope demo, which replaces it while the sha256 of all above is {} -->\n"
-"""The end of its page."""
+"""The end of a demo's page."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the benchmarks that have a demo, and where its page goes."""
+    """Add the arguments: a benchmark that has a demo, and the page's file."""
     known = [benchmark.name for benchmark in registry.benchmarks() if (benchmark.folder / "demo").is_dir()]
     parser.set_defaults(run=run)
-    parser.add_argument("name", nargs="?", choices=known, default=known[0], help="(default: %(default)s)")
+    parser.add_argument(
+        "name", nargs="?", choices=known, default=known[0], help="the benchmark (default: %(default)s)"
+    )
     parser.add_argument(
         "--out",
         type=Path,
         default=PAGE,
         metavar="FILE",
-        help="the page (default: %(default)s); one that a demo wrote there is replaced",
+        help="write the page here (default: %(default)s); a page that a demo wrote there is replaced",
     )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Show it.
+    """Show the demo, and write its page.
 
     Raises:
-        OutputError: if something lies where the page goes that no demo wrote.
-        OSError: if it cannot be written.
+        OutputError: if `--out` is there already, and no demo wrote it.
+        OSError: if the page cannot be written.
     """
     if not _is_ours(options.out):
         check_new(options.out)
@@ -70,7 +72,7 @@ def _say(benchmark: Benchmark, shown: Shown) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a demo wrote a page, and nobody changed it."""
+    """Whether a demo wrote the page at `path`, and nobody changed it."""
     if not path.is_file():
         return False
     content = path.read_text("utf-8", "replace")
@@ -79,7 +81,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def _warned(made: Page, warning: str) -> Page:
-    """A page that says first what its scores are not."""
+    """Return a page with a warning before all others."""
     return replace(
         made, headlines=[replace(one, warnings=[warning, *one.warnings]) for one in made.headlines]
     )

@@ -1,4 +1,4 @@
-"""`halluscope explain NAME`: which number is that? The same responses under each protocol, and why these differ."""
+"""`halluscope explain NAME`: scores the same responses under each protocol, and says why the scores differ."""
 
 import argparse
 from dataclasses import replace
@@ -17,7 +17,7 @@ from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the benchmarks."""
+    """Add a subcommand for each benchmark that scores responses."""
     common.add_benchmarks(parser, lambda one: one.is_scored, _add, run)
 
 
@@ -32,7 +32,7 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         nargs="+",
         default=[],
         metavar="NAME",
-        help=f"which are compared: {', '.join(stated.names)} (default: {', '.join(o.name for o in stated.usual)})",
+        help=f"protocols to compare: {', '.join(stated.names)} (default: {', '.join(o.name for o in stated.usual)})",
     )
     option(
         "--by",
@@ -52,7 +52,7 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         type=whole,
         default=3,
         metavar="N",
-        help="so many responses that two parsers read otherwise are shown (default: 3)",
+        help="how many responses to show that two parsers read differently (default: 3)",
     )
     common.add_format(parser)
 
@@ -76,7 +76,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
-    """Check words before anything is read.
+    """Check --by and --examples before anything is read.
 
     Raises:
         ValueError: for an unknown score, or a number of examples below 0.
@@ -93,13 +93,13 @@ def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
 
 
 def _printed(word: str) -> str:
-    """A number with the digits that are printed, as argparse takes it for a type."""
+    """Check that a word is a number, and return it with its digits as they were typed; a type for argparse."""
     number(word)
     return word.strip()
 
 
 def less(benchmark: Benchmark, stated: protocols.Protocols) -> Benchmark:
-    """The benchmark without the options that every protocol sets."""
+    """Return the benchmark without the options that every protocol sets."""
     return replace(
         benchmark, options=tuple(one for one in benchmark.options if one.name not in stated.settled)
     )

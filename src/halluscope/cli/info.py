@@ -1,4 +1,4 @@
-"""`halluscope info NAME`: a benchmark's card, options, scores with their direction, and citation."""
+"""`halluscope info NAME`: prints a benchmark's card, options, scores with their direction, and citation."""
 
 import argparse
 import inspect
@@ -18,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print it."""
+    """Print the card."""
     benchmark = registry.benchmark(options.name)
     datasets = [one for one in benchmark.datasets if options.name in (one.name, benchmark.name)]
     lines = [*_about(benchmark), *(line for one in datasets for line in _dataset(one))]
@@ -40,7 +40,7 @@ def _dataset(dataset: Dataset) -> Iterator[str]:
     spec = load(dataset.name)
     expected = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in spec.expected.items())
     yield f"\ndataset {dataset.name} {spec.version}: {expected}"
-    yield f"  rows are found by {', '.join(dataset.key)}; licence {spec.license}. {spec.license_note}"
+    yield f"  rows are identified by {', '.join(dataset.key)}; licence {spec.license}. {spec.license_note}"
     yield f"  halluscope build {dataset.name}"
 
 
@@ -61,4 +61,4 @@ def _scoring(benchmark: Benchmark) -> Iterator[str]:
     shown = {option.name for option in benchmark.options}
     for name, default in defaults(benchmark.compute).items():
         if name not in shown:
-            yield f"  {name} (in Python; {default!r} unless given)"
+            yield f"  {name} (in Python only; default: {default!r})"

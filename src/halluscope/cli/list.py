@@ -1,4 +1,4 @@
-"""`halluscope list`: what there is, what is built and where, missing extras, how many votes are kept, the limits."""
+"""`halluscope list`: prints benchmarks, datasets and where they are built, missing extras, kept votes, and limits."""
 
 import argparse
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """There are no options."""
+    """Add no options; the command has none."""
     parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> None:
-    """Print it."""
+    """Print the lists."""
     rows = [row for benchmark in registry.rooms() for row in _rows(benchmark)]
     say(aligned(rows, ["benchmark", "measures", "dataset", "built"], left=4))
     say("\nextras of this installation")
@@ -30,7 +30,7 @@ def run(_: argparse.Namespace) -> None:
     store.close()
     say(f"\nkept in {one_line(store.path)}: {votes:,} votes, {replies:,} replies")
     say(
-        f"\nlimits; {limits.OPTION} NAME=AMOUNT,... or the environment variable {limits.VARIABLE} sets others"
+        f"\nlimits; {limits.OPTION} NAME=AMOUNT,... or the environment variable {limits.VARIABLE} changes them"
     )
     say(aligned(list(_limits()), ["limit", "of", "at most", ""], left=2))
 
@@ -38,7 +38,7 @@ def run(_: argparse.Namespace) -> None:
 def _limits() -> Iterator[list[str]]:
     for name, limit in limits.LIMITS.items():
         most = limits.most(name)
-        usual = "" if most == limit.default else f" (usually {limit.default:,})"
+        usual = "" if most == limit.default else f" (default: {limit.default:,})"
         yield [name, limit.about, f"{most:,}", f"{limit.unit}{usual}"]
 
 
@@ -53,11 +53,11 @@ def _rows(benchmark: Benchmark) -> Iterator[list[str]]:
 
 
 def _state(extra: str, missing: list[str]) -> str:
-    return f"lacks {', '.join(missing)}: pip install 'halluscope[{extra}]'" if missing else "there"
+    return f"lacks {', '.join(missing)}: pip install 'halluscope[{extra}]'" if missing else "installed"
 
 
 def extras() -> dict[str, list[str]]:
-    """The extras that a user may want, each with the packages of it that are missing."""
+    """Return the extras that a user may want, each with its packages that are missing."""
     found: dict[str, list[str]] = {}
     for line in metadata.requires("halluscope") or ():
         requirement, _, marker = line.partition(";")

@@ -1,4 +1,4 @@
-"""`halluscope parallel SOURCE --out OUT`: the same questions in other words, to test a benchmark with."""
+"""`halluscope parallel SOURCE --out OUT`: rewords a benchmark's questions, to test the benchmark with them."""
 
 import argparse
 import os
@@ -31,28 +31,28 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--out",
         required=True,
         type=Path,
-        help="a .jsonl file (without images), or else a folder for load_dataset",
+        help="write the form here: to a .jsonl file (without images), or to a folder for load_dataset",
     )
     option("--first", type=Path, metavar="OUT", help="also write the original rows that have a parallel form")
-    option("--seed", type=whole, default=0, help="chooses wordings and orders")
+    option("--seed", type=whole, default=0, help="seed that chooses wordings and orders (default: 0)")
     option(
         "--model",
-        help="who says free-form questions in other words, instead of rules: openai:MODEL[@BASE_URL] (extra api), or a "
-        "local model (judge)",
+        help="the model that rewords free-form questions, instead of rules: openai:MODEL[@BASE_URL] (extra api), or a "
+        "local model (extra judge)",
     )
-    option("--check", metavar="MODEL", help="who says whether the model's wording asks the same")
+    option("--check", metavar="MODEL", help="the model that says whether a rewording asks the same")
     option(
         "--marks",
         type=Path,
         metavar="SHEET",
-        help="keep the rows that people found valid: a sheet of this form by `halluscope review make`, marked",
+        help="keep only the rows that people marked valid on this sheet, made of the form by `halluscope review make`",
     )
-    option("--device", help="where local models run (default: a GPU if there is one)")
+    option("--device", help="where local models run (default: a GPU if any)")
     option("--store", metavar="FILE", help="where the models' replies are kept (default: the user's cache)")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make the parallel form, write it, and say what has none."""
+    """Make the parallel form, write it, and say which rows have none."""
     outs = [out for out in (options.out, options.first) if out]
     _check(outs)
     rows = read_rows(options.source)
@@ -74,10 +74,12 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
-    """The parallel form, by rules alone or in a model's words."""
+    """Make the parallel form by rules alone, or in a model's words."""
     if options.model is None:
         if options.check is not None:
-            raise ValueError("--check goes with --model: rules need nobody to check them.")
+            raise ValueError(
+                "--check needs --model: only a model's wordings are checked, not those of rules."
+            )
         return parallel_form(rows, options.seed, subject=_subject(rows))
     from halluscope.judging.graders.resolve import resolve_chat
     from halluscope.judging.store import AnswerStore
@@ -92,14 +94,14 @@ def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
 
 
 def _subject(rows: Any) -> Callable[[Row], str]:
-    """How the benchmark whose rows these are knows what a question is about."""
+    """Return the function by which the rows' benchmark finds what a question is about."""
     columns = list(rows[0]) if len(rows) else []
     room = next((room for room in registry.rooms() if room.dataset(columns)), None)
     return getattr(room.module("rows"), "subject", unknown) if room else unknown
 
 
 def _marked(form: ParallelForm, options: argparse.Namespace) -> ParallelForm:
-    """What people's marks leave of it."""
+    """Return the form without the rows that people did not mark valid."""
     if options.marks is None:
         return form
     sheet = read_sheet(options.marks, allow_unmarked=True)
@@ -107,24 +109,26 @@ def _marked(form: ParallelForm, options: argparse.Namespace) -> ParallelForm:
 
 
 def _check(outs: Sequence[Path]) -> None:
-    """Check that nothing is there yet where is written, and that each has a place of its own.
+    """Check that no output is there yet, and that the two do not overlap.
 
     Raises:
-        OutputError: if something is there.
-        OSError: if nothing can be written there.
+        OutputError: if one is there, or they overlap.
+        OSError: if one cannot be written.
     """
     for out in outs:
         if os.path.lexists(out):
             raise OutputError(f"{out} is there already; name another place, or remove it.")
         check_new(out)
     if any(one in (other, *other.parents) for one, other in permutations(map(real, outs), 2)):
-        raise OutputError(f"{outs[0]} and {outs[1]} are one place, or one is in the other; name two places.")
+        raise OutputError(
+            f"{outs[0]} and {outs[1]} are the same place, or one is inside the other; name two separate places."
+        )
 
 
 def _write(
     changed: list[dict[str, Any]], rows: Any, form: ParallelForm, out: Path, together: ExitStack
 ) -> None:
-    """Write JSON lines, or Parquet with the images of the original rows; it is there when `together` ends."""
+    """Write JSON lines, or Parquet with the images of the original rows; the output appears when `together` ends."""
     if out.suffix == LINES:
         file = together.enter_context(new_file(out))
         file.writelines(map(json_line, changed))

@@ -1,4 +1,4 @@
-"""`halluscope plan NAME`: what scoring with the same options will take, before it is done."""
+"""`halluscope plan NAME`: estimates what scoring with the same options will take."""
 
 import argparse
 import warnings
@@ -22,18 +22,18 @@ from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, to_j
 from halluscope.terminal import say
 
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
-"""Of time, in seconds."""
+"""Units of time, in seconds."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the benchmarks that have judges."""
+    """Add a subcommand for each benchmark that has judges."""
     common.add_benchmarks(parser, lambda one: bool(one.judges and one.is_scored), _add, run)
 
 
 def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     parser.description = (
-        f"What `halluscope score {benchmark.name}` will take. All of its options may be given; those that only choose "
-        "among conventions or shape what is printed do not matter here."
+        f"Estimate what `halluscope score {benchmark.name}` will take. All of its options may be given; those that "
+        "only choose a convention or shape what is printed do not matter here."
     )
     common.add_scoring(parser, benchmark)
     common.add_run(parser)
@@ -45,15 +45,15 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
             const=10.0,
             default=0.0,
             metavar="SECONDS",
-            help="ask each judge of this machine for about so long (10), to say how long the rest takes; the votes "
-            "are kept in the store",
+            help="ask each judge on this machine for about SECONDS (default: 10), to estimate how long the rest takes; "
+            "the votes are kept in the store",
         )
     parser.add_argument(
         "--prices",
         type=number,
         nargs=2,
         metavar=("READ", "SAID"),
-        help="what an endpoint's tokens cost, per million that it reads and per million that it says",
+        help="what an endpoint's tokens cost, per million that it reads and per million that it writes",
     )
 
 
@@ -82,14 +82,14 @@ def _of_votes(given: argparse.Namespace, benchmark: Benchmark, options: Mapping[
 
 
 def _of_verdicts(given: argparse.Namespace, benchmark: Benchmark, options: dict[str, Any]) -> Plan:
-    """Score as far as that goes without a verdict, and note what is asked."""
+    """Score as far as possible without verdicts, and note what would be asked."""
     judge, fresh = _grader(benchmark, options), options.pop("fresh", False)
     outlook = foresee(judge, options.get("device"), given.prices)
     ledger = Ledger(getattr(given, "store", None))
     noting = {"judge": stand_in(judge, outlook), "store": ledger, "bootstrap": 0}
     ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
     with sending_nothing(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scoring tells them
+        warnings.simplefilter("ignore")  # scoring gives these warnings
         for one in ready:
             for chosen in scoring.variants(benchmark, options):
                 scoring.compute(benchmark, one, chosen | noting)
@@ -97,23 +97,22 @@ def _of_verdicts(given: argparse.Namespace, benchmark: Benchmark, options: dict[
 
 
 def _grader(benchmark: Benchmark, options: Mapping[str, Any]) -> str:
-    """The language model that gives verdicts.
+    """Return the language model that gives verdicts.
 
     Raises:
-        ValueError: if none is named, or a rule.
+        ValueError: if `--judge` names none, or names a rule.
     """
-    assert benchmark.judges is not None, "only such benchmarks have the command"
+    assert benchmark.judges is not None, "only benchmarks with judges have the command"
     judge = str(options.get(benchmark.judges.option, benchmark.judges.default))
     if not judge or judge in benchmark.judges.rules:
         raise ValueError(
-            f"--judge is {judge or 'missing'}, and no language model is asked; expected {ENDPOINT}MODEL[@URL], or a "
-            "local model."
+            f"--judge is {judge or 'missing'}; expected a language model: {ENDPOINT}MODEL[@URL], or a local model."
         )
     return judge
 
 
 def duration(seconds: float) -> str:
-    """A time for people, by its two largest units, the second one rounded to tens of minutes beside hours.
+    """Return a duration in words, in its two largest units; minutes after hours are rounded to tens.
 
     >>> [duration(seconds) for seconds in (0.4, 42.0, 310.0, 7_777.0, 277_000.0)]
     ['under 1 s', 'about 42 s', 'about 5 min', 'about 2 h 10 min', 'about 3 d 5 h']
@@ -154,17 +153,17 @@ def _row(load: Load) -> list[Cell]:
 
 
 def _remarks(plan: Plan) -> list[str]:
-    """What a reader of the table has to know."""
+    """Return what a reader of the table has to know."""
     lines = [
         f"The number of prompts is exact: each distinct one is asked {_times(plan.repeats)}."
         if plan.asked == "prompts"
         else f"The numbers of questions are exact: ask={plan.ask!r}."
         if plan.exact
-        else f"The numbers of questions are an estimate: the lexical judge stood in for what is not kept. "
-        f"For certain between {plan.at_least:,} (the first about every cell) and {plan.at_most:,} (all)."
+        else "The numbers of questions are an estimate: the lexical judge stood in for votes that are not kept. The "
+        f"true total is between {plan.at_least:,} (the first about every cell) and {plan.at_most:,} (all)."
     ]
     if any(load.kept or load.measured for load in plan.loads):
-        lines.append(f"Kept answers are in {plan.store}.")
+        lines.append(f"Kept votes and replies are in {plan.store}.")
     notes: dict[str, list[str]] = {}
     for load in plan.loads:
         for note in _notes(load, plan.asked.removesuffix("s")):
@@ -183,7 +182,7 @@ def _notes(load: Load, asked: str) -> Iterator[str]:
     if load.flop_per_second:
         yield f"{load.flop_per_second / 1e12:.2g} TFLOP/s"
     if load.measured:
-        yield f"{load.measured:,} questions were asked to measure this; their answers are kept, and not to be asked"
+        yield f"{load.measured:,} questions were asked to measure this; their votes are kept, and not asked for again"
     if load.requests is not None:
         yield f"{load.requests:,} requests, one per text and round of questions"
     if load.said is not None:
@@ -196,7 +195,7 @@ def _notes(load: Load, asked: str) -> Iterator[str]:
 
 
 def _count(number: float | None) -> Number:
-    """A number, of estimated ones three digits."""
+    """Return a number for a table; an estimated one is rounded to three digits."""
     estimated = number is not None and not isinstance(number, int)
     return Number(float(f"{number:.3g}") if estimated else number, ",.0f", 1)
 

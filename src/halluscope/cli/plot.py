@@ -1,4 +1,4 @@
-"""`halluscope plot RUN...`: the figures of runs, as files."""
+"""`halluscope plot RUN...`: writes the figures of runs as files."""
 
 import argparse
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="RUN",
-        help="runs of `halluscope score NAME ... --out FOLDER`, or folders of runs, all of one benchmark",
+        help="runs of `halluscope score NAME ... --out FOLDER` of one benchmark, or folders of such runs",
     )
     option("--out", required=True, type=Path, metavar="FOLDER", help="a new folder for the figures")
     option(
@@ -34,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[*FIGURES],
         metavar="FIGURE",
-        help=f"which (default: all that can be drawn of {', '.join(FIGURES)})",
+        help=f"the figures to draw (default: all that the runs allow of {', '.join(FIGURES)})",
     )
     option(
         "--format",
@@ -42,7 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=FORMATS,
         default=["svg", "pdf"],
         metavar="FORMAT",
-        help=f"{', '.join(FORMATS)} (default: svg pdf)",
+        help=f"the formats of the files: {', '.join(FORMATS)} (default: svg pdf)",
     )
     parser.set_defaults(run=run)
 
@@ -51,10 +51,10 @@ def run(given: argparse.Namespace) -> None:
     """Write the figures that can be drawn, and say why the others cannot.
 
     Raises:
-        RunError: for runs that were changed, or of several benchmarks, or that allow none of the figures.
-        ValueError: for a figure that there is not.
+        RunError: for runs that were changed, are of several benchmarks, or have the data for no figure.
+        ValueError: for an unknown figure.
         MissingExtra: without matplotlib.
-        OutputError: if something lies where they are written.
+        OutputError: if the folder is there already.
     """
     check(given.figures)
     check_no_folder(given.out)
@@ -72,7 +72,7 @@ def run(given: argparse.Namespace) -> None:
     for plot in plots:
         names = ", ".join(f"{plot.name}.{style}" for style in dict.fromkeys(given.format))
         say(f"{one_line(given.out)}: {names}: {plot.title}")
-    say(f"{one_line(given.out / CAPTIONS)} says what they show, and how it was counted")
+    say(f"{one_line(given.out / CAPTIONS)} says what the figures show, and how it was counted")
 
 
 def _write(plot: Plot, styles: Sequence[str], folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""`halluscope publish`: datasets and metrics to the Hub; a dry run unless --upload is there."""
+"""`halluscope publish`: puts datasets and metrics on the Hub; without --upload it is a dry run."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -21,26 +21,38 @@ def add(parser: argparse.ArgumentParser) -> None:
     dataset = kinds.add_parser("dataset", help="a dataset that `halluscope build` made")
     _add_shared(dataset)
     dataset.add_argument(
-        "--folder", type=Path, metavar="DIR", help="where it was built (default: where builds go)"
+        "--folder",
+        type=Path,
+        metavar="DIR",
+        help="where it was built (default: where `halluscope build` puts it)",
     )
-    dataset.add_argument("--subset", action="store_true", help="publish also what is not the whole dataset")
+    dataset.add_argument(
+        "--subset", action="store_true", help="publish even a subset or a changed copy of the dataset"
+    )
     dataset.set_defaults(run=_run_dataset)
-    metric = kinds.add_parser("metric", help="a metric, as a Space that evaluate loads and people try")
+    metric = kinds.add_parser(
+        "metric", help="a metric, as a Space that evaluate loads and that visitors can try"
+    )
     _add_shared(metric)
     metric.add_argument(
         "--package",
         metavar="REQUIREMENT",
-        help="what the Space installs of this package: the URL of a wheel, or git+https://...@TAG",
+        help="where the Space installs this package from: the URL of a wheel, or git+https://...@TAG",
     )
     metric.set_defaults(run=_run_metric)
 
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
-    option("names", nargs="+", metavar="NAME", help=f"such as throne_coco or throne; {EVERY!r} for each one")
-    option("--org", required=True, help="the organization, or your own name")
+    option(
+        "names",
+        nargs="+",
+        metavar="NAME",
+        help=f"a dataset such as throne_coco, or a metric such as throne; {EVERY!r} for all",
+    )
+    option("--org", required=True, help="the organization on the Hub, or your own user name")
     option("--public", action="store_true", help="make new repositories public (default: private)")
-    option("--upload", action="store_true", help="do it; without this, only show what would happen")
+    option("--upload", action="store_true", help="publish; without this, only show what would happen")
 
 
 def _run_dataset(options: argparse.Namespace) -> None:
@@ -55,7 +67,7 @@ def _run_dataset(options: argparse.Namespace) -> None:
 
 
 def _place(options: argparse.Namespace, name: str) -> Path | None:
-    """Where a dataset was built: in the folder that was named, or it is that folder."""
+    """Return where a dataset was built: the folder that was named, or the folder of its name in it."""
     folder: Path | None = options.folder
     return folder if folder is None or (folder / "stats.json").is_file() else folder / name
 
@@ -68,13 +80,13 @@ def _run_metric(options: argparse.Namespace) -> None:
 
 
 def _check_names(names: Sequence[str]) -> None:
-    """Refuse names beside the one that stands for all."""
+    """Refuse other names next to the one that stands for all."""
     if EVERY in names and (others := [name for name in names if name != EVERY]):
-        raise HubError(f"{EVERY!r} stands for each one; expected no name beside it, got {', '.join(others)}.")
+        raise HubError(f"{EVERY!r} stands for all; expected no other name with it, got {', '.join(others)}.")
 
 
 def _run(options: argparse.Namespace, known: Sequence[str], read: Callable[[str], Publication]) -> None:
-    """Check everything, then look at the Hub, then show it, and only then change anything."""
+    """Check everything, look at the Hub, show the plans, and only then change anything."""
     from halluscope.hub.plan import plan
     from halluscope.hub.publish import publish
     from halluscope.hub.remote import Hub
@@ -89,9 +101,9 @@ def _run(options: argparse.Namespace, known: Sequence[str], read: Callable[[str]
         raise KeyboardInterrupt("nothing was published.") from None
     say("\n".join(map(str, plans)))
     if hub is None:
-        say("\nThere is no token for the Hub, so nothing was compared with what it holds.")
+        say("\nThere is no token for the Hub, so nothing was compared with the Hub.")
     if hub is None or not options.upload:
-        say("\nThis was a dry run, nothing was changed. Pass --upload to publish.")
+        say("\nThis was a dry run; nothing was changed. Pass --upload to publish.")
         return
     for number, decided in enumerate(plans):
         try:
@@ -102,7 +114,7 @@ def _run(options: argparse.Namespace, known: Sequence[str], read: Callable[[str]
 
 
 def _each(items: Sequence[Of], check: Callable[[Of], To]) -> list[To]:
-    """Check all, and name the problems of all together."""
+    """Check all items, and report all their problems together."""
     found, problems = [], []
     for item in items:
         try:

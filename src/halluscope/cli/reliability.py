@@ -1,9 +1,9 @@
-"""`halluscope reliability FIRST.json`: how far a benchmark can be believed, in the columns of HQM's Table I.
+"""`halluscope reliability FIRST.json`: measures how reliable a benchmark is, in the columns of HQM's Table I.
 
 The files hold what `halluscope score NAME ... --json` printed for the same models: in the first run, in a second run,
-in the parallel form that `halluscope parallel` made, and by people. A second run is one in which the models answered
-again (`halluscope answer --sample --seed N`), or a judge did (`halluscope score --seed N`, or `--fresh`): the same
-results twice are refused, and the same responses and verdicts are said.
+on the parallel form that `halluscope parallel` made, and by people's marks. In a second run the models responded again
+(`halluscope answer --sample --seed N`), or a judge judged again (`halluscope score --seed N`, or `--fresh`). A second
+file with the same results is refused; the same responses and verdicts are reported.
 """
 
 import argparse
@@ -35,10 +35,10 @@ OPTIONS = {"test_retest": "--retest", "parallel_forms": "--parallel", "criterion
 RETEST = "test_retest"
 SECOND_RUNS = (RETEST, "parallel_forms")
 AGAIN = (
-    "let the models answer again (halluscope answer --sample --seed 1), or the judge (halluscope score --seed 1, or "
+    "run the models again (halluscope answer --sample --seed 1), or the judge (halluscope score --seed 1, or "
     "--fresh)"
 )
-"""How a second run is made."""
+"""How to make a second run."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -46,20 +46,27 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     option = parser.add_argument
     option("first", type=Path, help="what `halluscope score ... --json` printed for three models or more")
-    option("--retest", type=Path, metavar="FILE", help="the same, of a second run with other seeds")
-    option("--parallel", type=Path, metavar="FILE", help="the same, of the parallel form")
-    option("--criterion", type=Path, metavar="FILE", help="the models' scores by people (review read --json)")
-    option("--content", type=Path, metavar="SHEET", help="a marked review sheet of questions and answers")
+    option("--retest", type=Path, metavar="FILE", help="the same for a second run with other seeds")
+    option("--parallel", type=Path, metavar="FILE", help="the same for the parallel form")
+    option(
+        "--criterion",
+        type=Path,
+        metavar="FILE",
+        help="the models' scores by people, as `review read --json` prints them",
+    )
+    option(
+        "--content", type=Path, metavar="SHEET", help="a marked review sheet of questions and right answers"
+    )
     option(
         "--by", metavar="SCORE", help="the score that is compared (default: the benchmark's principal one)"
     )
     option(
         "--criterion-by",
         metavar="SCORE",
-        help=f"the score in --criterion (default: {AGREE}; {DISAGREE} for scores of which lower is better); of two "
-        "scores that are better in opposite ways one is turned",
+        help=f"the score in --criterion (default: {AGREE}; {DISAGREE} if lower is better for --by); if higher is "
+        "better for one of the two and lower for the other, the sign of one is turned",
     )
-    option("--published", action="store_true", help="among the paper's results (Table I)")
+    option("--published", action="store_true", help="show the result among the paper's (Table I)")
     common.add_intervals(parser)
     common.add_format(parser)
 
@@ -102,16 +109,16 @@ def run(options: argparse.Namespace) -> None:
 def _principal(name: str) -> str:
     known = {benchmark.name: benchmark.principal for benchmark in registry.benchmarks()}
     if name not in known:
-        raise ValueError(f"No principal score of {name!r:.80} is known; name one with --by.")
+        raise ValueError(f"The principal score of {name!r:.80} is unknown; name a score with --by.")
     return known[name]
 
 
 def _benchmark(results: Mapping[str, Result]) -> str:
-    """The metric that made the results."""
+    """Return the metric that made the results."""
     names = makers(results)
     if len(names) != 1:
         raise ValueError(
-            f"The first file holds results of {', '.join(map(brief, names)) or 'nothing':.300}; expected one."
+            f"The first file holds results of {', '.join(map(brief, names)) or 'nothing':.300}; expected one benchmark."
         )
     return names[0]
 
@@ -124,11 +131,11 @@ def _indicator(
     other: str,
     options: argparse.Namespace,
 ) -> dict[str, Any]:
-    """One of HQM's correlations, and what is not the same in the two tests."""
+    """Return one of HQM's correlations, and what differs between the two tests."""
     if missing := [model for model in first if model not in second]:
         raise ValueError(
-            f"{OPTIONS[name]} has no result of {brief(missing[0])}; expected the same "
-            f"{len(first)} models in both: {', '.join(first):.300}. Files of other names are scored under these by "
+            f"{OPTIONS[name]} has no result for {brief(missing[0])}; expected the same "
+            f"{len(first)} models in both: {', '.join(first):.300}. To score a file under one of these names, pass "
             "--responses NAME=FILE."
         )
     again = scores(second, list(first), other, "--criterion-by" if name == "criterion" else "--by")
@@ -157,7 +164,7 @@ def _indicator(
 
 
 def _check_rows(name: str, first: Mapping[str, Result], second: Mapping[str, Result]) -> None:
-    """Check that two runs are about the same rows, or as many in another form.
+    """Check that two runs are about the same rows, or about as many rows in another form.
 
     Raises:
         ValueError: if they are not.
@@ -169,10 +176,10 @@ def _check_rows(name: str, first: Mapping[str, Result], second: Mapping[str, Res
             how = (
                 "score both runs against the same rows of the same dataset"
                 if name == RETEST
-                else "`halluscope parallel --first FILE` writes the rows that have another form, as they were"
+                else "`halluscope parallel --first FILE` writes the original rows that have a parallel form"
             )
             raise ValueError(
-                f"{OPTIONS[name]} is about other rows than the first run: of {brief(model)} {one_line(one, 100)}, "
+                f"{OPTIONS[name]} is about other rows than the first run: for {brief(model)}, {one_line(one, 100)}, "
                 f"then {one_line(other, 100)}; expected the same in both: {how}."
             )
 
@@ -184,15 +191,15 @@ def _check_another(name: str, first: Mapping[str, Result], second: Mapping[str, 
         ValueError: if all results are the same.
     """
     if all(first[model] == second[model] for model in first):
-        again = AGAIN if name == RETEST else "score the answers to the form that `halluscope parallel` made"
+        again = AGAIN if name == RETEST else "score the responses to the form that `halluscope parallel` made"
         raise ValueError(
-            f"{OPTIONS[name]} holds the first run again: all results of {len(first)} models are the same, and scores "
-            f"always agree with themselves. Expected another run: {again}."
+            f"{OPTIONS[name]} holds the first run again: the results of all {len(first)} models are the same, and "
+            f"scores always agree with themselves. Expected another run: {again}."
         )
 
 
 def _told_again(first: Mapping[str, Result], second: Mapping[str, Result], by: str) -> dict[str, Any]:
-    """Of which models the second run holds the responses of the first, and of which its verdicts too."""
+    """Return for which models the second run repeats the first run's responses, and for which also its verdicts."""
     texts = [model for model in first if _are_equal(first[model], second[model], "texts")]
     same = [
         model
@@ -210,12 +217,12 @@ def _are_equal(first: Result, second: Result, name: str) -> bool:
 
 
 def _keys(result: Result) -> dict[str, str]:
-    """The keys of a result's signature and their values."""
+    """Return the keys of a result's signature and their values."""
     return dict(part.partition(":")[::2] for part in str(result.get("signature", "")).split("|"))
 
 
 def _changed(first: Result, second: Result) -> list[str]:
-    """The choices in the signatures of two results that differ, such as "questions: paper, then released"."""
+    """Return the choices in which two results' signatures differ, such as "questions: paper, then released"."""
     one, other = _keys(first), _keys(second)
     return [
         f"{key}: {one.get(key, 'none')}, then {other.get(key, 'none')}"
@@ -225,7 +232,7 @@ def _changed(first: Result, second: Result) -> list[str]:
 
 
 def _overview(benchmark: str, by: str, found: Mapping[str, Any], with_published: bool) -> Table:
-    """HQM's Table I: one row a benchmark."""
+    """Return HQM's Table I: one row per benchmark."""
     values = {name: result.get("pearson", result.get("content")) for name, result in found.items()}
     cells = [
         Number(values.get(name), ".3f", 1, mark=" (same)" if _is_same(found.get(name)) else "")
@@ -243,7 +250,7 @@ def _is_same(result: Mapping[str, Any] | None) -> bool:
 
 
 def _coefficients(found: Mapping[str, Any]) -> Table:
-    """Each coefficient with its interval."""
+    """Return a table of each coefficient with its interval."""
     rows: list[list[Cell]] = []
     for name in COLUMNS:
         if name in found and name in indicators.CORRELATED:
@@ -262,7 +269,7 @@ def _coefficients(found: Mapping[str, Any]) -> Table:
 
 
 def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str) -> Table:
-    """HQM's Table II: each model's score, and how often it says yes, in both forms."""
+    """Return HQM's Table II: each model's score, and how often it says yes, in both forms."""
     names = [
         by,
         *(
@@ -286,7 +293,8 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
                 f"{COLUMNS[name]}: "
                 + (
                     result["undefined"]
-                    or f"{result['models']} models; as strong by chance: {result['chance']:.3f}"
+                    or f"{result['models']} models; probability of a correlation this strong by chance: "
+                    f"{result['chance']:.3f}"
                 )
             )
             lines += _again(result)
@@ -301,13 +309,13 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
 
 
 def _turned(result: Mapping[str, Any]) -> str:
-    return ", turned, as it is better the other way round" if "turned" in result else ""
+    return ", its sign turned, since its better direction is opposite" if "turned" in result else ""
 
 
 def _again(result: Mapping[str, Any]) -> Iterator[str]:
-    """What was not run again."""
+    """Say what was not run again."""
     if same := result.get("same", []):
         yield f"  the very same responses and verdicts in both: {one_line(', '.join(same), 300)}"
-        yield f"    so this says nothing of them; {AGAIN}"
+        yield f"    so this says nothing about these models; {AGAIN}"
     if others := [model for model in result.get("same_responses", ()) if model not in same]:
         yield f"  the same responses in both, judged again: {one_line(', '.join(others), 300)}"

@@ -1,4 +1,4 @@
-"""`halluscope report FOLDER...`: a page that shows what went wrong: scores, figures, each response with its errors."""
+"""`halluscope report RUN...`: writes a page that shows what went wrong: scores, figures, each response's errors."""
 
 import argparse
 from collections.abc import Mapping
@@ -32,29 +32,35 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="RUN",
-        help="runs of `halluscope score NAME ... --out FOLDER`, or folders of runs; of one benchmark",
+        help="runs of `halluscope score NAME ... --out FOLDER` of one benchmark, or folders of such runs",
     )
-    option("--out", required=True, type=Path, metavar="FILE", help="the page, a new file such as report.html")
+    option(
+        "--out",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="write the page to this new file, such as report.html",
+    )
     option("--dataset", metavar="DATASET", help="show the images of this built dataset: a folder or a Hub id")
     option(
         "--images",
         metavar="FOLDER",
-        help="where image files are: of a dataset that was built without them, or called after the images' numbers",
+        help="the folder of the image files, if --dataset was built without them, or if they are named by image number",
     )
     option(
         "--credits",
         type=Path,
         metavar="FILE",
-        help="COCO's annotation file, which says whose each image is, and under which licence",
+        help="COCO's annotation file, which names each image's owner and licence",
     )
     option(
         "--bootstrap",
         type=whole,
         default=RESAMPLES,
         metavar="N",
-        help=f"resamples by which several runs are compared (default: {RESAMPLES:,}); 0 compares nothing",
+        help=f"resamples for comparing several runs (default: {RESAMPLES:,}); 0 for no comparison",
     )
-    option("--seed", type=whole, default=0, help="of the bootstrap")
+    option("--seed", type=whole, default=0, help="seed of the bootstrap (default: 0)")
     parser.set_defaults(run=run)
 
 
@@ -64,7 +70,7 @@ def run(given: argparse.Namespace) -> None:
     Raises:
         RunError: for runs that were changed, or of several benchmarks.
         ValueError: for images that are not there, or cannot be opened.
-        OutputError: if something lies where the page goes.
+        OutputError: if the page's file is there already.
     """
     common.check_output(given, "out")
     runs = checked(given.folders)
@@ -79,7 +85,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _compared(runs: Mapping[str, Run], resampling: Bootstrap) -> tuple[Comparison | None, str]:
-    """The runs with each other, or why not; "" where there is nothing to compare."""
+    """Compare the runs with each other, or return why that cannot be done; "" where there is nothing to compare."""
     if len(runs) < 2 or not resampling.resamples:
         return None, ""
     try:
@@ -90,10 +96,10 @@ def _compared(runs: Mapping[str, Run], resampling: Bootstrap) -> tuple[Compariso
 
 
 def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]:
-    """The images that were asked for, as far as they are there."""
+    """Return small copies of the images that were asked for, as far as they are there."""
     if not (given.dataset or given.images):
         if given.credits:
-            raise ValueError("--credits are those of images; give --dataset or --images too.")
+            raise ValueError("--credits is about images; give --dataset or --images too.")
         return {}
     known, find = (
         _stored(given.dataset, given.images) if given.dataset else _files(Path(given.images), wanted)
@@ -109,12 +115,12 @@ def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]
         tell(f"{len(missing):,} of {len(wanted):,} images are not in {one_line(where)}.")
     owners = credits(given.credits) if given.credits else {}
     if given.credits and not owners.keys() & {*there}:
-        tell(f"{one_line(given.credits)} has no licence of any of these images.")
+        tell(f"{one_line(given.credits)} names no licence for any of these images.")
     return pictures(there, lambda name: find(known[name]), owners, not is_quiet())
 
 
 def _stored(dataset: str, folder: str | None) -> tuple[Mapping[str, object], Find]:
-    """What a dataset's images are called, by their keys or their files -> their keys; and who finds them."""
+    """Map the names of a dataset's images (keys or file names) to their keys; also return what finds an image."""
     source = open_source(dataset, folder, keep=0)
     keys, file = source.rows[source.key], source.dataset.file
     names = source.rows[file] if file in source.rows.column_names else keys
@@ -123,7 +129,7 @@ def _stored(dataset: str, folder: str | None) -> tuple[Mapping[str, object], Fin
 
 
 def _files(folder: Path, wanted: set[str]) -> tuple[Mapping[str, object], Find]:
-    """The same of a folder of image files."""
+    """Map the names of the wanted images to their files in a folder; also return what finds an image."""
     if not folder.is_dir():
         raise ValueError(f"There is no folder {folder}; expected the one that holds the images.")
     names = images.called(folder, wanted)

@@ -1,4 +1,4 @@
-"""`halluscope review make ROWS` and `review read SHEET.csv`: what people say of rows, readings, or texts."""
+"""`halluscope review make ROWS` and `review read SHEET.csv`: has people mark rows, readings, or texts."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -22,28 +22,28 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the two commands."""
     commands = parser.add_subparsers(required=True, metavar="make | read")
     _add_make(commands.add_parser("make", help="draw a sample, and write a page and a CSV to mark it on"))
-    _add_read(commands.add_parser("read", help="what a marked sheet says"))
+    _add_read(commands.add_parser("read", help="print what a marked sheet says"))
 
 
 def _add_make(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=make)
     option = parser.add_argument
     option("rows", help="JSON lines, a .parquet file, or a dataset (folder or Hub id; name:config)")
-    option("--out", required=True, type=Path, metavar="FOLDER", help="where page.html and sheet.csv go")
+    option("--out", required=True, type=Path, metavar="FOLDER", help="write page.html and sheet.csv here")
     option(
         "--sample",
         required=True,
         type=whole,
         metavar="N",
-        help="how many rows; with --stratum, of each stratum; with --marks implied, how many texts",
+        help="how many rows to draw; with --stratum, how many per stratum; with --marks implied, how many texts",
     )
-    option("--seed", type=whole, default=0, help="of the draw")
+    option("--seed", type=whole, default=0, help="seed of the draw (default: 0)")
     option(
         "--marks",
         choices=(*OF_ROWS, IMPLIED),
         default="valid",
-        help="valid: are question and answer right? agree: do you agree with the response, or the judgement? implied: "
-        "which classes does a response imply? (one LVLM's, for `certify`)",
+        help="valid: are question and right answer valid? agree: do you agree with the response, or with its verdict? "
+        "implied: which classes does a response imply? (for `certify`; responses of one LVLM)",
     )
     option("--stratum", metavar="COLUMN", help="draw from each value of this column")
     option(
@@ -51,11 +51,11 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="models' responses; each is marked (criterion)",
+        help="files of models' responses, each of which is marked (for `reliability --criterion`)",
     )
-    option("--images", type=Path, metavar="FOLDER", help="where the image files are that the rows name")
+    option("--images", type=Path, metavar="FOLDER", help="the folder of the image files that the rows name")
     judging = parser.add_argument_group(
-        "with --marks implied", "the judges by whose votes the texts are drawn, and how responses are read"
+        "with --marks implied", "the judges whose votes guide the draw of texts, and how responses are read"
     )
     benchmark = common.certified()
     parser.set_defaults(name=benchmark.name)
@@ -67,14 +67,16 @@ def _add_read(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=read)
     option = parser.add_argument
     option("sheet", type=Path, help="the CSV that the page saved, or a spreadsheet")
-    option("--allow-unmarked", action="store_true", help="leave rows without a mark out")
+    option("--allow-unmarked", action="store_true", help="leave out rows without a mark")
     option(
-        "--json", action="store_true", help="print JSON instead of tables; of models a list for `reliability`"
+        "--json",
+        action="store_true",
+        help="print JSON instead of tables; for models' responses, the list that `reliability` takes",
     )
 
 
 def make(options: argparse.Namespace) -> None:
-    """Draw and write."""
+    """Draw a sheet, and write it."""
     if options.marks == IMPLIED:
         _make_implied(options)
         return
@@ -96,7 +98,7 @@ def _make_implied(given: argparse.Namespace) -> None:
     ready, ids, options = common.judged_texts(given, [given.rows], benchmark)
     judgement = benchmark.module("metric").judge(ready.matched.texts, ready.inputs["references"], **options)
     drawn = sampling.sheet(judgement, ids, given.sample, given.seed)
-    title = f"What the texts of {ready.matched.name} imply"
+    title = f"What the responses of {ready.matched.name} imply"
     name = making.write(drawn, given.out, IMPLIED, title, judgement.vocabulary.classes)
     out = one_line(given.out)
     say(f"{out}: the sheet {name}, {given.sample:,} texts, {len(drawn):,} rows")
@@ -127,7 +129,7 @@ def _make_of_rows(options: argparse.Namespace) -> None:
 
 
 def read(options: argparse.Namespace) -> None:
-    """Read and print."""
+    """Read a sheet, and print what it says."""
     sheet = read_sheet(options.sheet, options.allow_unmarked)
     if sheet.kind == IMPLIED:
         _print_implied(implied.summary(sheet), options.json)
@@ -162,7 +164,7 @@ def read(options: argparse.Namespace) -> None:
 
 
 def _overall(sheet: Sheet, strata: Mapping[str, Stratum]) -> dict[str, Any]:
-    """The share with the first mark, over all rows if there are strata: content validity if that is "valid"."""
+    """Return the share with the first mark, over all rows if there are strata (content validity, for "valid")."""
     ones = sheet.ones()
     found: Mapping[str, Any]
     if sheet.kind == "valid":
@@ -190,7 +192,7 @@ def _overall(sheet: Sheet, strata: Mapping[str, Stratum]) -> dict[str, Any]:
 
 
 def _models(sheet: Sheet) -> list[dict[str, Any]]:
-    """What people say of each model, as `halluscope reliability --criterion` takes it."""
+    """Return how people marked each model, as `halluscope reliability --criterion` takes it."""
     rows = []
     for model, of in sheet.models().items():
         ones, strata = of.ones(), of.strata()
@@ -213,7 +215,7 @@ def _signature(strata: Mapping[str, Stratum], sheet: Sheet, **choices: Any) -> s
 
 
 def _print_strata(strata: dict[str, Any]) -> None:
-    """THRONE, supplement, Table 3."""
+    """Print the error rate of each stratum. Source: THRONE, supplement, Table 3."""
     total = sum(stratum.rows for stratum in strata.values())
     rows = [
         [
@@ -230,7 +232,7 @@ def _print_strata(strata: dict[str, Any]) -> None:
 
 
 def _print_readings(found: Mapping[str, Any], as_json: bool) -> None:
-    """THRONE, supplement, Tables 3 and 4, and the error rates that follow from the first."""
+    """Print THRONE's Tables 3 and 4 (supplement), and the error rates that follow from Table 3."""
     if as_json:
         say(to_json(found))
         return
@@ -265,17 +267,17 @@ def _print_readings(found: Mapping[str, Any], as_json: bool) -> None:
     if without := [
         one_line(f"{one['methods']}, {one['stratum']}") for one in found["table"] if not one["errors"]
     ]:
-        say(f"No error is marked for {'; '.join(without)}: there the interval is narrower than it should be.")
+        say(f"No error is marked for {'; '.join(without)}: the interval is too narrow there.")
     say(f"signature: {found['signature']}")
 
 
 def _print_implied(found: Mapping[str, Any], as_json: bool) -> None:
-    """What is marked, and what is left to mark."""
+    """Print what is marked, and what is left to mark."""
     if as_json:
         say(to_json(found))
         return
     marked, texts = found["marked"], found["texts"]
-    say(f"{texts - found['unmarked_texts']:,} of {texts:,} texts are marked, {marked:,} rows of them")
+    say(f"{texts - found['unmarked_texts']:,} of {texts:,} texts are marked; these have {marked:,} rows")
     say(", ".join(f"{mark}: {count:,}" for mark, count in found["marks"].items()))
     if found["unmarked_texts"]:
         say(
@@ -285,7 +287,7 @@ def _print_implied(found: Mapping[str, Any], as_json: bool) -> None:
 
 
 def _plain(rows: Sequence[Sequence[Any]], header: Sequence[str]) -> str:
-    """A table of text after an empty line."""
+    """Return a table of text after an empty line."""
     return "\n" + aligned(rows, header, left=len(header))
 
 

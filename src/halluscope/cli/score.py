@@ -1,4 +1,4 @@
-"""`halluscope score NAME`: an LVLM's responses against a dataset, for each benchmark in the same way."""
+"""`halluscope score NAME`: scores LVLMs' responses against a dataset, in the same way for each benchmark."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -24,18 +24,18 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, tell
 
 Results = list[tuple[str, dict[str, Any]]]
-"""The name of what was scored, and its result."""
+"""Names of what was scored, each with its result."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the benchmarks."""
+    """Add a subcommand for each benchmark that scores responses."""
     common.add_benchmarks(parser, lambda one: one.is_scored, _add, run)
 
 
 def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     common.add_scoring(parser, benchmark)
     parser.add_argument(
-        "--intervals", action="store_true", help="show each score with its interval, where it has one"
+        "--intervals", action="store_true", help="show each score with its interval, if it has one"
     )
     common.add_run(parser)
 
@@ -59,7 +59,7 @@ def run(given: argparse.Namespace) -> None:
             scored.append(runs.score(benchmark, one, chosen | shared, about))
             result = scored[-1].scores
             if result["thoughts"]:
-                tell(f"{_shown(one)}: {result['thoughts']:,} responses held thoughts, now removed.")
+                tell(f"{_shown(one)}: {result['thoughts']:,} responses held thoughts, which were removed.")
             results.append((one.matched.name, with_choices(benchmark, result, chosen)))
     if given.out:
         folders.write(scored, given.out)
@@ -67,7 +67,7 @@ def run(given: argparse.Namespace) -> None:
             tell(f"`halluscope compare {one_line(given.out)}` compares groups and classes too.")
     paper = published.of(benchmark, options) if given.published else None
     if given.published and paper is None:
-        tell(f"No paper's results are known for {benchmark.title} in this form.")
+        tell(f"No published results are known for {benchmark.title} with these options.")
     if given.format == JSON:
         tell("\n".join(of_other_rows(results)))
         say(to_json(listed([*results, *(paper.results if paper else ())])))
@@ -77,15 +77,15 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _shown(ready: Ready) -> str:
-    """The name of what is scored, in a message."""
+    """Return the name of what is scored, for a message."""
     return one_line(ready.matched.name)
 
 
 def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> None:
-    """Say what of the dataset is scored, and by what responses were matched.
+    """Say how much of the dataset is scored, and how responses were matched.
 
     Raises:
-        ValueError: for a harness' samples of a part, unless only so many are to be scored.
+        ValueError: for a harness's samples of only some rows, unless `--limit` or `--partial` allows that.
     """
     matched, said = ready.matched, []
     if matched.by.endswith(ORDER):
@@ -94,8 +94,8 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
         what = "labelled images" if benchmark.chooses else "questions"
         if matched.sampled and not (given.limit or getattr(given, "partial", False)):
             raise ValueError(
-                f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} {what}: of a run with a "
-                f"limit, or cut off. Pass --limit {len(matched.rows)} to score them all the same."
+                f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} {what}: the run had a "
+                f"limit, or was cut off. Pass --limit {len(matched.rows)} to score them all the same."
             )
         said.append(f"{len(matched.rows):,} of {matched.of:,} {what} are scored")
     for column, values in registry.identity(benchmark).also.items():
@@ -103,12 +103,12 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
         held = {getattr(row, column) for row in matched.rows}
         if len(named) == 1 and len(held) == 1 and "" not in held and named[0] not in held:
             said.append(
-                f"its name says {named[0]}, but the {column} of the dataset is {held.pop()}: is that meant?"
+                f"its name says {named[0]}, but the {column} of the dataset is {held.pop()}: is this the right dataset?"
             )
     if matched.left_out:
-        said.append(f"{matched.left_out:,} responses about others are left out")
+        said.append(f"{matched.left_out:,} responses about other rows are left out")
     if matched.other_prompts:
-        said.append(f"{matched.other_prompts:,} answer another prompt than the dataset asks")
+        said.append(f"{matched.other_prompts:,} answer a prompt other than the dataset's")
     if said:
         tell(f"{_shown(ready)}: {'; '.join(said)}.")
 
@@ -120,7 +120,7 @@ def _told(
     options: Mapping[str, Any],
     resampling: Bootstrap,
 ) -> list[Table | Notes]:
-    """What is said of results: the benchmark's report, and which differences are not by chance."""
+    """Return the benchmark's report on the results, and which differences are not due to chance."""
     benchmark, rows = scored[0].benchmark, scored[0].ready.matched.rows
     every = len({run.name for run in scored}) < len(scored)
     told = of_results(benchmark, results, options, paper, rows, every)
@@ -128,7 +128,7 @@ def _told(
 
 
 def _differences(scored: Sequence[Run], resampling: Bootstrap) -> list[Table | Notes]:
-    """Which model is better, by the principal score on the rows that all have."""
+    """Compare the models by the principal score, on the rows that all have."""
     if len(scored) < 2 or not resampling.resamples:
         return []
     try:

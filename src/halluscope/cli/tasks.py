@@ -1,4 +1,4 @@
-"""`halluscope tasks HARNESS`: where a harness finds our tasks."""
+"""`halluscope tasks HARNESS`: writes our tasks for a harness, and prints their folder."""
 
 import argparse
 from pathlib import Path
@@ -11,7 +11,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.set_defaults(run=run)
     parser.add_argument(
-        "harness", choices=tasks.HARNESSES, help='for --include_path "$(halluscope tasks lm-eval)"'
+        "harness",
+        choices=tasks.HARNESSES,
+        help='the harness; use as in --include_path "$(halluscope tasks lm-eval)"',
     )
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", help="where to write them (default: the user's cache)"

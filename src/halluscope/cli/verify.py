@@ -1,4 +1,4 @@
-"""`halluscope verify FOLDER`: is a run what was written, and do its scores come out of its rows?"""
+"""`halluscope verify FOLDER`: checks that a run is unchanged, and that its scores follow from its rows."""
 
 import argparse
 from itertools import islice
@@ -11,7 +11,7 @@ from halluscope.runs.verifying import differences
 from halluscope.terminal import say, tell_error
 
 SHOWN = 10
-"""Differences of one run that are told."""
+"""How many differences of one run are printed."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -27,15 +27,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Score each run once more by what its judges said; nobody is asked.
+    """Score each run again from what its judges said; no judge is asked.
 
     Raises:
-        RunError: if a run is not as it was written.
+        RunError: if a run was changed, or its scores do not follow from its rows.
     """
     meant = folders.folders(given.folders)
     bad = [folder for folder in meant if not _is_good(folder)]
     if bad:
-        raise RunError(f"{len(bad)} of {len(meant)} runs are not as they were written.")
+        raise RunError(f"{len(bad)} of {len(meant)} runs did not pass.")
 
 
 def _is_good(folder: Path) -> bool:
@@ -46,5 +46,5 @@ def _is_good(folder: Path) -> bool:
     if more := sum(1 for _ in found):
         tell_error(f"{one_line(folder)}: {more:,} more")
     if not told:
-        say(f"{one_line(folder)}: as it was written, and its scores come out of its rows")
+        say(f"{one_line(folder)}: unchanged, and its scores follow from its rows")
     return not told

@@ -1,1 +1,1 @@
-"""Which number is that: the same responses under each protocol of a benchmark, and what makes them differ."""
+"""Scores the same responses under each protocol of a benchmark, and explains the differences."""

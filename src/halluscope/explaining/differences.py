@@ -1,4 +1,4 @@
-"""What makes protocols differ: each difference in its parts, what parsers read otherwise, and where a number stands."""
+"""Why protocols differ: differences split into parts, what parsers read differently, and which score a number is."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from halluscope.explaining.protocols import means
 from halluscope.explaining.steps import COUNTING, OTHER_ORDER, PARSER, Setting, parts, path
 
 INTERVALS = ("interval", "spread", "difference")
-"""What in a result holds numbers by the names of scores that are no scores."""
+"""Keys of a result that hold other numbers than scores, under the names of scores."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class Difference:
 
     Attributes:
         first: the one setting.
-        second: the other.
-        score: its name.
-        values: the score at the first setting and after each change, so that the last is that of the second setting.
+        second: the other setting.
+        score: the name of the score.
+        values: the score at the first setting and after each change; the last is the score at the second setting.
         parts: aspect -> what its change adds; the sum is the difference.
-        in_other_order: the same where the changes are made in the order `OTHER_ORDER`.
+        in_other_order: the parts when the changes are made in the order `OTHER_ORDER`.
     """
 
     first: Setting
@@ -39,11 +39,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Readings:
-    """What two parsers make of the same responses.
+    """How two parsers read the same responses.
 
     Attributes:
         of: how many responses both read.
-        otherwise: each that they read otherwise: what finds its row, its text, and what each parser read.
+        otherwise: each response that they read differently: its row's id, its text, and what each parser read.
     """
 
     of: int
@@ -51,14 +51,14 @@ class Readings:
 
 
 def differences(found: Explained, score: str) -> Iterator[Difference]:
-    """Why a score differs, for each two protocols that report it."""
+    """Yield why a score differs, for each two protocols that report it."""
     for first, second in pairs(found):
         if all(found.whose(setting, COUNTING).reports(score) for setting in (first, second)):
             yield difference(found, first, second, score)
 
 
 def pairs(found: Explained) -> Iterator[tuple[Setting, Setting]]:
-    """Each two protocols; of several files from the first to each other, the same protocol too."""
+    """Yield each two protocols; with several files, from the first to each other file, also within one protocol."""
     first, *others = found.files
     for place, one in enumerate(found.protocols):
         for other in found.protocols[place + (0 if others else 1) :]:
@@ -67,7 +67,7 @@ def pairs(found: Explained) -> Iterator[tuple[Setting, Setting]]:
 
 
 def difference(found: Explained, first: Setting, second: Setting, score: str) -> Difference:
-    """Why a score differs between two settings."""
+    """Return why a score differs between two settings."""
     steps = path(first, second)
 
     def value(setting: Setting) -> float:
@@ -84,7 +84,7 @@ def difference(found: Explained, first: Setting, second: Setting, score: str) ->
 
 
 def readings(found: Explained, first: Setting, second: Setting) -> Readings | None:
-    """What is read otherwise where the parser changes; None where it does not, or there is no table of rows."""
+    """Return what is read differently when the parser changes; None if it does not, or there is no table of rows."""
     items = found.benchmark.items
     if not items or found.same(first, second, PARSER):
         return None
@@ -100,7 +100,7 @@ def readings(found: Explained, first: Setting, second: Setting) -> Readings | No
 
 
 def read_otherwise(found: Explained) -> Iterator[tuple[str, str, Readings]]:
-    """What each two parsers read otherwise, by the names of protocols: each two parsers once, in the first file."""
+    """Yield two protocols for each two parsers, by name, and what the parsers read differently in the first file."""
     done: set[frozenset[str]] = set()
     for first, second in combinations([found.setting(one, found.files[0]) for one in found.protocols], 2):
         two = frozenset(means(found.whose(setting, PARSER).parser) for setting in (first, second))
@@ -110,7 +110,7 @@ def read_otherwise(found: Explained) -> Iterator[tuple[str, str, Readings]]:
 
 
 def diverse(readings: Readings, most: int) -> list[Any]:
-    """Some of them, each text once, and first one of each way in which they are read otherwise."""
+    """Return some differing readings, each text once, starting with one per kind of difference."""
     once: dict[str, Any] = {}
     for one in readings.otherwise:
         once.setdefault(repr(one[1:]), one)
@@ -124,7 +124,7 @@ def diverse(readings: Readings, most: int) -> list[Any]:
 
 
 def places(found: Explained, number: str) -> Iterator[tuple[Setting, str]]:
-    """Where a number stands that is printed with so many digits: protocol, and score; in percent, or as a fraction."""
+    """Yield each setting and score that print as this number with its digits, in percent or as a fraction."""
     value, digits = float(number), max(0, -int(Decimal(number).as_tuple().exponent))
     for setting in found.settings():
         one = found.whose(setting, COUNTING)
@@ -137,13 +137,13 @@ def places(found: Explained, number: str) -> Iterator[tuple[Setting, str]]:
 def _differing(
     names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What two readings of one response do not have in common, of these names or of all."""
+    """Return in what two readings of one response differ, among these names, or all names if none is given."""
     unlike = [name for name in names or before if before.get(name) != after.get(name)]
     return {name: before.get(name) for name in unlike}, {name: after.get(name) for name in unlike}
 
 
 def _floats(result: Result, names: Collection[str], within: str = "") -> Iterator[tuple[str, float]]:
-    """The scores of these names in a result, and in its parts such as its samplings."""
+    """Yield the scores of these names in a result, and in its parts such as its samplings."""
     for name, value in result.items():
         if isinstance(value, float) and name in names:
             yield within + name, value

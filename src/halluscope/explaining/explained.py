@@ -1,7 +1,7 @@
-"""One LVLM's responses under the protocols of a benchmark, and under what lies between two of them.
+"""Scores one LVLM's responses under a benchmark's protocols, and under the steps between two protocols.
 
 Each score is computed once, as `halluscope score` computes it with the same options. A setting (`steps`) may take the
-rows of one protocol, the labels of another, and read and count as a third.
+rows of one protocol, the labels of another, and the parser and counting of a third.
 """
 
 import math
@@ -21,7 +21,7 @@ from halluscope.scoring import Ready
 Result = Mapping[str, Any]
 
 IMPOSSIBLE = (ValueError, OSError, ImportError)
-"""Why a protocol may not be computed: rows, labels or a package that are not there."""
+"""Errors for which a protocol is left out: missing rows, missing labels, or a missing package."""
 
 
 class Explained:
@@ -29,10 +29,10 @@ class Explained:
 
     Attributes:
         benchmark: whose protocols these are.
-        stated: what its room states.
+        stated: the protocols as the benchmark's room states them.
         protocols: those that can be computed.
-        not_computed: name -> why, of those that cannot.
-        rows: the responses and what they are about.
+        not_computed: name -> reason, for those that cannot be computed.
+        rows: the responses with their rows.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class Explained:
 
         Args:
             benchmark: whose responses these are.
-            stated: what its room states.
+            stated: the protocols as the benchmark's room states them.
             chosen: the protocols that are wanted.
-            responses: of one LVLM, a file per prompt.
-            dataset: what they are scored against.
+            responses: one LVLM's responses, a file per prompt.
+            dataset: what the responses are scored against.
             options: of the benchmark, as `halluscope.scoring.prepare` takes them.
             door: how responses are read and matched.
 
@@ -76,27 +76,27 @@ class Explained:
 
     @property
     def files(self) -> list[str]:
-        """The names of the files of responses, each the answers to one prompt."""
+        """The names of the files of responses, one file per prompt."""
         return self.rows.files
 
     def setting(self, protocol: Protocol, file: str) -> Setting:
-        """All that a protocol does, of the responses in a file."""
+        """Return the setting in which a protocol decides every aspect, for the responses in a file."""
         return {PROMPT: file, **dict.fromkeys(CHOSEN, protocol.name)}
 
     def settings(self) -> list[Setting]:
-        """Each protocol of each file."""
+        """Return the setting of each protocol for each file."""
         return [self.setting(one, file) for one in self.protocols for file in self.files]
 
     def whose(self, setting: Setting, aspect: str) -> Protocol:
-        """The protocol whose way an aspect follows."""
+        """Return the protocol that an aspect of a setting follows."""
         return self._named[setting[aspect]]
 
     def ready(self, setting: Setting) -> Ready:
-        """The responses of a setting, with the rows that they are about."""
+        """Return the responses of a setting, with their rows."""
         return self.rows.ready(setting[PROMPT], self.whose(setting, ROWS), self.whose(setting, LABELS))
 
     def result(self, setting: Setting) -> Result:
-        """The result at a setting; computed once."""
+        """Return the result at a setting; it is computed once."""
         options = self.rows.options(*(self.whose(setting, aspect).way(aspect) for aspect in CHOSEN))
         about = same_rows(setting[PROMPT], self.whose(setting, ROWS), self.whose(setting, LABELS))
         key = (*about, repr(sorted(options.items())))
@@ -106,31 +106,31 @@ class Explained:
         return self._results[key]
 
     def score(self, setting: Setting, name: str) -> float:
-        """A score at a setting; NaN where it is undefined, or the result does not have it."""
+        """Return a score at a setting; NaN where it is undefined, or the result does not have it."""
         value = self.result(setting).get(self.whose(setting, COUNTING).called.get(name, name))
         return float(value) if isinstance(value, int | float) else math.nan
 
     def same(self, first: Setting, second: Setting, aspect: str) -> bool:
-        """Whether two settings do the same in an aspect, however it is said."""
+        """Whether two settings do the same in an aspect, even if they describe it differently."""
         if aspect == PROMPT:
             return first[PROMPT] == second[PROMPT]
         one, other = (self.whose(setting, aspect) for setting in (first, second))
         if aspect == COUNTING and one.called != other.called:
             return False
-        beside = [LABELS] if aspect == ROWS else []  # labels leave rows out
+        beside = [LABELS] if aspect == ROWS else []  # labels can leave rows out
         return means(*map(one.way, (aspect, *beside))) == means(*map(other.way, (aspect, *beside)))
 
     def asked(self, file: str) -> list[tuple[str, int]]:
-        """The prompts that a file's responses say they answer, {question} for a row's own; "" for none."""
+        """Return the prompts that a file's responses name, with counts; {question} is a row's own, "" is no prompt."""
         matched = self.ready(self.setting(self.protocols[0], file)).matched
         if len(matched.prompts) == 1 and not any(matched.asked):
-            # The name of a prompt alone, as our harness tasks log it.
+            # Our harness tasks log only the name of a prompt.
             named = " ".join(self.benchmark.prompts.get(matched.prompts[0], "").split())
             return [(named, len(matched.rows))]
         return Counter(map(_template, matched.rows, matched.asked)).most_common()
 
     def _possible(self, among: Sequence[Protocol], do: Callable[[Protocol], None]) -> list[Protocol]:
-        """The protocols with which something can be done; why it cannot be with another is kept."""
+        """Return the protocols for which `do` succeeds; keep the reasons why it fails for the others."""
         possible: list[Protocol] = []
         failed: dict[str, Exception] = {}
         for one in among:
@@ -151,7 +151,7 @@ class Explained:
 
 
 def by_reason(failed: Mapping[str, str]) -> dict[str, str]:
-    """Why protocols cannot be computed: the names of those with the same reason -> the reason."""
+    """Map the names of protocols that cannot be computed, joined where the reason is the same, to the reason."""
     names: dict[str, list[str]] = {}
     for name, why in failed.items():
         names.setdefault(why, []).append(name)
@@ -159,7 +159,7 @@ def by_reason(failed: Mapping[str, str]) -> dict[str, str]:
 
 
 def _together(failed: Mapping[str, Exception]) -> Exception:
-    """Why no protocol can be computed: the one reason, or each."""
+    """Return the error that says why no protocol can be computed: the only reason, or all of them."""
     reasons = by_reason({name: str(error) for name, error in failed.items()})
     if len(reasons) == 1:
         return next(iter(failed.values()))
@@ -167,6 +167,6 @@ def _together(failed: Mapping[str, Exception]) -> Exception:
 
 
 def _template(row: Any, asked: str) -> str:
-    """A prompt with {question} for a row's own question."""
+    """Return a prompt with {question} in place of a row's own question."""
     own = question(row)
     return asked.replace(own, QUESTION) if own else asked

@@ -1,4 +1,4 @@
-"""What `halluscope explain` says, as it stands in JSON: differences as they are, not as they are printed."""
+"""What `halluscope explain --json` prints: exact differences, not rounded for display."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from halluscope.explaining.steps import COUNTING, PROMPT, Setting
 def listed(
     found: Explained, compared: Sequence[str], examples: int, number: str | None = None
 ) -> dict[str, Any]:
-    """What is found, as a table of tables; `halluscope.explaining.report.text` has the same arguments."""
+    """Return all findings as nested tables; `halluscope.explaining.report.told` has the same arguments."""
     whole = {
         "benchmark": found.benchmark.name,
         "responses": found.files,

@@ -1,8 +1,8 @@
-"""The protocols of a benchmark: who scores it in which way, as its room states it in protocols.toml.
+"""The protocols of a benchmark: who scores it in which way, as its room states in protocols.toml.
 
-A protocol is data: a name, who uses it, what is asked, and for each aspect (rows, labels, parser, counting) what it
-does, in words and as options of the benchmark. One that is `like` another states only in what it differs. A room that
-states none has one protocol, its metric as it is.
+A protocol is data: a name, who uses it, what is asked, and what it does in each aspect (rows, labels, parser,
+counting), in words and as options of the benchmark. A protocol that is `like` another states only its differences. A
+room without the file has one protocol: its metric with the given options.
 """
 
 import tomllib
@@ -19,7 +19,7 @@ from halluscope.scoring import FUNCTIONS
 FILE = "protocols.toml"
 
 OWN = "halluscope"
-"""The protocol of a benchmark whose room states none."""
+"""The name of the only protocol of a room that states no protocols."""
 
 CHOSEN = (ROWS, LABELS, PARSER, COUNTING)
 """The aspects that options choose. The prompt is chosen by whoever asks the LVLM."""
@@ -30,10 +30,10 @@ class Way:
     """What a protocol does in one aspect.
 
     Attributes:
-        said: in a few words.
-        options: the options of the benchmark that it means.
-        dataset: of labels: the option that names the dataset with them; "" for those of the dataset that is scored.
-        without: options of the user that do not hold in it.
+        said: what it does, in a few words.
+        options: the options of the benchmark that it sets.
+        dataset: for labels, the option that names their dataset; "" for the labels of the dataset that is scored.
+        without: the user's options that do not apply in it.
     """
 
     said: str = ""
@@ -44,20 +44,20 @@ class Way:
 
 @dataclass(frozen=True)
 class Protocol:
-    """One way to a score.
+    """One way to compute a score.
 
     Attributes:
         name: of the protocol.
-        by: who uses it, and where that was read.
-        prompt: what is asked, with {question} for a row's own; "" where it is not known.
+        by: who uses it, and the source for that.
+        prompt: what is asked, with {question} for a row's own question; "" where it is not known.
         rows: which rows count.
-        labels: what is right.
+        labels: which labels count as right.
         parser: how a response is read, or who judges it.
         counting: how readings become scores.
-        scores: those that it reports; () for all.
-        called: score -> what stands in a result for it, where that has another name.
+        scores: the scores that it reports; () for all.
+        called: score -> its key in a result, where that is another name.
         needs: options without which it cannot be computed.
-        only_named: whether it is computed only when it is named.
+        only_named: whether it is computed only when the user names it.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Protocol:
     only_named: bool = False
 
     def way(self, aspect: str) -> Way:
-        """What it does in one of `CHOSEN`."""
+        """Return what it does in one of `CHOSEN`."""
         found: Way = getattr(self, aspect)
         return found
 
@@ -84,14 +84,14 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Protocols:
-    """What a room states.
+    """The protocols that a room states, and what is shown of them.
 
     Attributes:
-        each: the protocols, the first of them the authors' own.
-        compared: the scores whose differences are shown unless others are named.
+        each: the protocols; the first is that of the benchmark's authors.
+        compared: the scores whose differences are shown unless the user names others.
         shown: the scores in the table.
-        read: what in the table of rows says how a response was read; () for all that stands there.
-        words: what stands there for something -> the word for people.
+        read: the columns of the table of rows that say how a response was read; () for all columns.
+        words: a value in these columns -> the word that is shown for it.
     """
 
     each: tuple[Protocol, ...]
@@ -102,29 +102,30 @@ class Protocols:
 
     @property
     def names(self) -> list[str]:
-        """All names."""
+        """The names of all protocols."""
         return [one.name for one in self.each]
 
     @property
     def usual(self) -> list[Protocol]:
-        """Those that need not be named."""
+        """The protocols that are computed without being named."""
         return [one for one in self.each if not one.only_named]
 
     @property
     def settled(self) -> set[str]:
-        """The options that every protocol sets, so that a user's would never count."""
+        """The options that every protocol sets, so that the user's value would never count."""
         return set.intersection(*(_settles(one) for one in self.each))
 
     def chosen(self, names: Sequence[str]) -> list[Protocol]:
-        """Those of these names, in the room's order; the usual ones if none is named.
+        """Return the protocols of these names, in the room's order; the usual ones if no name is given.
 
         Raises:
-            ValueError: for a name that none has; the message names the nearest.
+            ValueError: for an unknown name; the message suggests the nearest one.
         """
         for name in names:
             if name not in self.names:
                 raise ValueError(
-                    f"There is no protocol {name!r:.80}.{nearest(name, self.names)} Known are {', '.join(self.names)}."
+                    f"There is no protocol {name!r:.80}.{nearest(name, self.names)} Expected one of "
+                    f"{', '.join(self.names)}."
                 )
         return [one for one in self.each if one.name in names] if names else self.usual
 
@@ -133,7 +134,7 @@ def load(benchmark: Benchmark) -> Protocols:
     """Read the protocols of a benchmark, and check them.
 
     Raises:
-        RegistryError: for a protocol that is not complete, or means an option that the benchmark does not have.
+        RegistryError: for a protocol that is not complete, or sets an option that the benchmark does not have.
     """
     found = read(benchmark)
     if problems := list(_problems(benchmark, found)):
@@ -145,7 +146,7 @@ def read(benchmark: Benchmark) -> Protocols:
     """Read the protocols of a benchmark as its room states them.
 
     Raises:
-        RegistryError: for a file of another form.
+        RegistryError: for a file in another form.
     """
     file = benchmark.folder / FILE
     if not file.is_file():
@@ -159,12 +160,12 @@ def read(benchmark: Benchmark) -> Protocols:
 
 
 def means(*ways: Way) -> str:
-    """What ways do, however it is said."""
+    """Return a text that is the same for ways that do the same, however they are described."""
     return repr([(sorted(way.options.items()), way.dataset, way.without) for way in ways])
 
 
 def _own(benchmark: Benchmark) -> Protocols:
-    """The metric as it is."""
+    """Return the one protocol of a room without the file: the metric with the given options."""
     said = Way("as `halluscope score` does with the same options")
     one = Protocol(
         OWN, "this project", benchmark.prompt, Way("all that are scored"), Way("the dataset's"), said, said
@@ -173,7 +174,7 @@ def _own(benchmark: Benchmark) -> Protocols:
 
 
 def _whole(stated: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Each protocol with what it takes over from the one that it is `like`."""
+    """Yield each protocol together with what it inherits from the one that it is `like`."""
     known: dict[str, dict[str, Any]] = {}
     for one in stated:
         own = {name: value for name, value in one.items() if name != "like"}
@@ -183,7 +184,7 @@ def _whole(stated: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _protocol(stated: Mapping[str, Any]) -> Protocol:
-    """A protocol as a room states it."""
+    """Return a protocol from its table in protocols.toml."""
     ways = {aspect: Way(**_tuples(stated[aspect])) for aspect in CHOSEN if aspect in stated}
     return Protocol(**_tuples(stated) | ways)
 
@@ -197,7 +198,7 @@ def _settles(protocol: Protocol) -> set[str]:
 
 
 def _problems(benchmark: Benchmark, found: Protocols) -> Iterator[str]:
-    """What a room's protocols lack."""
+    """Yield what is missing or wrong in a room's protocols."""
     rows = benchmark.module("rows")
     reading = (getattr(rows, name) for name in FUNCTIONS if hasattr(rows, name))
     known = benchmark.keywords.union(*map(keywords, reading))
@@ -212,7 +213,7 @@ def _problems(benchmark: Benchmark, found: Protocols) -> Iterator[str]:
             *(name for way in ways for name in (*way.options, *way.without, way.dataset) if name),
         }
         if unknown := sorted(meant - known):
-            yield f"{one.name} means the option {unknown[0]!r}, which {benchmark.name} does not have"
+            yield f"{one.name} sets the option {unknown[0]!r}, which {benchmark.name} does not have"
     for score in {*found.compared, *found.shown, *(name for one in found.each for name in one.scores)}:
         try:
             benchmark.direction(score)

@@ -1,4 +1,4 @@
-"""What `halluscope explain` says."""
+"""What `halluscope explain` prints: tables of scores and differences, and notes."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,20 +14,20 @@ from halluscope.foreign import brief, one_line, quoted
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, below, printed, scored
 
 SAME = "="
-"""Stands where two protocols do the same."""
+"""Printed where two protocols do the same."""
 
 TEXT, NAME, PROMPTED = 40, 24, 80
-"""So many characters of a response, of a file's name, and of a prompt are shown."""
+"""How many characters are shown of a response, of a file's name, and of a prompt."""
 
 
 def told(found: Explained, compared: Sequence[str], examples: int, sought: str | None = None) -> Report:
-    """Tables of scores and of differences, and what a reader has to know of them.
+    """Return tables of scores and of differences, and what a reader has to know about them.
 
     Args:
         found: the scores.
         compared: the scores whose differences are shown.
-        examples: how many responses that two parsers read otherwise are shown of each two.
-        sought: a number as it is printed somewhere, whose place is looked for.
+        examples: how many responses are shown that two parsers read differently, for each two parsers.
+        sought: a printed number; the scores that print as this number are looked for.
     """
     blocks: list[Table | Notes] = [] if sought is None else [Notes(_number(found, sought))]
     blocks += _scores(found)
@@ -44,13 +44,13 @@ def _alone(found: Explained) -> list[str]:
     (one,) = found.protocols
     title = found.benchmark.title
     if len(found.stated.each) == 1:
-        return [f"{title} has one protocol, so that there is nothing to compare."]
-    said = f"Of {title}'s protocols only {one.name} is computed, so that there is nothing to compare."
+        return [f"{title} has one protocol, so there is nothing to compare."]
+    said = f"Only {one.name} of {title}'s protocols is computed, so there is nothing to compare."
     return [said, *_missing(found)]
 
 
 def _scores(found: Explained) -> Iterator[Table]:
-    """A table per file: a row for each score, a column for each protocol."""
+    """Yield a table per file, with a row for each score and a column for each protocol."""
     header = ["score", *(one.name for one in found.protocols)]
     for file in found.files:
         yield Table("scores", header, _rows(found, file), of=_titled(found, _file(file)))
@@ -65,12 +65,12 @@ def _rows(found: Explained, file: str) -> list[list[Cell]]:
 
 
 def _titled(found: Explained, title: str) -> str:
-    """The name of a table's file, where there are several."""
+    """Return a table's title where there are several files; "" otherwise."""
     return title if len(found.files) > 1 else ""
 
 
 def _differences(found: Explained, score: str) -> list[Table | Notes]:
-    """Each two protocols' difference and its parts, which sum to it as they are printed; a table per other file."""
+    """Return tables of differences with their parts, which add up as printed; one per file other than the first."""
     each_two = [*differences.differences(found, score)]
     if not each_two:
         return [Notes([f"{score} is reported by fewer than two of the protocols."])]
@@ -87,7 +87,7 @@ def _differences(found: Explained, score: str) -> list[Table | Notes]:
 
 
 def _aspects(found: Explained) -> Sequence[str]:
-    """What can differ here: of one file the prompt is the same."""
+    """Return the aspects that can differ; with one file, the prompt cannot."""
     return CHOSEN if len(found.files) == 1 else (PROMPT, *CHOSEN)
 
 
@@ -113,42 +113,42 @@ def _parts(found: Explained, one: Difference, aspects: Sequence[str], plain: boo
 
 
 def _order_matters(one: Difference) -> bool:
-    """Whether a part is another where the changes are made in the other order, by what would be seen."""
+    """Whether a part visibly changes when the changes are made in the other order."""
     return any(abs(part - one.in_other_order[aspect]) >= 0.0005 for aspect, part in one.parts.items())
 
 
 def _remarks(found: Explained, compared: Sequence[str]) -> list[str]:
     lines = [
-        "diff is the second score less the first, and the sum of what stands behind it: one thing after",
-        f"the other is changed, from left to right, and the score computed each time. {SAME} is where both do",
-        "the same.",
+        "diff is the second score minus the first, and the sum of the columns to its right: one thing after",
+        f"the other is changed, from left to right, and the score is computed each time. {SAME} means that both",
+        "do the same.",
     ]
     if any(_order_matters(one) for score in compared for one in differences.differences(found, score)):
         lines.append(
-            f"* The order matters: --json has the parts in the order {', '.join(OTHER_ORDER[1:])} too."
+            f"* The order matters: --json also has the parts in the order {', '.join(OTHER_ORDER[1:])}."
         )
     return [*lines, *_missing(found)]
 
 
 def _missing(found: Explained) -> Iterator[str]:
-    """Why protocols are not computed."""
+    """Say why protocols are not computed."""
     each = by_reason(found.not_computed).items()
-    return (f"not computed: {names}, for {one_line(why, 300)}" for names, why in each)
+    return (f"not computed: {names}, because {one_line(why, 300)}" for names, why in each)
 
 
 def _prompts(found: Explained) -> list[str]:
-    """What was asked, as far as it is known, and whether that can be told from the rest."""
+    """Say what was asked, as far as it is known, and whether the prompt's effect can be computed."""
     lines = [line for file in found.files for line in _asked(found, file)]
     lines += [f"  {one.name} asks {quoted(one.prompt, PROMPTED)}" for one in found.protocols if one.prompt]
     if len(found.files) == 1:
         lines.append(
-            "  What another prompt would move cannot be computed from one file: give --responses one per prompt."
+            "  The effect of another prompt cannot be computed from one file: give --responses a file per prompt."
         )
     return lines
 
 
 def _asked(found: Explained, file: str) -> list[str]:
-    """What a file's responses say was asked, and who asks so."""
+    """Say which prompts a file's responses name, and which protocols ask them."""
     said = [(prompt, count) for prompt, count in found.asked(file) if prompt]
     if not said:
         return [f"prompts: {_file(file)} does not say what was asked"]
@@ -156,12 +156,12 @@ def _asked(found: Explained, file: str) -> list[str]:
     same = [one.name for one in found.protocols if [one.prompt] == [prompt for prompt, _ in said]]
     return [
         f"prompts: {_file(file)} answers {shown}",
-        f"  which is what {', '.join(same) or 'no protocol here, as far as is known,'} asks",
+        f"  which is what {', '.join(same)} asks" if same else "  which no protocol here is known to ask",
     ]
 
 
 def _ways(found: Explained) -> list[str]:
-    """What each protocol does; of all but the first what the first does otherwise."""
+    """Say what each protocol does; after the first, only what differs from the first."""
     first, *others = found.protocols
     lines = _way(first, CHOSEN)
     for one in others:
@@ -174,12 +174,12 @@ def _way(one: Protocol, aspects: Sequence[str]) -> list[str]:
 
 
 def _examples(found: Explained, most: int) -> list[str]:
-    """How many responses two parsers read otherwise, and some of these, of each two parsers once."""
+    """Say how many responses each two parsers read differently, with some examples."""
     lines = []
     for first, second, readings in differences.read_otherwise(found):
         shown = differences.diverse(readings, most)
         lines.append(
-            f"{first} and {second} read {len(readings.otherwise):,} of {readings.of:,} responses otherwise"
+            f"{first} and {second} read {len(readings.otherwise):,} of {readings.of:,} responses differently"
             f"{', such as' if shown else ''}"
         )
         lines += [
@@ -205,14 +205,14 @@ def _signatures(found: Explained) -> list[Notes]:
 
 
 def _number(found: Explained, sought: str) -> list[str]:
-    """Which score is printed as this number."""
+    """Say which scores are printed as this number."""
     places = [
         f"  {_label(setting, len(found.files) > 1)}: {name}"
         for setting, name in differences.places(found, sought)
     ]
     if places:
         return [f"{one_line(sought, 20)} is", *places]
-    return [f"{one_line(sought, 20)} is no score of these responses by these protocols."]
+    return [f"{one_line(sought, 20)} is no score of these responses under these protocols."]
 
 
 def _label(setting: Setting, several: bool) -> str:
@@ -224,7 +224,7 @@ def _file(name: str) -> str:
 
 
 def _signed(first: float, second: float, plain: bool, mark: str = "", said: str = "") -> Number:
-    """A difference of two scores as they are printed, so that printed parts sum to the printed whole."""
+    """Return the difference of two printed scores, so that printed parts sum to the printed whole."""
     if math.isnan(first) or math.isnan(second):
         return Number(None, mark=mark, said=said)
     less = float(printed(second, plain)) - float(printed(first, plain))

@@ -1,4 +1,4 @@
-"""Responses put to the rows of one protocol, with the labels of another."""
+"""Matches responses to the rows of one protocol, with the labels of another."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -13,17 +13,17 @@ from halluscope.responses.files import Given
 from halluscope.scoring import Ready
 
 Key = tuple[str, ...]
-"""What finds a row."""
+"""The values that identify a row."""
 
 ABSENT = object()
-"""Stands for a row that other labels do not have."""
+"""Marks a row for which the other labels have none."""
 
 
 class Rows:
     """Files of one LVLM's responses, each matched once to the rows of each protocol.
 
     Attributes:
-        files: their names, known once they are matched.
+        files: the names of the files, known once they are matched.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Rows:
         options: Mapping[str, Any],
         door: Door | None,
     ) -> None:
-        """Hold what is to be matched; the arguments are those of `halluscope.scoring.prepare`."""
+        """Keep what will be matched; the arguments are those of `halluscope.scoring.prepare`."""
         self.files: list[str] = []
         self._benchmark, self._responses, self._dataset = benchmark, responses, dataset
         self._options, self._door = options, door
@@ -48,8 +48,8 @@ class Rows:
         """Match the files to a protocol's rows.
 
         Raises:
-            ValueError: without an option that it needs, for responses that do not belong to the rows, or for files that
-                answer other rows than the first.
+            ValueError: if an option that the protocol needs is missing, responses do not belong to the rows, or files
+                answer other rows than the first file.
         """
         if lacking := [name for name in one.needs if not self._options.get(name)]:
             option = f"--{lacking[0].replace('_', '-')}"
@@ -59,31 +59,32 @@ class Rows:
         for other in others:
             if sorted(map(self.key, other.matched.rows)) != sorted(map(self.key, first.matched.rows)):
                 raise ValueError(
-                    f"{other.matched.name} and {first.matched.name} answer other rows ({len(other.matched.rows):,} and "
-                    f"{len(first.matched.rows):,}); expected one LVLM's responses to the same rows, a file per prompt."
+                    f"{other.matched.name} and {first.matched.name} answer different rows ({len(other.matched.rows):,} "
+                    f"and {len(first.matched.rows):,}); expected one LVLM's responses to the same rows, a file per "
+                    "prompt."
                 )
         for file in self.files:
             self.ready(file, one, one)
 
     def ready(self, file: str, rows_of: Protocol, labels_of: Protocol) -> Ready:
-        """The responses in a file to the rows of one protocol, with the labels of another where they have one."""
+        """Return a file's responses to the rows of one protocol, with the labels of another where it has some."""
         key = same_rows(file, rows_of, labels_of)
         if key not in self._ready:
             self._ready[key] = self._put(file, rows_of, labels_of)
         return self._ready[key]
 
     def options(self, *ways: Way) -> dict[str, Any]:
-        """The options that ways mean, and those of the user's that hold in all of them."""
+        """Return the options that ways set, and the user's options that apply in all of these ways."""
         gone = self._others.union(*(way.without for way in ways))
         left = {name: value for name, value in self._options.items() if name not in gone}
         return left | {name: value for way in ways for name, value in way.options.items()}
 
     def identity(self, row: Any) -> dict[str, Any]:
-        """What finds a row, for people."""
+        """Return the columns that identify a row, with their names, to be shown."""
         return registry.identity(self._benchmark).identity(vars(row))
 
     def key(self, row: Any) -> Key:
-        """What finds a row."""
+        """Return the values of the columns that identify a row."""
         return tuple(str(getattr(row, column, "")) for column in self._columns)
 
     @cached_property
@@ -91,7 +92,7 @@ class Rows:
         return registry.identity(self._benchmark).key
 
     def _prepare(self, rows: Way) -> list[Ready]:
-        """The files, matched to the rows that count."""
+        """Return the files, matched to the rows that count."""
         key = means(rows)
         if key not in self._prepared:
             self._prepared[key] = scoring.prepare(
@@ -114,14 +115,14 @@ class Rows:
         return scoring.among(self._benchmark, prepared[place], rows, options, (place, len(prepared)))
 
     def _labelled(self, rows: Sequence[Any], labels: Way) -> Sequence[Any]:
-        """The rows with other labels; None for one that these leave out."""
+        """Return the rows with other labels; None for a row that these labels leave out."""
         if not (labels.dataset or labels.without):
             return rows
         table = self._table(labels)
         return [self._counterpart(row, table, labels.dataset) for row in rows]
 
     def _table(self, labels: Way) -> Mapping[Key, Any]:
-        """The rows that other labels are about; None for one that is not scored."""
+        """Return the rows of other labels by their keys; None for a row that is not scored."""
         key = means(labels)
         if key not in self._tables:
             module = self._benchmark.module("rows")
@@ -132,10 +133,10 @@ class Rows:
         return self._tables[key]
 
     def _counterpart(self, row: Any, table: Mapping[Key, Any], named: str) -> Any:
-        """The row of other labels that is about the same.
+        """Return the row of other labels for the same question.
 
         Raises:
-            ValueError: if there is none, or one that asks something else.
+            ValueError: if the labels have no such row, or theirs asks something else.
         """
         found = table.get(self.key(row), ABSENT)
         if found is ABSENT or (found is not None and question(found) != question(row)):
@@ -147,10 +148,10 @@ class Rows:
 
 
 def question(row: Any) -> str:
-    """What a row asks, white space as one space; "" for one that asks nothing of its own."""
+    """Return a row's question, with runs of white space as one space; "" for a row without a question."""
     return " ".join(str(getattr(row, "question", "")).split())
 
 
 def same_rows(file: str, rows_of: Protocol, labels_of: Protocol) -> Key:
-    """What tells the responses to some rows with some labels from others."""
+    """Return a key for the responses in a file to certain rows with certain labels."""
     return file, means(rows_of.rows, rows_of.labels), means(labels_of.labels)

@@ -1,8 +1,8 @@
-"""A difference between two scores as a sum of parts: what was changed on the way from one to the other, one at a time.
+"""Splits the difference between two scores into a sum of parts, one per changed aspect.
 
-Pure: what a score is, the caller says. A setting says whose way each aspect follows. From the first setting to the
-second one aspect after the other is changed, and after each change the score is computed. So the parts are differences
-of scores that exist, and sum to the whole.
+The caller says what a score is; this module computes none. A setting says which protocol each aspect follows. On the
+way from the first setting to the second, one aspect after the other is changed, and the score is computed after each
+change. So the parts are differences of real scores, and sum to the whole.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +13,10 @@ PROMPT, ROWS, LABELS, PARSER, COUNTING = ASPECTS = ("prompt", "rows", "labels", 
 """What can differ between two protocols, in the order in which a score is made."""
 
 OTHER_ORDER = (PROMPT, COUNTING, PARSER, ROWS, LABELS)
-"""The order that shows whether the order matters. Rows stay before labels: what has no label cannot be scored."""
+"""A second order, to see whether the order matters. Rows stay before labels: a row without a label has no score."""
 
 Setting = Mapping[str, str]
-"""Aspect -> whose way it follows: the name of a protocol; of the prompt, that of a file of responses."""
+"""Aspect -> the name of the protocol that it follows; for the prompt, the name of a file of responses."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Step:
     Attributes:
         aspect: what is changed.
         before: the setting without the change.
-        after: the setting with it.
+        after: the setting with the change.
     """
 
     aspect: str
@@ -35,7 +35,7 @@ class Step:
 
 
 def path(first: Setting, second: Setting, order: Sequence[str] = ASPECTS) -> list[Step]:
-    """The steps from one setting to another, one aspect at a time.
+    """Return the steps from one setting to another, one aspect at a time.
 
     >>> [step.after for step in path({"rows": "a", "parser": "a"}, {"rows": "b", "parser": "b"}, ("rows", "parser"))]
     [{'rows': 'b', 'parser': 'a'}, {'rows': 'b', 'parser': 'b'}]
@@ -47,7 +47,7 @@ def path(first: Setting, second: Setting, order: Sequence[str] = ASPECTS) -> lis
 
 
 def parts(steps: Sequence[Step], score: Callable[[Setting], float]) -> dict[str, float]:
-    """What each change adds to the score; NaN beside a score that is undefined.
+    """Return what each change adds to the score; NaN before and after an undefined score.
 
     >>> parts(path({"rows": "a"}, {"rows": "b"}, ("rows",)), lambda setting: {"a": 0.25, "b": 1.0}[setting["rows"]])
     {'rows': 0.75}

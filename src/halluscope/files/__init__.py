@@ -1,1 +1,1 @@
-"""Files: the one place that opens them, within limits, and the one that writes them, all or nothing."""
+"""Opens files within limits, and writes files completely or not at all; no other module does either."""

@@ -1,4 +1,4 @@
-"""Reads a large file of JSON entry by entry, or line by line, so that no more than a piece of it is in memory."""
+"""Reads a large JSON file entry by entry or line by line, holding only a piece of it in memory."""
 
 import codecs
 import json
@@ -13,29 +13,29 @@ from halluscope.foreign import brief
 
 
 def entries(file: Readable) -> Iterator[Any]:
-    """The entries of a file that is one JSON list (.gz too).
+    """Yield the entries of a file that is one JSON list (.gz too).
 
     Raises:
-        BuildError: for what is no list, is not JSON, or is cut off.
+        BuildError: if the file is not a list, is not JSON, or is cut off.
         LimitExceeded: for a file or an entry that is too large.
         FileNotFoundError: if there is no such file.
     """
     text = _Text(file)
     if text.sign() != "[":
-        raise BuildError(f"{file} begins with {brief(text.ahead())}; expected a list in JSON.")
+        raise BuildError(f"{file} begins with {brief(text.ahead())}; expected a JSON list.")
     yield from text.entries()
     text.end()
 
 
 def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
-    """The entries of lists in a file that is one JSON object (.gz too), each with the name of its list.
+    """Yield the entries of lists in a file that is one JSON object (.gz too), each with the name of its list.
 
     Args:
         file: on disk, or a member of a zip.
-        names: of the lists, in whatever order they come; what else the object holds is passed over.
+        names: the names of the lists, in any order; everything else in the object is skipped.
 
     Raises:
-        BuildError: for what is no such object, is not JSON, or is cut off.
+        BuildError: if the file is not such an object, is not JSON, or is cut off.
         LimitExceeded: for a file or an entry that is too large.
         FileNotFoundError: if there is no such file.
     """
@@ -58,20 +58,20 @@ def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
 
 
 def _few(names: Sequence[str], joint: str = " and ") -> str:
-    """Names in a sentence, of many the first three."""
+    """Join names for a sentence; of more than four, only the first three are named."""
     more = [f"{len(names) - 3:,} others"] if len(names) > 4 else []
     return joint.join([*(names[:3] if more else names), *more])
 
 
 def lines(file: Readable, limit: str = "entry") -> Iterator[tuple[str, Any]]:
-    """The values of a file of JSON lines (.gz too), each with where it stands; empty lines are passed over.
+    """Yield the location and the value of each line of a JSON Lines file (.gz too); empty lines are skipped.
 
     Args:
         file: on disk, or a member of a zip.
         limit: the name of the limit for one line, in bytes.
 
     Raises:
-        BuildError: for what is not JSON, or is cut off.
+        BuildError: if a line is not JSON, or the file is cut off.
         LimitExceeded: for a file or a line that is too large, or too many lines.
         FileNotFoundError: if there is no such file.
     """
@@ -100,15 +100,18 @@ def _text(line: bytes, where: str) -> str:
 
 
 _AFTER = tuple(" \t\n\r,:]}")
-"""What may stand after a value."""
+"""The characters that may follow a value."""
 
 _DECODER = json.JSONDecoder(object_pairs_hook=once_each)
 _NEAR = 16
-"""How far before the end of a text an error may stand that more of the text would mend; strings are told apart."""
+"""Characters from the end of the text: an error so near may mean that a value goes on in the unread part of the file.
+
+An unterminated string has an error message of its own, and counts wherever it begins.
+"""
 
 
 class _Text:
-    """A file's text, of which only what is being read is in memory."""
+    """A file's text, read in pieces; only the piece in use is in memory."""
 
     def __init__(self, file: Readable) -> None:
         self._name = str(file)
@@ -118,7 +121,7 @@ class _Text:
         self._before = 0
 
     def sign(self) -> str:
-        """The next character that is no white space; "" at the end."""
+        """Return the next character that is not white space; "" at the end."""
         while True:
             self._at = after_gap(self._held, self._at)
             if self._at < len(self._held):
@@ -127,19 +130,19 @@ class _Text:
                 return ""
 
     def ahead(self) -> str:
-        """What comes next, for a message."""
+        """Return the text that comes next, for a message."""
         return self._held[self._at : self._at + 80]
 
     def entries(self) -> Iterator[Any]:
-        """The entries of the list that comes next."""
+        """Yield the entries of the list that comes next."""
         return self._parts("[", "]", self.value)
 
     def names(self) -> Iterator[str]:
-        """The names in the object that comes next; after each its value is to be read."""
+        """Yield the names in the object that comes next; the caller must read the value after each name."""
         return self._parts("{", "}", self._name_of_value)
 
     def value(self) -> Any:
-        """The value that comes next."""
+        """Return the value that comes next."""
         self.sign()
         while True:
             try:
@@ -150,18 +153,20 @@ class _Text:
                 if not (cut and self._more()):
                     raise self._error(error.msg, place) from error
             except (ValueError, RecursionError) as error:
-                # a name that stands there twice; brackets in brackets, thousands deep
+                # a name occurs twice, or brackets are nested thousands deep
                 raise self._error(str(error), self._before + self._at) from error
             else:
                 length = end - self._at
-                if self._held[end : end + 1] in _AFTER or not self._more():  # a number may go on
+                if (
+                    self._held[end : end + 1] in _AFTER or not self._more()
+                ):  # the number may continue in the next piece
                     self._at += length
                     return value
 
     def end(self) -> None:
         """Check that nothing else comes."""
         if self.sign():
-            raise self._error("something stands after its end", self._before + self._at)
+            raise self._error("there is text after its end", self._before + self._at)
 
     def _name_of_value(self) -> str:
         self._expect('"')
@@ -190,7 +195,7 @@ class _Text:
             raise self._error(f"expecting {expected!r}", self._before + self._at)
 
     def _more(self) -> bool:
-        """Read on, as much as is held already, so that a long entry is not read over and over; False at the end."""
+        """Read on, doubling the text in memory so that a long entry is not parsed over and over; False at the end."""
         self._before += self._at
         held = self._held[self._at :]
         limits.check("entry", len(held), f"An entry of {self._name}")

@@ -1,4 +1,4 @@
-"""Opens files: their bytes, text and JSON, packed or in a zip, never more of them than the limits allow."""
+"""Reads the bytes, text and JSON of files, packed by gzip or in a zip, and never more than the limits allow."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ Readable = Path | zipfile.Path
 PACKED = ".gz"
 
 BIT = 2**20
-"""Bytes that are read at once."""
+"""The bytes that are read at a time."""
 
 _GAP = re.compile(r"[ \t\n\r]*")
 
@@ -34,17 +34,17 @@ _DAMAGED = (
     RuntimeError,
     NotImplementedError,
 )
-"""What unpacking raises: RuntimeError for a member with a password, NotImplementedError for an unknown method."""
+"""The errors of unpacking: RuntimeError means a member with a password, NotImplementedError an unknown method."""
 
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""How a member may be packed: zipfile unpacks the other methods without a bound."""
+"""The allowed packing methods of a zip's member; zipfile would unpack the others without a bound."""
 
 
 def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
-    """The rows of a file of JSON lines or of one JSON list (.gz too), each with where it stands.
+    """Yield the location and the value of each row of a file of JSON lines or of one JSON list (.gz too).
 
     Raises:
-        BuildError: for what is not JSON, or is cut off.
+        BuildError: if the file is not JSON, or is cut off.
         LimitExceeded: for a file that is too large, or holds too many rows.
         FileNotFoundError: if there is no such file.
     """
@@ -52,16 +52,16 @@ def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
 
 
 def rows_of(text: str, where: str) -> Iterator[tuple[str, Any]]:
-    """The rows of a text, as `json_rows` has them; one after the other, for a short text may hold millions.
+    """Yield the rows of a text as `json_rows` does, one by one because even a short text may hold millions.
 
     Raises:
-        BuildError: for what is not JSON, or is cut off.
+        BuildError: if the text is not JSON, or is cut off.
         LimitExceeded: for too many rows.
     """
     most = limits.most("rows")
     is_list = text.startswith("[", after_gap(text))
     if not is_list:
-        limits.check("rows", text.count("\n"), where)  # empty ones take their time too
+        limits.check("rows", text.count("\n"), where)  # empty lines take time too
     for count, row in enumerate(_entries(text, where) if is_list else _lines(text, where), 1):
         if count > most:
             limits.check("rows", count, where)
@@ -69,7 +69,7 @@ def rows_of(text: str, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def _lines(text: str, where: str) -> Iterator[tuple[str, Any]]:
-    """The values of lines of JSON, each with where it stands."""
+    """Yield the location and the value of each line of JSON."""
     start, number = 0, 0
     while start <= len(text):
         end, number = text.find("\n", start), number + 1
@@ -80,7 +80,7 @@ def _lines(text: str, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def _entries(text: str, where: str) -> Iterator[Any]:
-    """The entries of a list of JSON, one after the other."""
+    """Yield the entries of a JSON list one by one."""
     decode = json.JSONDecoder(object_pairs_hook=once_each).raw_decode
     place = after_gap(text, text.index("[") + 1)
     try:
@@ -100,20 +100,20 @@ def _entries(text: str, where: str) -> Iterator[Any]:
 
 
 def after_gap(text: str, place: int = 0) -> int:
-    """The place of the next character that is no white space."""
+    """Return the index of the next character that is not white space."""
     gap = _GAP.match(text, place)
     return gap.end() if gap else place
 
 
 def read_json(file: Readable, lean: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """What a file of one JSON value says (.gz too).
+    """Read a file that holds one JSON value (.gz too).
 
     Args:
         file: on disk, or a member of a zip.
-        lean: what is kept of an object, as soon as it is read; None keeps all of it.
+        lean: called with each object as soon as it is read, and returns what to keep; None keeps everything.
 
     Raises:
-        BuildError: for what is not JSON, or is cut off.
+        BuildError: if the file is not JSON, or is cut off.
         LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
@@ -121,10 +121,10 @@ def read_json(file: Readable, lean: Callable[[dict[str, Any]], Any] | None = Non
 
 
 def read_text(file: Readable) -> str:
-    """A file's text, unpacked if its name ends in .gz.
+    """Read a file's text, unpacked if its name ends in .gz.
 
     Raises:
-        BuildError: for what is cut off, or is not UTF-8.
+        BuildError: if the file is cut off, or is not UTF-8.
         LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
@@ -140,21 +140,22 @@ def read_text(file: Readable) -> str:
 
 
 def no_text(where: str, error: UnicodeDecodeError) -> BuildError:
-    """The error for what is no text in UTF-8."""
+    """Make the error for a text that is not UTF-8."""
     return BuildError(
         f"{where} is not in UTF-8, or is cut off: {error}. Save it as UTF-8, or get the file again."
     )
 
 
 def read_bytes(file: Readable, limit: str | None = None) -> bytes:
-    """A file's content, unpacked if its name ends in .gz.
+    """Read a file's content, unpacked if its name ends in .gz.
 
     Args:
         file: on disk, or a member of a zip.
-        limit: its name; by default "file" for one on disk, "unpacked" for a member. What a .gz holds is "unpacked".
+        limit: the name of the limit; by default "file" for a file on disk, and "unpacked" for a zip's member. The
+            content of a .gz file has the limit "unpacked" in any case.
 
     Raises:
-        BuildError: for what is cut off, or cannot be unpacked.
+        BuildError: if the file is cut off, or cannot be unpacked.
         LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
@@ -162,15 +163,15 @@ def read_bytes(file: Readable, limit: str | None = None) -> bytes:
 
 
 def bits(file: Readable, limit: str | None = None, unpack: bool = True) -> Iterator[bytes]:
-    """A file's content, `BIT` by `BIT`; never more of it than the limit allows.
+    """Yield a file's content in pieces of `BIT` bytes, never more than the limit allows.
 
     Args:
         file: on disk, or a member of a zip.
-        limit: as `read_bytes` has it.
+        limit: as in `read_bytes`.
         unpack: whether a file whose name ends in .gz is unpacked.
 
     Raises:
-        BuildError: for what is no plain file, is cut off, or cannot be unpacked.
+        BuildError: if it is not a regular file, is cut off, or cannot be unpacked.
         LimitExceeded: for a file that is too large.
         FileNotFoundError: if there is no such file.
     """
@@ -190,11 +191,11 @@ def bits(file: Readable, limit: str | None = None, unpack: bool = True) -> Itera
 
 
 def check_file(file: Readable) -> None:
-    """Check that something is a plain file: a pipe could keep us waiting, and a device never ends.
+    """Check that a path is a regular file: reading a pipe could block, and a device never ends.
 
     Raises:
         BuildError: for a folder, a pipe or a device.
-        FileNotFoundError: if it is not there.
+        FileNotFoundError: if it does not exist.
     """
     if file.is_file():
         return
@@ -205,7 +206,7 @@ def check_file(file: Readable) -> None:
 
 
 def _check_size(file: Readable, limit: str) -> None:
-    """Check what a file says of its size, before anything of it is read; it may say too little."""
+    """Check the size that a file states before it is read; the stated size may be too small."""
     if isinstance(file, Path):
         limits.check(limit, file.stat().st_size, str(file))
         return
@@ -216,7 +217,7 @@ def _check_size(file: Readable, limit: str) -> None:
 
 
 def within(limit: str, stream: Any, name: str) -> Iterator[bytes]:
-    """What a stream gives, `BIT` by `BIT`.
+    """Yield the content of a stream in pieces of `BIT` bytes.
 
     Raises:
         LimitExceeded: for more than the limit of this name.
@@ -243,10 +244,10 @@ def check_once(files: Iterable[Path]) -> None:
 
 
 def same(file: Path) -> Hashable:
-    """What is equal for two paths that lead to the same file or folder, through links of any kind."""
+    """Return a key that is equal for two paths to the same file or folder, through links of any kind."""
     try:
         found = file.stat()
-    except (OSError, ValueError):  # it is not there
+    except (OSError, ValueError):  # the file does not exist
         return file.absolute()
     return found.st_dev, found.st_ino
 
@@ -261,15 +262,15 @@ def leads_out(name: str) -> bool:
 
 
 def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """What a text in JSON says; of its objects what `lean` keeps.
+    """Parse a JSON text; of each object, keep what `lean` returns.
 
     Raises:
-        BuildError: for what is not JSON, is cut off, or holds a name twice in one object.
+        BuildError: if the text is not JSON, is cut off, or holds a name twice in one object.
     """
     hook = once_each if lean is None else lambda pairs: lean(once_each(pairs))
     try:
         return json.loads(text, object_pairs_hook=hook)
-    except (ValueError, RecursionError) as error:  # the latter for brackets in brackets, thousands deep
+    except (ValueError, RecursionError) as error:  # RecursionError: brackets nested thousands deep
         raise _no_json(text, where, error) from error
 
 
@@ -279,29 +280,29 @@ def _no_json(text: str, where: str, error: Exception) -> BuildError:
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, as `json.loads` takes it for `object_pairs_hook`.
+    """Make a JSON object from its pairs, as the `object_pairs_hook` of `json.loads`.
 
     Raises:
-        ValueError: for a name that stands in it twice, of which only the last would count.
+        ValueError: if a name occurs twice: only the last value would count.
     """
     found = dict(pairs)
     if len(found) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"{brief(twice)} stands there twice")
+        raise ValueError(f"{brief(twice)} occurs twice in one object")
     return found
 
 
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".xlsx", ".eval")
-"""What the name of a file of rows may end in, before `PACKED`; the last is a log of Inspect."""
+"""The endings of files of rows, without `PACKED`; the last one is that of Inspect's logs."""
 
 
 def ending(file: Readable) -> str:
-    """What a file's name ends in, less ".gz"; "" for none of `ENDINGS`."""
+    """Return the one of `ENDINGS` that a file's name has before any ".gz"; "" if it has none."""
     name = file.name.lower().removesuffix(PACKED)
     return next((ending for ending in ENDINGS if name.endswith(ending)), "")
 
 
 def plain_name(file: Path) -> str:
-    """A file's name without its endings; names an LVLM in a table."""
+    """Return a file's name without its endings, which names the LVLM in a table."""
     name = file.stem if file.suffix.lower() == PACKED else file.name
     return name[: len(name) - len(ending(file))]

@@ -1,7 +1,7 @@
-"""Opens images: six formats, one picture each, all of it, and no more pixels than the limits allow.
+"""Opens image files in six formats; each must hold one picture, be complete, and have no more pixels than allowed.
 
-Pillow knows many more formats, and it looks at a file's content, not at its name. None of the others is tried: for EPS
-it runs Ghostscript, which does what the file says.
+Pillow knows many more formats, and recognises them by a file's content, not by its name. The other formats are not
+tried: for EPS, for example, Pillow runs Ghostscript, which executes the file's program.
 """
 
 import re
@@ -20,17 +20,17 @@ from halluscope.errors import BuildError, HalluscopeError
 from halluscope.foreign import brief, one_line
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
-"""What Pillow may take a file for."""
+"""The formats that Pillow may try."""
 
 JPEGS = ("JPEG", "MPO")
-"""What Pillow calls a JPEG; the latter if it holds several pictures."""
+"""Pillow's names for a JPEG; MPO is a JPEG that holds several pictures."""
 
 EXPECTED = "expected JPEG, PNG, WebP, BMP, GIF or TIFF"
 
 ORIENTATION = Pillow.ExifTags.Base.Orientation  # type: ignore[attr-defined]
 
 _BEGIN = re.compile(rb"\xff\xd8\xff|\x89PNG|RIFF.{4}WEBP|BM|GIF8|II[*+]\0|MM\0[*+]", re.DOTALL)
-"""How files of these formats begin."""
+"""Matches the beginning of a file in one of `FORMATS`."""
 
 _OTHERS = {
     "an SVG, a drawing without pixels": rb"[\xef\xbb\xbf\s]*<(svg\b|!DOCTYPE svg\b|(\?xml|!--).*?<svg\b)",
@@ -43,27 +43,27 @@ _OTHERS = {
     "a JPEG 2000": rb"\0\0\0\x0cjP  |\xff\x4f\xff\x51",
     "a JPEG XL": rb"\0\0\0\x0cJXL |\xff\x0a",
 }
-"""How files of others begin, to say so."""
+"""Other formats, as error messages call them -> how their files begin."""
 
 _one_at_a_time = Lock()
 
 
 def open_picture(content: bytes, name: str) -> Image:
-    """Open an image file, of which all is decoded, to see that it is whole.
+    """Open an image file, and decode all of it to check that it is complete.
 
-    Of a JPEG that holds several pictures, as phones make them, the first one is meant, which every program shows.
+    If a JPEG holds several pictures, as some phones make them, the first one is used, which every program shows.
 
     Args:
         content: the file's bytes.
-        name: what the image is called in errors; the beginning of a sentence.
+        name: the image's name in errors, where it begins a sentence.
 
     Returns:
-        The picture, upright and in RGB. A JPEG that is both is decoded again when somebody looks at it, since harnesses
+        The picture, upright and in RGB. A JPEG that is already both is returned undecoded, to save memory: harnesses
         open all images before they ask about the first.
 
     Raises:
-        BuildError: for what is none of `FORMATS`, is cut off or damaged, or holds several frames.
-        LimitExceeded: for too many bytes, or too many pixels; before anything is decoded.
+        BuildError: if the file has none of the `FORMATS`, is cut off or damaged, or holds several frames.
+        LimitExceeded: for too many bytes or pixels; raised before anything is decoded.
     """
     limits.check("image", len(content), name)
     with _named(name, content), _our_limit():
@@ -83,18 +83,18 @@ def _open(content: bytes) -> Image:
 
 
 def _check(image: Image, name: str) -> None:
-    """Check what an image's header says, beyond its size."""
+    """Check the size of a TIFF's tiles, and that the image has only one frame."""
     if isinstance(image, TiffImageFile):  # a tile is decoded as a whole, however little of it is shown
         _check_size(*(int(image.tag_v2.get(side, 1)) for side in (TILEWIDTH, TILELENGTH)))
     if getattr(image, "is_animated", False) and image.format not in JPEGS:
         raise _unreadable(
             name,
-            "it holds several frames or pages, and which of them is meant is unknown. Save that one as a PNG.",
+            "it holds several frames or pages, and it is unknown which one is meant. Save that one as a PNG.",
         )
 
 
 def _check_canvas(content: bytes) -> None:
-    """Check the size that an extended WebP names first: its decoder reserves memory as soon as it is opened."""
+    """Check the size in the header of an extended WebP: its decoder reserves memory as soon as the file is opened."""
     if content.startswith(b"RIFF") and content[8:16] == b"WEBPVP8X":
         _check_size(*(1 + int.from_bytes(content[at : at + 3], "little") for at in (24, 27)))
 
@@ -115,13 +115,13 @@ def _named(name: str, content: bytes) -> Iterator[None]:
         limits.check("pixels", limits.most("pixels") + 1, name)
     except UnidentifiedImageError as error:
         raise _unreadable(name, _unidentified(content)) from error
-    except Exception as error:  # they raise errors of many kinds, MemoryError too
+    except Exception as error:  # decoders raise errors of many kinds, MemoryError too
         why = one_line(str(error) or type(error).__name__, 200)
         raise _unreadable(name, f"{why}. It is cut off or damaged; get it again.") from error
 
 
 class _Limit(int):
-    """A limit as Pillow takes it. It refuses what is more than twice its limit, and of less it only warns."""
+    """A limit for Pillow that refuses every larger image; by itself Pillow refuses only those above twice its limit."""
 
     def __rmul__(self, _: int) -> int:
         return self
@@ -139,7 +139,7 @@ def _our_limit() -> Iterator[None]:
 
 
 def _unidentified(content: bytes) -> str:
-    """Why a file is none of `FORMATS`."""
+    """Say why a file has none of the `FORMATS`."""
     if not content:
         return "it is empty. Get it again."
     if _BEGIN.match(content):
@@ -147,7 +147,7 @@ def _unidentified(content: bytes) -> str:
     for other, begin in _OTHERS.items():
         if re.match(begin, content[:4096], re.DOTALL):
             return f"it is {other}; {EXPECTED}. Save it as one of these."
-    return f"cannot identify it by its first bytes, {brief(content[:12])}; {EXPECTED}. Get it again."
+    return f"its first bytes, {brief(content[:12])}, are those of no known format; {EXPECTED}. Get it again."
 
 
 def _unreadable(name: str, why: str) -> BuildError:

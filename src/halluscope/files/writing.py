@@ -1,4 +1,4 @@
-"""Writes files and folders: all of them or nothing, never over what was not written for that, one writer at a time."""
+"""Writes files and folders completely or not at all, never over other people's files, and one process at a time."""
 
 import ctypes
 import errno
@@ -19,9 +19,9 @@ from halluscope.errors import OutputError
 
 @contextmanager
 def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") -> Iterator[IO[str]]:
-    """Give a text file to write to; it appears at `path` when all of it is on disk, and replaces what lies there.
+    """Yield a text file to write to; when it is complete on disk, it is moved to `path`, replacing any file there.
 
-    What fails or is killed leaves `path` as it was. Half characters are spelt out, as JSON does.
+    If the process fails or is killed, `path` stays as it was. Lone surrogates are written as escapes, as in JSON.
 
     Raises:
         OSError: if it cannot be written.
@@ -43,85 +43,87 @@ def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") ->
 
 
 def json_line(row: Any, plain: Callable[[Any], Any] | None = None) -> str:
-    """A row as a line of a file of JSON lines; `plain` gives what stands there for what JSON does not know."""
+    """Return a row as a line of a JSON Lines file; `plain` converts values that JSON does not know."""
     return json_text(row, plain) + "\n"
 
 
 def json_text(value: Any, plain: Callable[[Any], Any] | None = None) -> str:
-    """A value as JSON on one line; JSON itself lets some line ends, control characters and lone surrogates stand."""
+    """Return a value as JSON on one line; unusual line ends, control characters and lone surrogates are escaped too."""
     text = json.dumps(value, ensure_ascii=False, default=plain)
     return re.sub(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
-    """Check that a file can be written, before anything is computed: it is not there yet, and its folder takes files.
+    """Check, before anything is computed, that a file does not exist yet and can be written.
 
     Args:
         path: the file to be written.
-        inputs: what is read, for a message of its own.
+        inputs: the files that are read; if `path` is one of them, the message says so.
 
     Raises:
-        OutputError: if something lies there.
+        OutputError: if the file exists.
         OSError: if nothing can be written there.
     """
     if any(is_same(path, given) for given in inputs):
-        raise OutputError(f"{path} is read as well; name another file to be written.")
+        raise OutputError(f"{path} is also an input; name another file to write.")
     if path.is_dir():
         raise OutputError(f"{path} is a folder; expected the name of a new file.")
     if path.exists() or path.is_symlink():
         raise OutputError(f"{path} is there already; name a new file, or remove it.")
     if path.parent.is_file():
-        raise OutputError(f"{path} cannot be written, for {path.parent} is a file; expected a folder.")
+        raise OutputError(f"{path} cannot be written, because {path.parent} is a file; expected a folder.")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=path.parent):
         pass
 
 
 def check_no_folder(path: Path) -> None:
-    """Check that nothing lies where a folder is to appear.
+    """Check that a new folder's path is free.
 
     Raises:
-        OutputError: if something does.
+        OutputError: if something exists there.
     """
     if os.path.lexists(path):
         raise OutputError(f"{path} is there already; name a new folder, or remove it.")
 
 
 def is_same(one: Path, other: Path) -> bool:
-    """Whether two paths lead to the same file or folder, through links of any kind, or would."""
+    """Whether two paths lead to the same file or folder, through links of any kind; they need not exist."""
     try:
         return one.samefile(other)
-    except OSError:  # one of them is not there
+    except OSError:  # one of them does not exist
         return real(one) == real(other)
 
 
 def real(path: Path) -> Path:
-    """What a path leads to, through links, there or not."""
-    return Path(os.path.realpath(path))  # `Path.resolve` has an error of its own for links in a circle
+    """Return the path that a path leads to through links, whether or not it exists."""
+    return Path(os.path.realpath(path))  # unlike `Path.resolve`, it raises no error for links in a circle
 
 
 @contextmanager
 def only_writer(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that grows, made if it is missing, for the one process that writes to it.
+    """Open a file for appending, as the only process that writes to it; create it if it is missing.
 
-    A file that was made and stays empty goes again.
+    A created file that stays empty is removed again.
 
     Raises:
-        OutputError: if another process writes to it, or it is no file.
+        OutputError: if another process writes to it, or it is not a regular file.
         OSError: if it cannot be written.
     """
     if path.exists() and not path.is_file():
-        raise OutputError(f"{path} is a folder or no plain file; expected a file, or a new name.")
+        raise OutputError(f"{path} is a folder or not a regular file; expected a file, or a new name.")
     path = real(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     made = not path.exists()
     with path.open("a+b") as file:
         if not _lock(file, path):
-            raise OutputError(f"Another process writes to {path}; wait for its end, or name a new file.")
+            raise OutputError(
+                f"Another process is writing to {path}; wait until it ends, or name a new file."
+            )
         try:
             yield file
         finally:
-            with suppress(OSError):  # closing says it again
+            with suppress(OSError):  # closing the file raises the error again
                 file.flush()
             if made and not os.fstat(file.fileno()).st_size:
                 path.unlink()
@@ -129,15 +131,16 @@ def only_writer(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def new_folder(path: Path, replaced: Callable[[], Collection[str]] = tuple) -> Iterator[Path]:
-    """Give an empty folder to fill; when it is complete, what it holds goes into `path` in one step.
+    """Yield an empty folder to fill; when it is complete, its content is moved into `path` in one step.
 
-    What fails or is killed leaves `path` as it was; what a killed one left beside it goes the next time. Other files
-    in `path` are neither read nor written: where something is replaced, they get hard links in the new folder.
+    If the process fails or is killed, `path` stays as it was; the next call removes what a killed process left in a
+    hidden folder. Other files in `path` are neither read nor written: if something is replaced, they are hard-linked
+    into the new folder.
 
     Args:
-        path: where it goes.
-        replaced: is asked when all is complete, and gives the names in `path` that are replaced, files and whole
-            folders. Without any, what is new is added to `path`, and what is there stays.
+        path: the folder to make or to add to.
+        replaced: called when the new folder is complete; returns the names of files and whole folders in `path` to
+            replace. If there are none, the new content is added to `path`, and everything there stays.
 
     Raises:
         OutputError: if another process makes the same folder, or another file in it cannot be kept.
@@ -164,35 +167,37 @@ def new_folder(path: Path, replaced: Callable[[], Collection[str]] = tuple) -> I
 
 @contextmanager
 def _alone(work: Path, path: Path) -> Iterator[None]:
-    """Have a hidden folder for one process."""
+    """Reserve a hidden folder for one process."""
     if work.is_symlink():
-        raise OutputError(f"{work} is a link, and no folder of ours; remove it, or name another folder.")
+        raise OutputError(f"{work} is a link; expected a folder. Remove it, or name another folder.")
     work.mkdir(exist_ok=True)
     lock = work / "lock"
     with lock.open("ab") as file:
         if not _lock(file, lock):
-            raise OutputError(f"Another process makes {path}; wait for its end.")
+            raise OutputError(f"Another process is making {path}; wait until it ends.")
         try:
             yield
         finally:
             lock.unlink()
-            with suppress(OSError):  # of what is not ours in it
+            with suppress(OSError):  # the folder holds files that we did not write
                 work.rmdir()
 
 
 def _clear(work: Path, path: Path) -> None:
-    """Remove what was not finished, and what was replaced; of one killed between two renames, undo the first."""
+    """Remove unfinished and replaced folders; if a process was killed between two renames, undo the first rename."""
     new, old = work / "new", work / "old"
     if new.exists() and old.exists():
         if path.exists():
-            raise OutputError(f"{old} is what {path} was before a killed build; move it back, or remove it.")
+            raise OutputError(
+                f"{old} is {path} as it was before a build that was killed; move it back, or remove it."
+            )
         old.rename(path)
     shutil.rmtree(new, ignore_errors=True)
     shutil.rmtree(old, ignore_errors=True)
 
 
 def _put(new: Path, path: Path, replaced: Collection[str]) -> None:
-    """Put what a folder holds into another, so that at no moment there is half of it."""
+    """Move the content of a folder into another, so that the other is never half written."""
     if not path.exists():
         new.rename(path)
     elif not replaced:
@@ -205,7 +210,7 @@ def _put(new: Path, path: Path, replaced: Collection[str]) -> None:
 
 
 def _add(new: Path, path: Path) -> None:
-    """Move what is new; hidden files first and folders last. A file that is there with the same content stays."""
+    """Move what is new, hidden files first and folders last; an existing file with the same content stays."""
     added: list[Path] = []
     try:
         for entry in sorted(new.iterdir(), key=lambda entry: (entry.is_dir(), entry.name)):
@@ -221,10 +226,10 @@ def _add(new: Path, path: Path) -> None:
 
 
 def _keep(path: Path, new: Path, replaced: Collection[str]) -> None:
-    """Give all that is not replaced a place in the new folder too, without a copy.
+    """Hard-link everything that is not replaced into the new folder.
 
     Raises:
-        OutputError: for what cannot have two places, such as another disk that is mounted there.
+        OutputError: if a file cannot be linked, for example because another disk is mounted there.
     """
 
     def left_out(folder: str, names: list[str]) -> Collection[str]:
@@ -245,9 +250,9 @@ def _link(source: str, target: str) -> None:
 
 
 def _keep_what_came(work: Path, path: Path, replaced: Collection[str]) -> None:
-    """Move over what somebody put into the old folder after `_keep`."""
+    """Move files over that were put into the old folder after `_keep`."""
     for file in sorted(work.rglob("*")):
-        _, *name = file.relative_to(work).parts  # less "new" or "old"
+        _, *name = file.relative_to(work).parts  # without "new" or "old"
         if name and name[0] not in replaced and not os.path.lexists(path.joinpath(*name)):
             file.rename(path.joinpath(*name))
 
@@ -257,7 +262,7 @@ _EXCHANGE, _HERE = 2, -100
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Let two folders change places in one step; False where the system has no such step."""
+    """Exchange two folders in one step; False if the system cannot."""
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -273,7 +278,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _lock(file: IO[bytes], path: Path) -> bool:
-    """Lock a file for this process until it is closed; False if another process holds it, or has just removed it."""
+    """Lock a file for this process until it is closed; False if another process has locked or just removed it."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -288,7 +293,7 @@ def _lock(file: IO[bytes], path: Path) -> bool:
 
 
 def _umask() -> int:
-    """What new files are denied; it can only be read by setting it."""
+    """Return the process's umask, which can only be read by setting it."""
     mask = os.umask(0o022)
     os.umask(mask)
     return mask

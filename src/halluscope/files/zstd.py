@@ -1,4 +1,4 @@
-"""Reads zips whose members are packed by Zstandard, as Inspect's logs are; zipfile knows that from Python 3.14 on."""
+"""Reads zips whose members are packed by Zstandard, such as Inspect's logs; zipfile can only from Python 3.14 on."""
 
 import io
 import struct
@@ -14,26 +14,26 @@ from halluscope.files.opening import check_file, read_bytes, within
 from halluscope.foreign import brief, one_line
 
 ZSTANDARD = 93
-"""The number of the method in a zip."""
+"""Zstandard's number among the packing methods of a zip."""
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
-"""What stands before a member's data: its mark, and at the end the lengths of its name and of what else comes there."""
+"""The header before a member's data: its signature, and at its end the lengths of the name and of the extra field."""
 
 _MARK = b"PK\3\4"
 
 
 def members(file: Path, begin: str, end: str) -> Iterator[tuple[str, bytes]]:
-    """The content of each member of a zip whose name begins and ends so; of several with one name the last one counts.
+    """Yield the name and the content of some members of a zip; of members with the same name, the last one counts.
 
     Args:
-        file: the zip; nothing of it is written to disk.
-        begin: of a name.
-        end: of a name.
+        file: the zip; nothing is unpacked to disk.
+        begin: the beginning of the members' names.
+        end: the end of the members' names.
 
     Raises:
-        BuildError: for what is no zip, is damaged, or is packed in another way.
-        LimitExceeded: for a member that is too large, or too many.
-        MissingExtra: without zstandard, if a member is packed by it.
+        BuildError: if the file is not a zip, is damaged, or is packed by another method.
+        LimitExceeded: for a member that is too large, or too many members.
+        MissingExtra: if a member is packed by Zstandard, and zstandard is not installed.
         FileNotFoundError: if there is no such file.
     """
     check_file(file)
@@ -44,11 +44,11 @@ def members(file: Path, begin: str, end: str) -> Iterator[tuple[str, bytes]]:
             for name in names:
                 yield name, _content(archive, archive.getinfo(name), stream)
     except (zipfile.BadZipFile, NotImplementedError, struct.error, OSError) as error:
-        raise BuildError(f"{file} is no zip, or is cut off: {error}. Get the file again.") from error
+        raise BuildError(f"{file} is not a zip, or is cut off: {error}. Get the file again.") from error
 
 
 def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, stream: IO[bytes]) -> bytes:
-    """What a member holds."""
+    """Return the content of a member."""
     if member.compress_type != ZSTANDARD:
         return read_bytes(zipfile.Path(archive, member.filename))
     name = f"{archive.filename}/{one_line(member.filename, 80)}"
@@ -58,18 +58,18 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, stream: IO[bytes
     stream.seek(sum(lengths), io.SEEK_CUR)
     content = _unpacked(stream.read(member.compress_size), name)
     if mark != _MARK or zlib.crc32(content) != member.CRC:
-        raise zipfile.BadZipFile(f"{brief(member.filename)} is not what was packed")
+        raise zipfile.BadZipFile(f"{brief(member.filename)} does not match its checksum")
     return content
 
 
 def _unpacked(packed: bytes, name: str) -> bytes:
-    """Packed data unpacked, no more of it than the limit allows; zstandard bounds what it holds in memory for that."""
+    """Unpack data, no more of it than the limit allows; zstandard unpacks it piece by piece, within bounded memory."""
     try:
         import zstandard
     except ImportError as error:
         raise MissingExtra(
-            f"{name} is packed by Zstandard, which needs zstandard ({error}): pip install zstandard. Or make JSON of "
-            "the log where Inspect is installed: inspect log convert LOG --to json --output-dir FOLDER."
+            f"{name} is packed by Zstandard, which needs zstandard ({error}): pip install zstandard. Or convert the "
+            "log to JSON where Inspect is installed: inspect log convert LOG --to json --output-dir FOLDER."
         ) from error
     stream = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
     try:

@@ -1,4 +1,4 @@
-"""Holds a card's metadata to what the Hub accepts, before anything is uploaded."""
+"""Checks a card's metadata against what the Hub accepts, before anything is uploaded."""
 
 import re
 import tomllib
@@ -13,12 +13,12 @@ from halluscope.errors import HubError
 from halluscope.hub.publication import Kind
 
 PYTHON = (3, 11)
-"""The Hub runs a Space with an older Python unless its card names one."""
+"""The oldest Python for a Space. The card must name a version, or the Hub runs the Space with an older one."""
 
 
 @cache
 def terms() -> dict[str, Any]:
-    """What the Hub accepts: card_terms.toml."""
+    """Return what the Hub accepts, from card_terms.toml."""
     return tomllib.loads(resources.files("halluscope.hub").joinpath("card_terms.toml").read_text("utf-8"))
 
 
@@ -26,12 +26,12 @@ def check(text: str, kind: Kind, where: str) -> None:
     """Check a card.
 
     Args:
-        text: of the card, with its front matter.
-        kind: of its repository.
-        where: names the card in messages.
+        text: the card, with its front matter.
+        kind: the kind of its repository.
+        where: the card's name in messages.
 
     Raises:
-        HubError: naming everything that the Hub would refuse or a visitor would miss.
+        HubError: naming all that the Hub would refuse or a visitor would miss.
     """
     try:
         card: Any = (DatasetCard if kind == "dataset" else SpaceCard)(text)
@@ -48,9 +48,9 @@ def _any(data: dict[str, Any]) -> Iterator[str]:
     if not licence:
         yield "it names no license"
     elif licence not in terms()["licenses"]:
-        yield f"license is {licence!r:.80}, which is no identifier of the Hub's (card_terms.toml lists them)"
+        yield f"license is {licence!r:.80}, which the Hub does not know (card_terms.toml lists the licences)"
     elif licence == "other" and not data.get("license_name"):
-        yield "license is 'other'; the Hub then wants a license_name"
+        yield "license is 'other', for which the Hub wants a license_name"
     yield from _lists(data, "tags")
 
 
@@ -79,7 +79,7 @@ def _space(data: dict[str, Any]) -> Iterator[str]:
         if key in data and data[key] not in terms()["colors"]:
             yield f"{key} is {data[key]!r:.80}, expected {', '.join(terms()['colors'])}"
     if missing := {"evaluate", "metric"} - set(data.get("tags") or []):
-        yield f"tags lacks {' and '.join(sorted(missing))}, by which metrics are found"
+        yield f"tags lacks {' and '.join(sorted(missing))}, by which visitors find metrics"
 
 
 def _missing(data: dict[str, Any], *keys: str) -> Iterator[str]:

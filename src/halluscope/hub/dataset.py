@@ -1,4 +1,4 @@
-"""Reads a built dataset for publishing: is it whole, does it fit its spec, may its images be published?"""
+"""Reads a built dataset for publishing, and checks that it is whole, fits its spec, and may be published."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -28,12 +28,12 @@ UNLICENSED = "unknown"
 
 
 def names() -> list[str]:
-    """The datasets of this project."""
+    """Return the names of this project's datasets."""
     return sorted(dataset.name for dataset in registry.datasets())
 
 
 def unlicensed() -> dict[str, str]:
-    """The datasets that nobody but their authors may publish, each with why."""
+    """Return the datasets that only their authors may publish, each with the reason."""
     specs_of = {name: specs.load(name) for name in names()}
     return {name: spec.license_note for name, spec in specs_of.items() if spec.license == UNLICENSED}
 
@@ -43,13 +43,13 @@ def read(name: str, organization: str, folder: Path | None = None, subset: bool 
 
     Args:
         name: of the dataset.
-        organization: who publishes it; the card then says how to load it from there.
+        organization: who publishes it; the card says how to load it from this organization.
         folder: where it was built (default: where `halluscope build` builds it).
-        subset: publish also what is not the whole dataset as its authors published it.
+        subset: whether a subset or a changed copy of the dataset may be published too.
 
     Raises:
-        HubError: if there is no such dataset or no licence, it was not built or is stale against its spec, holds
-            images that may not be published, is a subset, or its card lacks what the Hub wants.
+        HubError: if the dataset is unknown or has no licence, was not built, does not match its spec, holds images that
+            may not be published, is a subset, or its card lacks what the Hub wants.
         BuildError: if its files are not those that the builder wrote.
     """
     if name not in names():
@@ -62,18 +62,7 @@ def read(name: str, organization: str, folder: Path | None = None, subset: bool 
         )
     folder = folder or output.home(name)
     again = f"Build it again: {_build(name)} --force."
-    if not (folder / FACTS).is_file() or not (folder / DATA).is_dir():
-        raise HubError(f"{name} was not built in {folder}. Build it first: {_build(name)}.")
-    stats = built.read_stats(folder / FACTS)
-    if stats["name"] != name:
-        raise HubError(f"{folder} holds {stats['name']!r}, expected {name!r}.")
-    if stats["spec_sha256"] != sha256_of(spec.file) or stats["version"] != spec.version:
-        raise HubError(
-            f"{folder} is stale: it was built of version {stats['version']} by another spec than that of today "
-            f"(version {spec.version}, {spec.file}). {again}"
-        )
-    if not (folder / SPEC).is_file() or (folder / SPEC).read_bytes() != spec.file.read_bytes():
-        raise HubError(f"{folder / SPEC} is not the spec that it was built by. {again}")
+    stats = _stats(spec, folder, again)
     shards = built.compare(folder, stats["tables"])
     if foreign := sorted({file for file in (folder / DATA).rglob("*") if file.is_file()} - set(shards)):
         raise HubError(f"{foreign[0]} is not a file that the builder wrote. {again}")
@@ -100,13 +89,34 @@ def read(name: str, organization: str, folder: Path | None = None, subset: bool 
     )
 
 
+def _stats(spec: Spec, folder: Path, again: str) -> dict[str, Any]:
+    """Return the facts that the builder wrote about a dataset, if it was built from today's spec.
+
+    Raises:
+        HubError: if the dataset was not built in the folder, or from another spec; the message ends with `again`.
+    """
+    if not (folder / FACTS).is_file() or not (folder / DATA).is_dir():
+        raise HubError(f"{spec.name} was not built in {folder}. Build it first: {_build(spec.name)}.")
+    stats = built.read_stats(folder / FACTS)
+    if stats["name"] != spec.name:
+        raise HubError(f"{folder} holds {stats['name']!r}, expected {spec.name!r}.")
+    if stats["spec_sha256"] != sha256_of(spec.file) or stats["version"] != spec.version:
+        raise HubError(
+            f"{folder} is stale: it was built as version {stats['version']} from another spec than today's "
+            f"{spec.file} (version {spec.version}). {again}"
+        )
+    if not (folder / SPEC).is_file() or (folder / SPEC).read_bytes() != spec.file.read_bytes():
+        raise HubError(f"{folder / SPEC} is not the spec that it was built from. {again}")
+    return stats
+
+
 def _build(name: str) -> str:
-    """The command that builds it."""
+    """Return the command that builds a dataset."""
     return f"halluscope build {name}"
 
 
 def _version(name: str, text: str) -> str | None:
-    """The version that a stats.json on the Hub speaks of; None if it is not one of this dataset."""
+    """Return the version that a stats.json on the Hub states; None if it is not about this dataset."""
     try:
         stats = json.loads(text)
     except (ValueError, RecursionError):
@@ -119,8 +129,10 @@ def _features(folder: Path, table: Mapping[str, Any]) -> Features:
     file = folder / table["shards"][0]["file"]
     try:
         return Features.from_arrow_schema(pq.read_schema(file))
-    except Exception as error:  # pyarrow raises its own, and datasets whatever the metadata lead to
-        raise HubError(f"{file} is no Parquet file that a build writes: {one_line(error, 200)}.") from error
+    except Exception as error:  # pyarrow has errors of its own, and datasets may raise any
+        raise HubError(
+            f"{file} is not a Parquet file as a build writes it: {one_line(error, 200)}."
+        ) from error
 
 
 def _card(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features], folder: Path) -> str:
@@ -128,7 +140,7 @@ def _card(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features]
         return cards.render(spec, stats, features)
     except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError) as error:
         raise HubError(
-            f"{folder / FACTS} lacks what the card of {spec.name} says of it: {one_line(error, 200)}. Build it again: "
+            f"{folder / FACTS} lacks what the card of {spec.name} needs: {one_line(error, 200)}. Build it again: "
             f"{_build(spec.name)} --force."
         ) from error
 
@@ -143,13 +155,13 @@ def _check_images(spec: Spec, features: Mapping[str, Features]) -> None:
             )
             raise HubError(
                 f"{spec.name} was built with images (column {held[0]!r} of config {config!r}), and its spec does not "
-                f"let them be published: {spec.license_note} Keep it to use it; build a copy without images, and "
-                f"publish that: {again}."
+                f"let them be published: {spec.license_note} Keep this build for your own use, and publish a copy that "
+                f"is built without images: {again}."
             )
 
 
 def _without_images(spec: Spec) -> list[str]:
-    """The commands that build a copy without images into a folder DIR."""
+    """Return the commands that build a copy without images into a folder DIR."""
     if spec.built_from is None:
         return [f"{_build(spec.name)} --no-images --out DIR/{spec.name}"]
     source = spec.built_from
@@ -160,7 +172,7 @@ def _without_images(spec: Spec) -> list[str]:
 
 
 def _pictures(schema: Any, of: str = "") -> Iterator[str]:
-    """The columns that hold images: by name, or because they hold bytes, however deep."""
+    """Yield the columns that hold images, by name or because they hold bytes at any depth."""
     for field in schema:
         name = of or field.name
         if field.name == "image" or pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):

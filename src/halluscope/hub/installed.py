@@ -1,7 +1,7 @@
 """Puts the metrics where `evaluate.load` looks for a bare name, such as "throne".
 
-`evaluate` asks the Hub for `evaluate-metric/throne`, and takes what lies newest in its module cache when there is no
-such Space or no network. So a copy of each thin module lies there, beside a note of the version that put it.
+`evaluate` asks the Hub for `evaluate-metric/throne`; without such a Space, or without a network, it takes the newest
+copy in its module cache. So a copy of each thin module is put there, with a note of the version that it belongs to.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from halluscope.paths import share
 from halluscope.version import __version__
 
 NOTE = "halluscope.json"
-"""Tells our copies from those that `evaluate` made."""
+"""The file that distinguishes our copies from those that `evaluate` made."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Copy:
 
     Attributes:
         name: of the metric.
-        folder: where the module lies that `evaluate` would load; None if there is none.
-        version: of halluscope that put it there; None if something else did.
-        current: whether it is this version's.
+        folder: the folder of the module that `evaluate` would load; None if there is no such module.
+        version: the version of halluscope that put it there; None if something else did.
+        current: whether this version put it there.
     """
 
     name: str
@@ -44,20 +44,20 @@ class Copy:
         if self.folder is None:
             return f"{self.name}: not installed"
         if self.version is None:
-            return f"{self.name}: another module, not of halluscope ({self.folder})"
+            return f"{self.name}: another module, not from halluscope ({self.folder})"
         state = "this version" if self.current else "not this version; run halluscope install-metrics again"
         return f"{self.name}: halluscope {self.version}, {state}"
 
 
 def cache() -> Path:
-    """The folder of evaluate's metrics, in the user's cache."""
+    """Return the folder of evaluate's metrics, in the user's cache."""
     from evaluate import config
 
     return Path(config.HF_MODULES_CACHE, config.MODULE_NAME_FOR_DYNAMIC_MODULES, "metrics")
 
 
 def install() -> list[Copy]:
-    """Put this version's metrics there, in place of another version's.
+    """Put this version's metrics into evaluate's module cache, in place of another version's.
 
     Raises:
         OutputError: for a copy of this version that was changed.
@@ -72,7 +72,7 @@ def install() -> list[Copy]:
 
 
 def remove() -> list[str]:
-    """Remove our copies, of whatever version; what others put there stays.
+    """Remove our copies of any version; other modules stay.
 
     Returns:
         The names that were removed.
@@ -90,7 +90,7 @@ def remove() -> list[str]:
 
 
 def listed() -> list[Copy]:
-    """What each metric's bare name leads to."""
+    """Return what each metric's bare name leads to."""
     return [_leads_to(name) for name in names()]
 
 
@@ -99,7 +99,7 @@ def _home(name: str) -> str:
 
 
 def _place(root: Path, name: str) -> None:
-    """Put one metric there, whole or not at all, and make it the newest."""
+    """Put one metric into the cache, whole or not at all, and make it the newest."""
     source = module(share("metrics", name))
     digest = _digest(source, __version__)
     home = root / _home(name)
@@ -133,7 +133,7 @@ def _leads_to(name: str) -> Copy:
 
 
 def _copies(home: Path) -> Iterator[Path]:
-    """The folders that `evaluate` takes for copies of a module: their names are as long as a sha256."""
+    """Yield the folders that `evaluate` takes for copies of a module: their names are as long as a sha256."""
     if home.is_dir():
         yield from (folder for folder in sorted(home.iterdir()) if folder.is_dir() and len(folder.name) == 64)
 
@@ -148,7 +148,7 @@ def _changed(folder: Path, name: str) -> float:
 
 
 def _version(folder: Path) -> str | None:
-    """The version of halluscope that put a copy there; None if it is not ours, or no longer as we put it."""
+    """Return the version of halluscope that put a copy there; None if it is not ours, or was changed."""
     name = folder.parent.name.rpartition("--")[2]
     try:
         version = str(read_json(folder / NOTE)["version"])

@@ -21,12 +21,12 @@ _PACKAGE = re.compile(r"(?:halluscope\s*@\s*)?(?P<url>(?:git\+)?https://\S+)")
 
 
 def names() -> list[str]:
-    """The metrics of this project."""
+    """Return the names of this project's metrics."""
     return [benchmark.name for benchmark in registry.benchmarks()]
 
 
 def module(folder: Path) -> Path:
-    """The file in a metric's folder that `evaluate` loads."""
+    """Return the file in a metric's folder that `evaluate` loads."""
     return folder / f"{folder.name}.py"
 
 
@@ -38,12 +38,12 @@ def read(name: str, organization: str, package: str | None = None) -> Publicatio
     Args:
         name: of the metric.
         organization: who publishes it.
-        package: what the Space installs of this package, as pip takes it: a URL, or "halluscope @ URL". The metric's
-            own extras are added. None asks an index for this version.
+        package: where the Space installs this package from, as pip takes it: a URL, or "halluscope @ URL". The
+            metric's own extras are added. None asks an index for this version.
 
     Raises:
         HubError: if there is no such metric, a file is missing, the requirements name another version than this one,
-            the card lacks what the Hub wants, or nothing says where the package is to be had.
+            the card lacks what the Hub wants, or nothing says where to install the package from.
     """
     if name not in names():
         raise HubError(f"There is no metric {name!r:.80} to publish; expected one of {', '.join(names())}.")
@@ -73,16 +73,16 @@ def read(name: str, organization: str, package: str | None = None) -> Publicatio
 
 
 def _requirements(pinned: str, package: str | None) -> bytes:
-    """The requirements of a Space: this version, from where it is to be had.
+    """Return the requirements of a Space: this version, and where to install it from.
 
     Raises:
-        HubError: if that is nowhere, or is no requirement of this package.
+        HubError: if the package cannot be installed from anywhere, or `package` is no requirement of it.
     """
     if package is None:
         if not ON_AN_INDEX:
             raise HubError(
-                "halluscope is on no package index yet, so a Space that asks for its version cannot start. Name what "
-                "it installs: --package URL, of a wheel or of a repository (git+https://...@v0.1.0)."
+                "halluscope is on no package index yet, so a Space that asks an index for it cannot start. Say where "
+                "to install it from: --package URL, of a wheel or of a repository (git+https://...@v0.1.0)."
             )
         return pinned.encode()
     found = _PACKAGE.fullmatch(package.strip())
@@ -95,6 +95,6 @@ def _requirements(pinned: str, package: str | None) -> bytes:
 
 
 def _version(text: str) -> str | None:
-    """The version of this package that a requirements.txt pins; None if it does not."""
+    """Return the version of this package that a requirements.txt pins; None if it pins none."""
     pin = next(filter(None, map(_PIN.fullmatch, map(str.strip, text.splitlines()))), None)
     return pin[1] if pin else None

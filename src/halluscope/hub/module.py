@@ -11,15 +11,15 @@ from halluscope.inputs import listed
 
 
 class Module(evaluate.Metric):  # type: ignore[misc]
-    """An `evaluate` metric that scores lists as they were given, at once or added before.
+    """An `evaluate` metric that scores lists as they are given, all at once or added in parts.
 
-    What is added is held in memory. evaluate itself would write it to a file of typed columns, in which a number turns
-    into text, and whose errors say nothing of the row.
+    What is added is held in memory. evaluate itself would write it to a file of typed columns, which turns numbers into
+    text and whose errors do not name the row.
 
     Attributes:
-        benchmark: its name; the record says what is measured, whom to cite, and where to read more.
-        row: the types of a prediction and a reference, for people.
-        read_row: where a reference is a row of a dataset: takes it and where it stands, and refuses what is none.
+        benchmark: its name; the benchmark's record says what is measured, whom to cite, and where to read more.
+        row: the types of a prediction and a reference, to be shown.
+        read_row: where a reference is a row of a dataset, takes the row and its place, and refuses what is no row.
     """
 
     benchmark: ClassVar[str]
@@ -39,7 +39,7 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         return len(self._predictions)
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any]:
-        """Score `predictions` against `references`, or what was added before; that is then let go."""
+        """Score `predictions` against `references`, or what was added before, which is then forgotten."""
         if predictions is not None or references is not None:
             return self._compute(predictions, references, **options)
         result = self._compute(self._predictions, self._references, **options)
@@ -67,7 +67,7 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         self._references += known
 
     def _check(self, references: list[Any], where: str) -> None:
-        """Refuse what is no row of a dataset, before it is added."""
+        """Refuse references that are no rows of a dataset, before they are added."""
         if read := type(self).read_row:
             for number, row in enumerate(references):
                 read(row, where.format(number))

@@ -1,4 +1,4 @@
-"""Decides what publishing would change, from what is wanted and what the Hub holds; nothing is asked or sent."""
+"""Decides what publishing would change, from what is wanted and what the Hub holds, without a network."""
 
 import re
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ class Plan:
 
     Attributes:
         wanted: what the repository shall hold.
-        held: what the Hub holds; None if there is no such repository.
+        held: what the Hub holds; None if it has no such repository.
         public: whether a new repository is to be public.
         states: what happens to each file.
-        tag: whether the tag is set; False where it is there and its data are the same.
+        tag: whether publishing sets the tag; False if the tag exists with the same data.
     """
 
     wanted: Publication
@@ -33,12 +33,12 @@ class Plan:
 
     @property
     def changed(self) -> dict[str, Content]:
-        """The files to be sent."""
+        """The files to send, with their content."""
         return {path: self.wanted.files[path] for path in self._in("new", "changed")}
 
     @property
     def deleted(self) -> list[str]:
-        """The files to be deleted."""
+        """The files to delete."""
         return self._in("deleted")
 
     @property
@@ -47,7 +47,7 @@ class Plan:
         return not (self.tag or self.changed or self.deleted)
 
     def __str__(self) -> str:
-        """For people: what would happen, and each file with its size."""
+        """Say what would happen, and list each file with its size."""
         lines = [
             f"{self.wanted.kind} {self.wanted.repository}, version {self.wanted.version}: {self._summary()}"
         ]
@@ -60,7 +60,7 @@ class Plan:
 
     def _summary(self) -> str:
         if self.idle:
-            return "it is there already, nothing to do"
+            return "it is there already; nothing to do"
         sent = f"{len(self.changed)} files ({_bytes(sum(map(size, self.changed.values())))})"
         seen = "public" if (self.public if self.held is None else not self.held.private) else "private"
         where = f"a new {seen} repository" if self.held is None else f"the {seen} repository that is there"
@@ -76,17 +76,17 @@ class Plan:
 def plan(wanted: Publication, held: Held | None, public: bool = False) -> Plan:
     """Compare what is wanted with what the Hub holds.
 
-    A version is published once: under its tag, data never change. The card may, on main. What a killed upload left, or
-    somebody took from main since, is completed.
+    A version is published once: the data under its tag never change. The card on main may change. If an upload was
+    killed, or somebody removed files from main, the missing files are added.
 
     Args:
         wanted: what the repository shall hold.
-        held: what it holds; None if it does not exist.
-        public: whether a new repository is to be public, and an existing one may be.
+        held: what the repository holds now; None if it does not exist.
+        public: whether a new repository is made public, and an existing one may be public.
 
     Raises:
-        HubError: if the version is there with other data, a later one is there without this one's tag, the repository
-            holds what this project did not publish, or it is public and `public` is not asked for.
+        HubError: if the version is published with other data, a later version is there and this one's tag is not, the
+            repository holds files that this project did not publish, or it is public and `public` is False.
     """
     if held is None:
         return Plan(wanted, None, public, dict.fromkeys(wanted.files, "new"), tag=True)
@@ -108,7 +108,7 @@ def plan(wanted: Publication, held: Held | None, public: bool = False) -> Plan:
     decided = Plan(wanted, held, public, states, tag=held.tagged is None)
     if not held.private and not public and not decided.idle:
         raise HubError(
-            f"{wanted.repository} is public: what is sent there is seen by all at once. Pass --public if you mean it."
+            f"{wanted.repository} is public: everyone sees at once what is sent there. Pass --public if you mean that."
         )
     return decided
 
@@ -120,8 +120,8 @@ def _check_replaceable(wanted: Publication, held: Held) -> None:
         return
     if held.version is None:
         raise HubError(
-            f"{wanted.kind} {wanted.repository} holds {data[0]!r}, and no {wanted.facts} of ours: halluscope did not "
-            "publish it, and leaves it alone. Publish under another organization, or delete it on the Hub."
+            f"{wanted.kind} {wanted.repository} holds {data[0]!r}, but no {wanted.facts} of ours: halluscope did not "
+            "publish the repository, and leaves it alone. Publish under another organization, or delete it on the Hub."
         )
     if held.version == wanted.version:
         raise HubError(
@@ -136,12 +136,12 @@ def _check_replaceable(wanted: Publication, held: Held) -> None:
 
 
 def _check_restorable(wanted: Publication, held: Held, states: Mapping[str, State]) -> None:
-    """Check that main, which no longer holds what the tag does, may get it again."""
+    """Check that main may be restored to what the tag holds."""
     data = sorted(set(held.main) - {CARD})
     if data and held.version is None:
         raise HubError(
-            f"{wanted.repository} holds {data[0]!r}, and no {wanted.facts} of ours that says its version, though the "
-            f"tag {wanted.tag} is there: somebody changed main. Put the file back on the Hub: the tag holds it."
+            f"{wanted.repository} holds {data[0]!r} and the tag {wanted.tag}, but no {wanted.facts} of ours that says "
+            "its version: somebody changed main. Put that file back on the Hub; the tag holds it."
         )
     added = sorted(path for path, state in states.items() if state == "deleted")
     if added and held.version == wanted.version:
@@ -161,12 +161,12 @@ def _states(wanted: Publication, there: Mapping[str, Stored]) -> dict[str, State
 
 
 def _data(states: Mapping[str, State]) -> list[str]:
-    """The files that differ, the card aside."""
+    """Return the files that differ, except the card."""
     return sorted(path for path, state in states.items() if state != "same" and path != CARD)
 
 
 def _ordered(version: str) -> list[tuple[bool, int, str]]:
-    """A key by which versions are ordered, number by number."""
+    """Return a key that orders versions number by number."""
     numbers = [int(part) if re.fullmatch("[0-9]{1,18}", part) else None for part in version.split(".")]
     return [
         (number is not None, number or 0, part)
@@ -175,7 +175,7 @@ def _ordered(version: str) -> list[tuple[bool, int, str]]:
 
 
 def _bytes(count: int) -> str:
-    """A size for people."""
+    """Return a size in words."""
     for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if count >= unit:
             return f"{count / unit:.1f} {name}"

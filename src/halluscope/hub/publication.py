@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 Content = Path | bytes
-"""A file on disk, or one that was made for the Hub."""
+"""A file on disk, or the content of one that was made for the Hub."""
 
 Kind = Literal["dataset", "space"]
 """What the Hub calls a repository; a metric is a Space."""
 
 CARD = "README.md"
-"""The one file that may change under an unchanged version: prose, not data."""
+"""The only file that may change without a new version, as it is prose, not data."""
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class Publication:
     """A dataset or a metric that passed all checks that need no network.
 
     Attributes:
-        kind: of the repository.
+        kind: the kind of the repository.
         repository: "org/name".
-        version: of what is published.
+        version: the version of the dataset or metric.
         tag: the revision's name on the Hub.
-        files: what the repository shall hold, by their paths in it; `CARD` is among them.
-        facts: the file by which a repository is known as ours, and its version read.
-        version_in: reads that version from the file's text; None if the file is not ours.
-        notes: what the one who publishes should know.
+        files: path in the repository -> content; `CARD` is among them.
+        facts: the file that shows that a repository is ours, and in which version.
+        version_in: reads the version from that file's text; gives None if the file is not ours.
+        notes: what the user who publishes should know.
     """
 
     kind: Kind
@@ -50,8 +50,8 @@ class Stored:
 
     Attributes:
         size: in bytes.
-        git_sha1: what git calls it, if it lies in git itself.
-        sha256: of its content, if it is stored as a large file.
+        git_sha1: its git hash, if it is stored in git itself.
+        sha256: the hash of its content, if it is stored as a large file.
     """
 
     size: int
@@ -59,7 +59,7 @@ class Stored:
     sha256: str | None = None
 
     def holds(self, content: Content) -> bool:
-        """Whether that is the same content."""
+        """Whether the Hub's file has this content."""
         if self.size != size(content):
             return False
         if self.sha256 is not None:
@@ -68,7 +68,7 @@ class Stored:
 
 
 def size(content: Content) -> int:
-    """In bytes."""
+    """Return the size of a content in bytes."""
     return len(content) if isinstance(content, bytes) else content.stat().st_size
 
 

@@ -1,4 +1,4 @@
-"""Carries a plan out: create, one commit, tag, and a look at what is there then."""
+"""Carries out a plan: creates the repository, makes one commit, sets the tag, and checks the outcome."""
 
 from halluscope.errors import HubError
 from halluscope.hub.plan import Plan, plan
@@ -6,34 +6,33 @@ from halluscope.hub.remote import Hub
 
 
 def publish(hub: Hub, decided: Plan) -> str:
-    """Do what was planned.
+    """Carry out a plan.
 
-    Killed or failed at any point, it is repeated by planning again: a repository without files gets them, files
-    without a tag get it.
+    If it is killed or fails at any point, plan and publish again: missing files are then sent, a missing tag is set.
 
     Returns:
-        One line for people.
+        One line that says what was done.
 
     Raises:
-        HubError: saying what went wrong, and what is there now.
-        KeyboardInterrupt: when it is interrupted, saying the same.
+        HubError: saying what went wrong, and what is on the Hub now.
+        KeyboardInterrupt: saying what is on the Hub now.
     """
     wanted = decided.wanted
     if decided.idle:
-        return f"{wanted}: there already, nothing changed"
+        return f"{wanted}: there already; nothing was changed"
     done = "Nothing is published."
     try:
         held = decided.held
         if held is None:
             hub.create(wanted, private=not decided.public)
-            done = "The repository is there, without files."
+            done = "The repository is there, but without files."
             held = hub.look(wanted)
             if held is None:
                 raise HubError("The Hub does not show it yet. Repeat the same command.")
         head = held.head
         if decided.changed or decided.deleted:
             head = hub.commit(wanted, head, decided.changed, decided.deleted)
-            done = "The files are there, the tag is not."
+            done = "The files are there, but not the tag."
         if decided.tag:
             hub.tag(wanted, head)
         done = "Files and tag are there, but could not be compared."
@@ -43,6 +42,6 @@ def publish(hub: Hub, decided: Plan) -> str:
         raise HubError(f"{wanted}: {done} {error}") from None
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"{wanted}: {done} The step that was under way may be done too. The same command goes on."
+            f"{wanted}: {done} The step that was under way may be done too. Run the same command to go on."
         ) from None
     return f"{wanted}: published{f', tag {wanted.tag}' if decided.tag else '; its tag stays where it is'}"

@@ -1,7 +1,7 @@
 """The Hub as one organization's member sees it: what a repository holds, and how it is changed.
 
-Only this module talks to the Hub. What goes wrong there ends in a `HubError` that says what was being done; the token
-is taken from where `huggingface_hub` keeps it (HF_TOKEN, or `hf auth login`) and stands in no message.
+Only this module talks to the Hub. Every failure becomes a `HubError` that says what was being done. The token is read
+from where `huggingface_hub` keeps it (HF_TOKEN, or `hf auth login`), and appears in no message.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,10 +26,10 @@ class Held:
 
     Attributes:
         head: the commit of main.
-        private: whether only members see it.
-        main: its files, without the Hub's own.
-        version: of what main holds; None if that is not ours.
-        tagged: the files under the publication's tag; None without such a tag.
+        private: whether only members see the repository.
+        main: the files of main, without the Hub's own.
+        version: the version on main; None if its files are not ours.
+        tagged: the files under the publication's tag; None if it has no such tag.
     """
 
     head: str
@@ -44,28 +44,28 @@ class Hub:
 
     @staticmethod
     def has_token() -> bool:
-        """Whether the user has a token, of whatever worth."""
+        """Whether the user has a token, valid or not."""
         from huggingface_hub import get_token
 
         return bool(get_token())
 
     def __init__(self, organization: str) -> None:
-        """Log in, and check that the organization is one's own.
+        """Log in, and check that the user may publish under the organization.
 
         Raises:
-            HubError: for no token, a refused one, one that cannot write, or an organization that is not the user's.
+            HubError: if there is no token, it is refused, it cannot write, or the organization is not the user's.
         """
         from huggingface_hub import HfApi, get_token
 
         self._token = get_token() or ""
         if not self._token:
             raise HubError(
-                "There is no token for the Hub. Log in with `hf auth login`, or set HF_TOKEN, to one that may write "
+                "There is no token for the Hub. Log in with `hf auth login`, or set HF_TOKEN to a token that may write "
                 "(https://huggingface.co/settings/tokens)."
             )
         if not (self._token.isascii() and self._token.isprintable()):
             raise HubError(
-                "The token holds characters that no token has. Copy it again, into HF_TOKEN or by `hf auth login`."
+                "The token has characters that no token can have. Copy it again, into HF_TOKEN or with `hf auth login`."
             )
         self._api = HfApi(token=self._token)
         with self._asking("asking who you are"):
@@ -74,8 +74,8 @@ class Hub:
         if organization not in (user, *organizations):
             raise HubError(
                 f"The token belongs to {one_line(user)}, who cannot publish as {organization!r:.80}; expected one of "
-                f"{', '.join(map(one_line, (user, *organizations)))}. Join the organization, or let the token write "
-                "there."
+                f"{', '.join(map(one_line, (user, *organizations)))}. Join the organization, or give the token "
+                "write access to it."
             )
         if _inside(me, "auth", "accessToken", "role") == "read":
             raise HubError(
@@ -84,10 +84,10 @@ class Hub:
             )
 
     def look(self, wanted: Publication) -> Held | None:
-        """What the Hub holds of a publication; None if there is no such repository.
+        """Return what the Hub holds of a publication; None if it has no such repository.
 
         Raises:
-            HubError: when the name is taken by another kind of repository, or the Hub does not answer.
+            HubError: if another kind of repository has the name, or the Hub does not answer.
         """
         from huggingface_hub.errors import RepositoryNotFoundError
 
@@ -95,19 +95,19 @@ class Hub:
         with self._asking(f"looking for {wanted.repository}"):
             if self._api.repo_exists(wanted.repository, repo_type="model"):
                 raise HubError(
-                    f"{wanted.repository} is a model on the Hub; a {wanted.kind} of that name beside it would be taken "
-                    "for its own. Publish under another organization, or rename the model."
+                    f"{wanted.repository} is a model on the Hub; a {wanted.kind} of the same name would be mistaken "
+                    "for the model's own. Publish under another organization, or rename the model."
                 )
             try:
                 info: Any = self._api.repo_info(**where)
             except RepositoryNotFoundError:
                 return None
             if not isinstance(info.sha, str):
-                raise HubError(f"The Hub says no commit of {wanted.repository}: {brief(info.sha)}. {_AGAIN}")
+                raise HubError(f"The Hub names no commit of {wanted.repository}: {brief(info.sha)}. {_AGAIN}")
             if wanted.kind == "space" and info.sdk not in (None, "gradio"):
                 raise HubError(
-                    f"{wanted.repository} is a Space of another kind ({one_line(info.sdk, 40)}), no metric; expected "
-                    "gradio or a new name."
+                    f"{wanted.repository} is a Space of another kind ({one_line(info.sdk, 40)}), not a metric; "
+                    "expected a gradio Space or a new name."
                 )
             main = self._files(wanted, info.sha)
             tagged = any(tag.name == wanted.tag for tag in self._api.list_repo_refs(**where).tags)
@@ -134,13 +134,13 @@ class Hub:
     ) -> str:
         """Change files of main in one commit, all of them or none.
 
-        Large files are stored first; those that got there before a failure are not sent again.
+        Large files are stored first; those that were stored before a failure are not sent again.
 
         Returns:
             The commit.
 
         Raises:
-            HubError: also when main is no longer at `head`.
+            HubError: if the Hub refuses, or main is no longer at `head`.
         """
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
@@ -184,7 +184,7 @@ class Hub:
 
     @contextmanager
     def _asking(self, doing: str) -> Iterator[None]:
-        """Turn what the library raises (its own, httpx's, urllib3's, the system's) into one plain error."""
+        """Turn the library's errors (its own, httpx's, urllib3's, the system's) into one `HubError`."""
         try:
             yield
         except HubError:
@@ -199,34 +199,34 @@ class Hub:
 
 
 def _names(me: Any) -> list[str]:
-    """The names that a user may publish under, the user's own first.
+    """Return the names that a user may publish under, the user's own first.
 
     Raises:
-        HubError: for an answer that does not tell them.
+        HubError: if the Hub's answer does not hold them.
     """
     groups = _inside(me, "orgs") or []
     found = [_inside(one, "name") for one in (me, *(groups if isinstance(groups, list) else [groups]))]
     if not all(isinstance(name, str) and name for name in found):
         raise HubError(
-            f"The Hub does not say who you are, but {brief(me, 200)}; expected an object with name and orgs. Is "
-            "HF_ENDPOINT the Hub?"
+            f"The Hub does not say who you are: {brief(me, 200)}; expected an object with name and orgs. Does "
+            "HF_ENDPOINT name the Hub?"
         )
     return found
 
 
 def _inside(value: Any, *keys: str) -> Any:
-    """What stands in objects inside objects; None where one of them is missing."""
+    """Return the value at `keys` in nested objects; None if one of the keys is missing."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
-_AGAIN = "Repeat the same command when that is mended; what is there already is not sent again."
+_AGAIN = "Repeat the same command when this is fixed; what is there already is not sent again."
 
 _ADVICE = {
-    401: "The token is refused: it is not known, or has expired. Log in again with `hf auth login`, or mend HF_TOKEN.",
-    402: "The Hub wants to be paid for that: a gradio Space needs a paid plan (https://huggingface.co/pricing).",
-    403: "The token may not do that. Let it write to this organization (https://huggingface.co/settings/tokens).",
-    409: "It was changed by someone else meanwhile. Look at it, and repeat the same command.",
-    412: "It was changed by someone else meanwhile. Look at it, and repeat the same command.",
+    401: "The token is refused: it is unknown or has expired. Log in again with `hf auth login`, or correct HF_TOKEN.",
+    402: "The Hub asks for payment: a gradio Space needs a paid plan (https://huggingface.co/pricing).",
+    403: "The token does not allow this. Give it write access to this organization (https://huggingface.co/settings/tokens).",
+    409: "Someone else changed the repository meanwhile. Look at it, and repeat the same command.",
+    412: "Someone else changed the repository meanwhile. Look at it, and repeat the same command.",
 }

@@ -1,6 +1,6 @@
-"""What a metric's page shows of a result beside its tables: the texts, marked as in a report, and a chart.
+"""What a metric's page shows of a result besides tables: the responses, marked as in a report, and a chart.
 
-Both are HTML in which what was pasted is only text: the texts stand in a frame that reaches nothing around it, and the
+Both are HTML in which pasted text stays text: the responses are in a frame that reaches nothing around it, and the
 chart is an image.
 """
 
@@ -23,12 +23,12 @@ HEIGHT = 700
 """Pixels of the frame."""
 
 CHARTS = ("classes", "groups")
-"""The figures that say something of a few rows, the best first."""
+"""The figures that are useful for a few rows, the most useful first."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """HTML of a result.
+    """A result as HTML.
 
     Attributes:
         texts: the responses, each with its marks and facts; "" for a result without rows.
@@ -45,13 +45,13 @@ def seen(
     references: Sequence[Any],
     options: Mapping[str, Any],
 ) -> Seen:
-    """What is shown of a result.
+    """Return a result's responses and chart as HTML.
 
     Args:
-        result: of a metric.
-        predictions: what was scored.
-        references: what it was compared with.
-        options: with which it was scored; those that the metric itself does not have are left out.
+        result: a metric's result.
+        predictions: the responses that were scored.
+        references: what they were scored against.
+        options: the options of scoring; those that the metric itself does not have are left out.
 
     Raises:
         MissingExtra: without matplotlib.
@@ -65,7 +65,7 @@ def seen(
 
 
 def _by_lines(benchmark: Benchmark, shown: Shown) -> Shown:
-    """Rows that have no ids of their own, called by the lines on which they were pasted."""
+    """Name rows that have no ids by the lines on which they were pasted."""
     if "image_ids" not in benchmark.given:
         return shown
     return replace(
@@ -74,14 +74,14 @@ def _by_lines(benchmark: Benchmark, shown: Shown) -> Shown:
 
 
 def _texts(whole: content.Page) -> content.Page:
-    """A page of the texts alone, below the score and what it means: the rest stands around the frame."""
+    """Return a page with only the responses, below the score and its meaning; the rest is shown around the frame."""
     (head,) = whole.headlines
     title = f"{head.score}: {head.value}" + (f" ({head.interval})" if head.interval else "")
     return content.Page(title, head.meaning, [], [], [], whole.runs)
 
 
 def _chart(whole: content.Page, result: Mapping[str, Any], benchmark: Benchmark) -> content.Figure | None:
-    """The figure that says most of a few rows; the scores, where there is none of these."""
+    """Return the most useful figure for a few rows; without one, a figure of the scores."""
     drawn = {figure.name: figure for figure in whole.figures}
     return next((drawn[name] for name in CHARTS if name in drawn), None) or scores(NAME, result, benchmark)
 

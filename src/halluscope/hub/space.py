@@ -1,7 +1,7 @@
-"""A metric's page, as its Space shows it: an example that is scored, and whatever is pasted in its place.
+"""The page of a metric's Space: it scores an example, or whatever is pasted in its place.
 
-Each metrics/<name>/app.py says what its page asks for (`Page`); what it does is here. Nothing that is pasted is shown
-as HTML, kept, or sent anywhere, and the page itself asks no other server for anything.
+Each metrics/<name>/app.py says what its page asks for (`Page`); this module builds and runs the page. Nothing that is
+pasted is shown as HTML, kept, or sent anywhere, and the page sends no request to any other server.
 """
 
 import json
@@ -17,22 +17,22 @@ from halluscope.foreign import brief
 from halluscope.hub.seen import seen
 from halluscope.responses.files import text_of
 
-LINES, JSON_LINES = "one row a line", "JSON lines"
+LINES, JSON_LINES = "one row per line", "JSON lines"
 
 Table = Sequence[list[str]]
 
 
 @dataclass(frozen=True)
 class Box:
-    """A text box with a row a line.
+    """A text box with one row per line.
 
     Attributes:
-        label: what goes into it, and how a line is read.
-        example: what stands in it at first.
+        label: what goes into the box, and how a line is read.
+        example: what it holds at first.
         read: makes a row of a plain line; its ValueError says what was expected.
-        keys: where rows are JSON objects, the keys that hold what is meant, the first that is there; none takes whole
-            objects.
-        responses: whether a row is what an LVLM said; a JSON object's text is then found as in a file of responses.
+        keys: where rows are JSON objects, the keys that may hold the value; the first that is present counts. () takes
+            whole objects.
+        responses: whether a row is a response; a JSON object's text is then found as in a file of responses.
     """
 
     label: str
@@ -42,7 +42,7 @@ class Box:
     responses: bool = False
 
     def rows(self, text: str, form: str) -> list[Any]:
-        """The rows of a text; a line without anything is an empty row.
+        """Return the rows of a text; an empty line is an empty row.
 
         Raises:
             ValueError: naming the line that cannot be read.
@@ -63,7 +63,7 @@ class Box:
     def _row(self, line: str, form: str, where: str) -> Any:
         try:
             row = json.loads(line) if form == JSON_LINES else self.read(line)
-        except (ValueError, RecursionError) as error:  # the latter for brackets in brackets, thousands deep
+        except (ValueError, RecursionError) as error:  # RecursionError: thousands of nested brackets
             raise ValueError(f"{where}: {brief(line)} cannot be read: {error}.") from error
         if self.responses and isinstance(row, dict):
             return text_of(row, where)[0]
@@ -90,10 +90,10 @@ class Choice:
     values: Mapping[str, Any]
 
     def value(self, shown: str) -> Any:
-        """What the metric gets.
+        """Return the value that the metric gets.
 
         Raises:
-            ValueError: for what is not offered.
+            ValueError: for a choice that is not offered.
         """
         if not isinstance(shown, str) or shown not in self.values:
             raise ValueError(f"{self.label} is {brief(shown)}; expected one of {', '.join(self.values)}.")
@@ -101,15 +101,15 @@ class Choice:
 
 
 class Answer(NamedTuple):
-    """What a page says.
+    """What a page shows after scoring.
 
     Attributes:
-        message: where something is to be said.
-        texts: HTML of the texts with their marks.
+        message: warnings, or an error; "" if there is nothing to say.
+        texts: HTML of the responses with their marks.
         chart: HTML of a figure.
         scores: the table of scores, a row per score.
         rows: the table of rows, its header first.
-        signature: of the scores.
+        signature: the signature of the scores.
     """
 
     message: str
@@ -125,13 +125,13 @@ class Page:
     """What a metric's page shows and asks for.
 
     Attributes:
-        title: the metric's.
-        about: Markdown.
-        score: predictions, references and options to a result.
+        title: the metric's title.
+        about: what the page says about the metric, in Markdown.
+        score: computes a result from predictions, references and options.
         predictions: the box of the responses.
         references: the box of what they are compared with.
-        choices: options that a visitor may set, by their names.
-        options: options that are set.
+        choices: options that a visitor may choose, by their names.
+        options: options that are fixed.
         each: the key of a result's table of rows, if it has one.
     """
 
@@ -145,7 +145,7 @@ class Page:
     each: str | None = None
 
     def answer(self, form: str, predictions: str, references: str, *chosen: str) -> Answer:
-        """Score what was pasted; where that cannot be done, the message says why, and there is nothing else."""
+        """Score what was pasted; if that fails, the answer holds only a message that says why."""
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always", UserWarning)
             try:
@@ -167,12 +167,12 @@ class Page:
         )
 
     def example(self) -> Answer:
-        """What is shown at first."""
+        """Score the example, which is shown at first."""
         chosen = [next(iter(choice.values)) for choice in self.choices.values()]
         return self.answer(LINES, self.predictions.example, self.references.example, *chosen)
 
     def blocks(self) -> Any:
-        """The page as gradio's blocks; it counts and reports nothing.
+        """Return the page as gradio's blocks, with gradio's usage reports off.
 
         Raises:
             MissingExtra: without gradio.
@@ -184,7 +184,7 @@ class Page:
         first = self.example()
         with gradio.Blocks(analytics_enabled=False, title=self.title) as blocks:
             gradio.Markdown(f"# {self.title}\n{self.about}")
-            form = gradio.Radio([LINES, JSON_LINES], value=LINES, label="What is pasted is")
+            form = gradio.Radio([LINES, JSON_LINES], value=LINES, label="Format of what is pasted")
             with gradio.Row():
                 boxes = [
                     gradio.Textbox(box.example, label=box.label, lines=5, max_lines=20, elem_id=name)
@@ -243,19 +243,19 @@ class Page:
         return blocks
 
     def launch(self, **options: Any) -> Any:
-        """Serve the page; on a Space, the Hub sets where."""
+        """Serve the page; on a Space, the Hub sets its address."""
         return self.blocks().launch(
             share=False, ssr_mode=False, footer_links=["api"], run_history=False, **options
         )
 
 
 def names(line: str) -> list[str]:
-    """Names that are divided by commas; none on an empty line."""
+    """Return the names on a line, separated by commas; an empty line has none."""
     return [name.strip() for name in line.split(",")] if line.strip() else []
 
 
 def _listed(result: Mapping[str, Any], of: str = "") -> Iterator[list[str]]:
-    """A result as rows of a table, tables in it named by where they stand."""
+    """Yield a result as rows of a table; nested values are named by their path."""
     for name, value in result.items():
         if isinstance(value, Mapping):
             yield from _listed(value, f"{of}{name}/")
@@ -264,7 +264,7 @@ def _listed(result: Mapping[str, Any], of: str = "") -> Iterator[list[str]]:
 
 
 def _rows(each: Sequence[Mapping[str, Any]]) -> Table:
-    """Rows as a table with a header, numbered like the lines that were pasted."""
+    """Return rows as a table with a header, numbered like the pasted lines."""
     if not each:
         return []
     keys = list(each[0])
@@ -275,7 +275,7 @@ def _rows(each: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _framed(rows: Table) -> dict[str, Any]:
-    """Rows as gradio's table of them."""
+    """Return rows in the form of gradio's table."""
     return {"headers": rows[0] if rows else [""], "data": [*rows[1:]]}
 
 

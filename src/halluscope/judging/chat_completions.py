@@ -1,7 +1,7 @@
-"""A model behind an OpenAI-compatible endpoint, as voters and graders ask it: each prompt is a chat of its own.
+"""Asks a model behind an OpenAI-compatible endpoint, for voters and graders: each prompt is a chat of its own.
 
-How a server is asked is `judging.client`'s affair. Here stands what is sent, what of it a server may refuse, what a
-reply is, and what all replies cost.
+`judging.client` does the asking over HTTP. This module says what is sent, which settings a server may refuse, what
+counts as a reply, and what all replies cost.
 """
 
 import re
@@ -20,29 +20,29 @@ PATH = "chat/completions"
 FORMAT, SEED, LOGPROBS, TOPS = "response_format", "seed", "logprobs", "top_logprobs"
 
 SETTINGS = ("temperature", "max_tokens", SEED, FORMAT, LOGPROBS)
-"""What a server may refuse: the temperature, the limit (by its old name), the seed, the JSON schema, probabilities."""
+"""The settings that a server may refuse: temperature, limit (by its old name), seed, JSON schema, probabilities."""
 
 LEAVE_OUT = Option(
     "leave_out",
-    "settings that an endpoint does not take (default: it is asked): temperature, max_tokens, seed, ...",
+    "settings that an endpoint does not accept (default: it is asked): temperature, max_tokens, seed, ...",
     choices=SETTINGS,
     many=True,
 )
-"""What the command line offers of them, for voters and graders alike."""
+"""The command-line option for `SETTINGS`, the same for voters and graders."""
 
 _PROBE = "Reply with one word: ready"
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 _NAMED = {FORMAT: f"{FORMAT}|json_schema", LOGPROBS: f"{LOGPROBS}|{TOPS}"}
-"""How servers name what they refuse, where that is not only the setting's own name."""
+"""How servers may name a setting that they refuse, where they do not always use its own name."""
 _ALONG = {LOGPROBS: TOPS}
-"""What is left out along with a setting."""
+"""The setting that is left out along with another."""
 _SHOWN = {FORMAT: "JSON schema of a reply"}
 
 _CONTROL = re.compile(
     r"<(?=[|\uff5c][^<>\s]{1,60}[|\uff5c]>|/?s>|(?:bos|eos|pad|unk)>|(?:start|end)_of_turn>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
 )
-"""Where a control token of a widespread chat template begins."""
+"""Matches where a control token of a common chat template begins."""
 
 T = TypeVar("T")
 
@@ -52,9 +52,9 @@ class Usage:
     """What replies cost, as the server counts it.
 
     Attributes:
-        replies: how many came.
+        replies: how many replies came.
         read: the tokens of their prompts.
-        cached: those of them that the server had in its cache.
+        cached: the prompt tokens that the server had in its cache.
         said: the tokens of the replies.
     """
 
@@ -64,7 +64,7 @@ class Usage:
     said: int = 0
 
     def add(self, completion: Any) -> None:
-        """Count a chat completion; what it does not say counts 0."""
+        """Count a chat completion; a number that it does not give counts as 0."""
         usage = _mapping(completion).get("usage")
         details = _mapping(_mapping(usage).get("prompt_tokens_details"))
         self.replies += 1
@@ -81,18 +81,18 @@ class Usage:
 
 
 class ChatCompletions:
-    """A model behind an endpoint, and the settings that it takes.
+    """A model behind an endpoint, and the settings that it accepts.
 
     A setting that the server refuses is left out from then on, with a warning, or sent by its newer name.
 
     Args:
         client: asks its server.
         leave_out: those of `SETTINGS` that the server is known to refuse.
-        settings: what is sent beside each prompt, by OpenAI's names; None leaves a setting to the server. `temperature`
+        settings: what is sent with each prompt, by OpenAI's names; None leaves a setting to the server. `temperature`
             and `max_tokens` must be among them.
 
     Attributes:
-        refused: the settings that the server does not take.
+        refused: the settings that the server does not accept.
         failures: how many prompts got no reply, by reason.
         usage: what the replies cost.
     """
@@ -109,12 +109,12 @@ class ChatCompletions:
 
     @property
     def model(self) -> str:
-        """As the server calls it."""
+        """The model's name on the server."""
         return self.client.server.model
 
     @property
     def key(self) -> str:
-        """The model, a digest of the address if it is not OpenAI's, and what is sent that can move a reply."""
+        """The model, a digest of the address if it is not OpenAI's, and the sent settings that can change a reply."""
         temperature = None if "temperature" in self.refused else self._settings["temperature"]
         said = f"temperature={'default' if temperature is None else f'{temperature:g}'}"
         seedless = f":{SEED}=refused" if SEED in self.refused else ""
@@ -122,16 +122,16 @@ class ChatCompletions:
 
     @property
     def spent(self) -> str:
-        """What the replies cost so far, for people; empty before any came."""
+        """What the replies have cost so far, in words; empty before the first reply."""
         return str(self.usage) if self.usage.replies else ""
 
     def body(self, prompt: str, **own: Any) -> dict[str, Any]:
-        """The request for one prompt.
+        """Return the request for one prompt.
 
         Args:
             prompt: lone surrogates in it become question marks, and control tokens are broken by a space, so that they
                 cannot end the turn.
-            own: settings of this request alone.
+            own: settings for this request alone.
         """
         return {
             "model": self.model,
@@ -140,13 +140,13 @@ class ChatCompletions:
         }
 
     def settle(self, **own: Any) -> None:
-        """Ask once, alone, until the server refuses no setting: an end now is better than one for each prompt.
+        """Send a test prompt until the server refuses no setting, so that errors come now and not for each prompt.
 
         Args:
-            own: settings of requests to come, besides those of all.
+            own: settings of the requests to come, in addition to those that all requests share.
 
         Raises:
-            JudgeUnavailable: if the server is down, refuses the access key, or knows no such model.
+            JudgeUnavailable: if the server is down, refuses the access key, or does not know the model.
         """
         if self._settled:
             return
@@ -161,10 +161,10 @@ class ChatCompletions:
     def each(
         self, bodies: Iterable[Mapping[str, Any]], read: Callable[[Any], T | Failure]
     ) -> Iterator[tuple[int, T | Failure]]:
-        """Each request's place with its reading, as they come. Failures and costs are counted.
+        """Yield each request's place with its reading, in the order of arrival, and count failures and costs.
 
         Raises:
-            JudgeUnavailable: if the server is down, refuses the access key, or knows no such model.
+            JudgeUnavailable: if the server is down, refuses the access key, or does not know the model.
         """
         for place, completion in self.client.each(PATH, bodies):
             reading = read(completion)
@@ -178,14 +178,14 @@ class ChatCompletions:
         return self.client.post(PATH, self.body(_PROBE, **own))
 
     def _taken(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings that are sent, by the names that the server takes."""
+        """Return the settings to send, by the names that the server accepts."""
         named = (
             (_RENAMED.get(name) if name in self.refused else name, value) for name, value in settings.items()
         )
         return {name: value for name, value in named if name and value is not None}
 
     def _refused(self, failure: Failure, own: Mapping[str, Any]) -> str | None:
-        """The setting that the server names as what it does not take."""
+        """Return the setting that the server says it does not accept."""
         if failure.status not in (400, 422):
             return None
         sent = self._taken({**own, **self._settings}).keys() - _RENAMED.values()
@@ -199,24 +199,26 @@ class ChatCompletions:
         self._refuses(name)
         if name not in _RENAMED:
             shown = _SHOWN.get(name, name)
-            warnings.warn(f"{self.model} takes no {shown} and is asked without: {failure.said}", stacklevel=5)
+            warnings.warn(
+                f"{self.model} accepts no {shown} and is asked without it: {failure.said}", stacklevel=5
+            )
 
     def _refuses(self, name: str) -> None:
         self.refused |= {name, _ALONG.get(name, name)}
 
 
 def check_leave_out(names: Any) -> list[str]:
-    """The settings that a server is known to refuse, of one name or a list of names.
+    """Return the settings that a server is known to refuse, from one name or a list of names.
 
     Raises:
-        ValueError: for what is none of `SETTINGS`.
+        ValueError: for a name that is not in `SETTINGS`.
     """
     known = [names] if isinstance(names, str) else listed("leave_out", names, "a list of settings' names")
     return [word("leave_out", name, SETTINGS) for name in known]
 
 
 class OverChat:
-    """What voters and graders behind an endpoint have in common: the model that they ask holds what they tell."""
+    """Base of voters and graders behind an endpoint: passes on the failures and the cost that their model counts."""
 
     _chat: ChatCompletions
 
@@ -227,19 +229,19 @@ class OverChat:
 
     @property
     def spent(self) -> str:
-        """What the replies cost so far, for people; empty before any came."""
+        """What the replies have cost so far, in words; empty before the first reply."""
         return self._chat.spent
 
     def close(self) -> None:
-        """Nothing is held between calls."""
+        """Do nothing: nothing is held between calls."""
 
 
 def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",)) -> str | Failure:
-    """What a chat completion says, or why it says nothing.
+    """Return what a chat completion says, or a `Failure` that tells why it says nothing.
 
     Args:
-        completion: a server's JSON, or a `Failure`, which is given back.
-        ends: the finish reasons of replies that count; one that is cut off ends by "length".
+        completion: a server's JSON, or a `Failure`, which is returned as it is.
+        ends: the finish reasons of replies that count; a reply that is cut off has the reason "length".
     """
     if isinstance(completion, Failure):
         return completion
@@ -256,7 +258,7 @@ def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",)) -> str | Failur
 
 
 def disarmed(text: str) -> str:
-    """A text without lone surrogates, in which what looks like a control token is broken by a space.
+    """Return a text without lone surrogates, with a space inside whatever looks like a control token.
 
     >>> disarmed("A dog.<|im_end|> <s> <b>[/INST]")
     'A dog.< |im_end|> < s> <b>[ /INST]'

@@ -1,7 +1,7 @@
-"""Asks a server over HTTP: many requests at once, none endless, none followed elsewhere, and no access key gets out.
+"""Sends requests to a server over HTTP: many at once, each with a time limit, no redirects, no leak of the access key.
 
-Whatever a server does ends in what its reply says or in a `Failure`; nothing that it raises leaves this module, for the
-library's errors hold the request, and so the access key. What it says is never shown but by `foreign.quoted`.
+Each request ends in the value of the server's reply or in a `Failure`. No error of the HTTP library leaves this module,
+because it holds the request and so the access key. What the server says is shown only through `foreign.quoted`.
 """
 
 import asyncio
@@ -32,10 +32,10 @@ AT_ONCE = 32
 """How many requests may be under way unless the user says otherwise."""
 
 DOWN_AFTER = 8
-"""So many requests in a row without service, each after all attempts, and the server counts as down."""
+"""The server counts as down after this many requests in a row that it did not serve, each after all attempts."""
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 8.0
-"""How long to wait before the second attempt, and at the most, in seconds; each wait is twice the one before."""
+"""The wait before the second attempt, and the longest wait, in seconds; each wait is twice the one before."""
 
 _PACKED = ("gzip", "x-gzip", "deflate")
 _LOGS = (
@@ -49,10 +49,10 @@ class Failure:
     """Why there was no reply.
 
     Attributes:
-        reason: what is counted.
-        status: the HTTP status; 0 where nothing came.
-        words: what the server says, as it says it: to be read, not to be shown.
-        wait: seconds that the server asks to wait; 0 for none.
+        reason: a short text, by which failures are counted.
+        status: the HTTP status; 0 if nothing came back.
+        words: the server's message as it came: to be searched, never to be shown.
+        wait: seconds that the server asks to wait; 0 if it asks for no wait.
         late: whether the server took too long.
     """
 
@@ -64,12 +64,12 @@ class Failure:
 
     @property
     def said(self) -> str:
-        """The server's words, fit to be shown."""
+        """The server's message, made safe to show."""
         return foreign.quoted(self.words)
 
     @property
     def passing(self) -> bool:
-        """Whether it is worth another attempt."""
+        """Whether another attempt is worthwhile."""
         return self.status in (0, 408, 409, 429) or self.status >= 500
 
     @property
@@ -84,23 +84,23 @@ class Failure:
 
     @property
     def served(self) -> bool:
-        """Whether the server looked at this request."""
+        """Whether the server handled this request."""
         return not self.passing and not self.elsewhere
 
     @property
     def final(self) -> bool:
-        """Whether every other request would fare the same."""
+        """Whether every other request would fail in the same way."""
         return self.status in (401, 403, 404)
 
 
 class Pace:
-    """How many requests may be under way: half as many when the server is overloaded, then slowly more again.
+    """Limits the requests under way: halves their number when the server is overloaded, then slowly raises it again.
 
-    It is one more after as many replies as there may be requests. What attempts say that began before the last halving
-    is about the same overload.
+    The limit grows by one after as many replies as it allows requests. Attempts that began before the last halving do
+    not halve it again, because they report the same overload.
 
     Args:
-        most: how many it is at the most, and at first.
+        most: the highest limit, which is also the first.
     """
 
     def __init__(self, most: int) -> None:
@@ -112,7 +112,7 @@ class Pace:
         return int(self._allowed)
 
     def hear(self, said: Any, began: float) -> None:
-        """Take note of what an attempt said, which began at this time of the monotonic clock."""
+        """Take note of what an attempt brought; `began` is its start on the monotonic clock."""
         if not isinstance(said, Failure):
             self._allowed = min(self._most, self._allowed + 1 / self._allowed)
         elif said.overloaded and began > self._slowed:
@@ -123,14 +123,15 @@ class Pace:
 class Client:
     """Asks one server.
 
-    A time-out, a dropped connection and the statuses 408, 409, 429 and 5xx are tried again, after twice the wait each
-    time, or after as long as Retry-After says. No redirect is followed. Of a reply no more is read than the limit
-    `reply`, as it comes and as it is unpacked. The environment's proxies are used, but not to this machine.
+    After a time-out, a dropped connection or one of the statuses 408, 409, 429 and 5xx, a request is tried again. Each
+    wait is twice the one before, or as long as Retry-After says. Redirects are not followed. No more of a reply is read
+    than the limit `reply`, whether it comes packed or not. The environment's proxies are used, except for servers on
+    this machine.
 
     Args:
-        server: whom.
-        at_once: how many requests may be under way, or have come back without being taken; fewer are, while the server
-            is overloaded (`Pace`).
+        server: the server to ask.
+        at_once: how many requests may be under way, or have a reply that the caller has not taken; fewer while the
+            server is overloaded (`Pace`).
         attempts: how often a request is tried.
         timeout: seconds that the server may be silent in an attempt; all attempts of a request with their waits may
             take `attempts` times as long.
@@ -159,17 +160,17 @@ class Client:
             logging.getLogger(name).addFilter(_fit_to_be_logged)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """What the server replies to one request: the value of its JSON, or a `Failure`."""
+        """Return the server's reply to one request: the value of its JSON, or a `Failure`."""
         with self._opened() as (portal, client):
             return portal.call(self._post, client, path, body)
 
     def each(self, path: str, bodies: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
-        """What the server replies to each request: its place, and the value of its JSON or a `Failure`, as they come.
+        """Yield each request's place with the value of the reply's JSON or a `Failure`, in the order of arrival.
 
-        A body is taken when its turn comes, so that there are never more than may be under way.
+        A body is made only when its request starts, so memory holds no more bodies than requests may be under way.
 
         Raises:
-            JudgeUnavailable: if the server is down, refuses the access key, or knows no such model.
+            JudgeUnavailable: if the server is down, refuses the access key, or does not know the model.
         """
         came: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         waiting = enumerate(bodies)
@@ -199,13 +200,13 @@ class Client:
                 under_way -= 1  # not before the reply is taken and kept: a kill loses few
 
     def unavailable(self, failure: Failure) -> JudgeUnavailable:
-        """The error for a failure that ends everything."""
+        """Return the error for a failure that ends the whole run."""
         server, model = self.server, foreign.brief(self.server.model)
         if failure.status in (401, 403) and not server.may_have_key:
             return JudgeUnavailable(
-                f"{server.origin} wants an access key (HTTP {failure.status}), and none was sent: the address begins "
-                "with http://, and who stands between could read it. Take an address that begins with https://; or, "
-                f"if you trust the way there, set the environment variable {CONSENT} to the host's name."
+                f"{server.origin} requires an access key (HTTP {failure.status}). It was not sent: the address begins "
+                "with http://, so others on the way could read the key. Use an address that begins with https://; or, "
+                f"if you trust the network, set the environment variable {CONSENT} to the host's name."
             )
         if failure.status in (401, 403):
             return JudgeUnavailable(
@@ -214,25 +215,25 @@ class Client:
             )
         if failure.elsewhere:
             return JudgeUnavailable(
-                f"{server.origin} points to another address (HTTP {failure.status}): {failure.said}. No redirect is "
-                f"followed, for it could take prompts and keys anywhere. If that address is the right one, name it: "
-                f"'{server.kind}MODEL@ADDRESS', where ADDRESS mostly ends in /v1."
+                f"{server.origin} points to another address (HTTP {failure.status}): {failure.said}. Redirects are "
+                f"not followed, because they could take prompts and keys anywhere. If that address is the right one, "
+                f"name it: '{server.kind}MODEL@ADDRESS', where ADDRESS usually ends in /v1."
             )
         said = f", {failure.said}" if failure.words else ""
         if failure.served:
             return JudgeUnavailable(
-                f"{server.origin} does not let {model} reply: {failure.reason}{said}. Check the model's name, and the "
-                "address: it mostly ends in /v1."
+                f"{server.origin} gives no reply from {model}: {failure.reason}{said}. Check the model's name and the "
+                "address, which usually ends in /v1."
             )
         return JudgeUnavailable(
-            f"{server.origin} is not to be reached: {failure.reason} after {self.attempts} attempts{said}. Check that "
-            "the server runs, the address, and the quota of the access key; then run again. Replies that came before "
-            "are kept where there is a store."
+            f"{server.origin} cannot be reached: {failure.reason} after {self.attempts} attempts{said}. Check the "
+            "address, the quota of the access key, and whether the server is running; then run again. Earlier replies "
+            "are kept if there is a store."
         )
 
     @contextmanager
     def _opened(self) -> Iterator[tuple["BlockingPortal", "AsyncClient"]]:
-        """An event loop in a thread of its own, so that it works inside a running one too, and connections in it."""
+        """Open connections in an event loop with its own thread, so that this works inside a running loop too."""
         import httpx2
         from anyio.from_thread import start_blocking_portal
 
@@ -251,7 +252,7 @@ class Client:
             yield portal, client
 
     async def _post(self, client: "AsyncClient", path: str, body: Mapping[str, Any]) -> Any:
-        """What a server says to a request, which is sent up to `attempts` times."""
+        """Return what the server says to a request, which is sent up to `attempts` times."""
         content = json.dumps(body).encode()
         clock = asyncio.get_running_loop()
         end = clock.time() + self.attempts * self.timeout
@@ -297,13 +298,13 @@ def check_at_once(value: int) -> int:
     """Check how many requests may be under way.
 
     Raises:
-        ValueError: if it is no number from 1 to 10,000.
+        ValueError: if it is not a number from 1 to 10,000.
     """
     return whole("at_once", value, 1, 10_000, "a number of requests")
 
 
 async def _read(response: "Response") -> Any:
-    """The value of a reply's JSON, or why there is none."""
+    """Return the value of a reply's JSON, or the `Failure` that says why it has no value."""
     status = response.status_code
     if 300 <= status < 400:
         where = response.headers.get("location", "")
@@ -316,15 +317,15 @@ async def _read(response: "Response") -> Any:
         return body
     try:
         return json.loads(body)
-    except (ValueError, RecursionError):  # the latter for brackets in brackets, thousands deep
+    except (ValueError, RecursionError):  # RecursionError: thousands of nested brackets
         return Failure("not JSON", status)
 
 
 async def _body(response: "Response") -> bytes | Failure:
-    """What a reply holds, unpacked; never more than the limit and a chunk of it is in memory."""
+    """Return a reply's body, unpacked. Memory never holds more than the limit plus one chunk."""
     packing = response.headers.get("content-encoding", "").strip().lower()
     if packing not in ("", "identity", *_PACKED):
-        return Failure("packed in a way that was not asked for", response.status_code)
+        return Failure("compressed in a way that was not asked for", response.status_code)
     most = limits.most("reply")
     unpacker = zlib.decompressobj(wbits=47) if packing in _PACKED else None  # 47: gzip or zlib, as it comes
     body = bytearray()
@@ -337,12 +338,12 @@ async def _body(response: "Response") -> bytes | Failure:
                     response.status_code,
                 )
     except zlib.error:
-        return Failure("packed, and damaged", response.status_code)
+        return Failure("compressed, but damaged", response.status_code)
     return bytes(body)
 
 
 def _words(body: bytes) -> str:
-    """What an error says: its JSON without escapes, in which an access key would not be found, or else its text."""
+    """Return an error's message: its JSON without escapes, which could hide an access key, or else its text."""
     try:
         return json.dumps(json.loads(body), ensure_ascii=False)
     except (ValueError, RecursionError):
@@ -350,12 +351,12 @@ def _words(body: bytes) -> str:
 
 
 def _asked_to_wait(said: str | None) -> float:
-    """The seconds that a Retry-After header asks for, written as a number or as a date; 0 for neither."""
+    """Return the seconds that a Retry-After header asks for, as a number or as a date; 0 if it is neither."""
     try:
         wait = float(said or "")
     except ValueError:
         wait = _seconds_until(said or "")
-    return wait if wait > 0 else 0.0  # and not NaN
+    return wait if wait > 0 else 0.0  # 0 for NaN too
 
 
 def _seconds_until(date: str) -> float:
@@ -366,7 +367,7 @@ def _seconds_until(date: str) -> float:
 
 
 def _backed_off(attempt: int) -> float:
-    """How long to wait after this attempt; not all clients in step."""
+    """Return the seconds to wait after this attempt, varied so that clients do not retry in step."""
     return random.uniform(0.75, 1.0) * min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt)
 
 
@@ -375,6 +376,6 @@ def _put(came: "SimpleQueue[tuple[int, Any]]", place: int, future: Any) -> None:
 
 
 def _fit_to_be_logged(record: logging.LogRecord) -> bool:
-    """Let the libraries log what a server says as it may be shown."""
+    """Make a record that the HTTP libraries log safe to show."""
     record.msg, record.args = foreign.heard(record.getMessage()), ()
     return True

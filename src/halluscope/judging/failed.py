@@ -1,4 +1,4 @@
-"""How much of what a judge is asked may get no reply before that is an error: for voters and graders alike."""
+"""The share of prompts that may get no reply before it is an error, for voters and graders alike."""
 
 from collections import Counter
 from typing import Any
@@ -6,23 +6,23 @@ from typing import Any
 from halluscope.numbers import finite
 
 MAX_FAILED = 0.02
-"""The share that may, unless the user says otherwise."""
+"""The share of prompts that may get no reply, unless the user says otherwise."""
 
 SHOWN = 3
 """How many reasons, or unreadable replies, a message shows."""
 
 
 def check_max_failed(value: Any) -> None:
-    """Check the share of failures that is allowed.
+    """Check the allowed share of failures.
 
     Raises:
-        ValueError: if it is no number in [0, 1].
+        ValueError: if it is not a number in [0, 1].
     """
-    finite("max_failed", value, 0, 1, "a share of what is asked, such as 0.02,")
+    finite("max_failed", value, 0, 1, "a share of the prompts, such as 0.02,")
 
 
 def reasons(failures: Counter[str]) -> str:
-    """Why there was no reply, for a message: the most frequent reasons in brackets, or nothing.
+    """Return the most frequent reasons for missing replies, in brackets, for a message; "" if there are no reasons.
 
     >>> reasons(Counter({"HTTP 500": 2, "an empty reply": 7}))
     ' (an empty reply: 7, HTTP 500: 2)'

@@ -1,4 +1,4 @@
-"""What a voter is asked about each class, and the frame that holds the question and the LVLM's text.
+"""Question sets: what a voter is asked about each class, and the frame that holds question and response.
 
 A template writes `{a/an}` for the article and `{x}` for the class name.
 """
@@ -14,18 +14,18 @@ from halluscope.inputs import listed
 from halluscope.vocabularies import Plain, Vocabulary
 
 OBJECT_QUESTION = "Is there {a/an} {x} in the image?"
-"""Whether an object is in an image, as POPE (Li et al., EMNLP 2023, section 5.1) asks an LVLM: a template."""
+"""The template by which POPE (Li et al., EMNLP 2023, section 5.1) asks an LVLM whether an object is in an image."""
 
 OBJECT_ASKED = re.compile(r"Is there (?:an? )?(?P<object>.+) in the image\?")
-"""Reads the object of that question."""
+"""Finds the object in a question made from `OBJECT_QUESTION`."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question about one class, in the frame that its set uses.
+    """One question about one class, with the frame of its question set.
 
     Attributes:
-        text: the question as put, such as "Is there a dog in this image?".
+        text: the question as asked, such as "Is there a dog in this image?".
         object: the class it asks about, by its name in the vocabulary.
         frame: the whole prompt, with `{response}` and `{question}` once each.
     """
@@ -35,13 +35,13 @@ class Question:
     frame: str
 
     def prompt(self, response: str) -> str:
-        """The whole prompt. Nothing that stands in `response` is taken for a placeholder."""
+        """Return the whole prompt. Nothing in `response` is taken for a placeholder."""
         before, between, after = self.parts
         return before + response + between + after
 
     @property
     def parts(self) -> tuple[str, str, str]:
-        """What stands before the response, and after it up to the question, and the question with what follows."""
+        """The prompt's three parts: before the response, between response and question, and from the question on."""
         before, rest = self.frame.split("{response}")
         between, after = rest.split("{question}")
         return before, between, self.text + after
@@ -52,18 +52,18 @@ class QuestionSet:
     """M question templates that mean the same, with their frame.
 
     Attributes:
-        name: what stands in a signature.
+        name: the set's name in a signature.
         templates: each holds `{x}`, and mostly `{a/an} {x}`.
         frame: the whole prompt, with `{response}` before `{question}`.
-        max_characters: the response is cut there; None keeps it whole.
-        ask_as: a class's word -> the one used for it in a question.
-        own: a class's name -> templates of its own, as many.
-        by_letter: classes are called by their names as they stand, with "an" before a, e, i, o and u, and "a" before
-            all else; otherwise by `Vocabulary.word`, with the article that their sound asks for, and none for plurals.
-        of_many: the templates for what takes a verb in the plural, as many; where there are some, classes are called
-            by `Vocabulary.plain`.
-        claims: whether the templates are claims, which a checker is asked about, rather than questions. What the
-            dataset means by a class is then not said: it would be another claim.
+        max_characters: how many characters of the response a judge sees; None for all.
+        ask_as: maps a class's word to the word that a question uses for it.
+        own: maps a class's name to templates of its own, as many as `templates`.
+        by_letter: whether questions use the classes' own names, with "an" before a, e, i, o and u, and "a" before all
+            else; otherwise they use `Vocabulary.word` with the article that its sound needs, and plurals without one.
+        of_many: the templates for nouns that take a plural verb, as many as `templates`; if there are any, questions
+            use the words of `Vocabulary.plain`.
+        claims: whether the templates are claims for a checker rather than questions. What the dataset means by a
+            class is then left out, because it would be another claim.
     """
 
     name: str
@@ -77,12 +77,12 @@ class QuestionSet:
     claims: bool = False
 
     def about(self, vocabulary: Vocabulary) -> list[list[Question]]:
-        """The questions, as [templates][classes]."""
+        """Return the questions, as [templates][classes]."""
         ask = self._ask_plainly if self.of_many else self._ask
         return [[ask(i, cls, vocabulary) for cls in vocabulary.classes] for i in range(len(self.templates))]
 
     def cut(self, response: str) -> str:
-        """The part of a response that this set shows to a judge."""
+        """Return the part of a response that this set shows to a judge."""
         return response[: self.max_characters]
 
     def _ask(self, i: int, cls: str, vocabulary: Vocabulary) -> Question:
@@ -107,12 +107,12 @@ class QuestionSet:
 def question_set(
     questions: str | Sequence[str] | QuestionSet, sets: Mapping[str, QuestionSet], frame: str
 ) -> QuestionSet:
-    """Find a question set by name, or make one of the user's templates.
+    """Find a question set by name, or make one from the user's templates.
 
     Args:
         questions: a set, the name of one, or templates.
-        sets: those that have a name.
-        frame: of the user's templates.
+        sets: the known sets by name.
+        frame: the frame for the user's templates.
 
     Raises:
         ValueError: for an unknown name, no template, or a template without `{x}`.
@@ -122,8 +122,8 @@ def question_set(
     if isinstance(questions, str):
         if questions not in sets:
             raise ValueError(
-                f"There is no question set {brief(questions)}; known are {', '.join(sets)}. "
-                "A list of templates serves as well: questions=['Is there {a/an} {x} in this image?']."
+                f"There is no question set {brief(questions)}; the known sets are {', '.join(sets)}. "
+                "A list of templates works too: questions=['Is there {a/an} {x} in this image?']."
             )
         return sets[questions]
     templates = tuple(listed("questions", questions, f"a list of templates, or one of {', '.join(sets)}"))
@@ -142,7 +142,7 @@ def question_set(
 
 
 def _filled(template: str, before: str, name: str) -> str:
-    """A template with a class's name, and its article or nothing."""
+    """Return a template with a class's name filled in, after its article or nothing."""
     pieces = {"{a/an} ": before, "{x}": name}
     return re.sub(r"\{a/an\} |\{x\}", lambda found: pieces[found.group()], template)
 
@@ -156,7 +156,7 @@ _AN_LETTER = frozenset("AEFHILMNORSX")
 
 
 def article(noun: str) -> str:
-    """The indefinite article that a noun's sound asks for; capitals are spelt ("an MP3 player").
+    """Return the indefinite article that a noun's sound needs; capitals are spelt out ("an MP3 player").
 
     >>> [article(noun) for noun in ("dog", "umbrella", "ukulele", "hourglass", "UFO", "LED", "x-ray")]
     ['a', 'an', 'a', 'an', 'a', 'an', 'an']

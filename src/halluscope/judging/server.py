@@ -1,4 +1,4 @@
-"""Where a model is asked over HTTP, and whether the access key may go there."""
+"""The server that runs a model: its address, and whether the access key may be sent there."""
 
 import os
 import re
@@ -13,16 +13,16 @@ from halluscope import foreign
 from halluscope.errors import JudgeUnavailable
 
 ENDPOINT = "openai:"
-"""What a name starts with that means a model behind an OpenAI-compatible endpoint."""
+"""The prefix that names a model behind an OpenAI-compatible endpoint."""
 
 SCORING = "scoring:"
-"""What a name starts with that means a model whose server compares the probabilities of labels."""
+"""The prefix that names a model whose server compares the probabilities of labels."""
 
 OPENAI = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 CONSENT = "HALLUSCOPE_KEY_TO"
-"""The environment variable with the hosts, divided by commas, that get the access key over plain http:// too."""
+"""The environment variable that lists, separated by commas, the hosts that get the access key over http:// too."""
 
 _NAMED_URL = re.compile(r"(?P<model>.*?)@(?P<url>https?://.*)", re.IGNORECASE)
 _NO_SCHEME = re.compile(
@@ -30,14 +30,14 @@ _NO_SCHEME = re.compile(
     r"(?::\d{1,5})?(?:/\S*)?)",
     re.IGNORECASE,
 )
-"""At a name's end: "@" and an address that does not begin with http:// or https://, not a revision such as "@v1.0"."""
+"""Matches "@" and an address without http:// or https:// at the end of a name, but not a revision such as "@v1.0"."""
 _HOST = re.compile(r"(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?", re.IGNORECASE)
-"""A host that every library reads in the same way, with or without a port."""
+"""Matches a host that every library reads in the same way, with or without a port."""
 
 
 @contextmanager
 def sending_nothing() -> Iterator[None]:
-    """Let no access key be needed for a while, in which nothing is sent."""
+    """Require no access key inside this context, in which nothing is sent."""
     is_there = bool(os.environ.get(KEY_VARIABLE))
     try:
         if not is_there:
@@ -53,10 +53,10 @@ class Server:
     """A model and the server that runs it. It holds no access key.
 
     Attributes:
-        model: as the server calls it.
+        model: the model's name on the server.
         url: the address, without a slash at its end.
         key_variable: the environment variable that holds the access key.
-        kind: how the model is asked: what a judge's name starts with.
+        kind: how the model is asked, as the prefix of a judge's name.
     """
 
     model: str
@@ -68,16 +68,16 @@ class Server:
     def named(
         cls, name: str, base_url: str | None = None, key_variable: str = KEY_VARIABLE, kind: str = ENDPOINT
     ) -> "Server":
-        """The server that a user means.
+        """Return the server that a user means.
 
         Args:
             name: a model, or "MODEL@http://host/v1".
-            base_url: the address where the name has none; by default the environment's OPENAI_BASE_URL, else OpenAI's.
+            base_url: the address if the name gives none; by default the environment's OPENAI_BASE_URL, else OpenAI's.
             key_variable: the environment variable that holds the access key.
-            kind: what the judge's name starts with.
+            kind: the prefix of the judge's name.
 
         Raises:
-            JudgeUnavailable: for no model, an address that is none, or an access key that is not there.
+            JudgeUnavailable: if the model is missing, the address cannot be used, or the access key is not set.
         """
         foreign.is_secret_in(key_variable)
         model, url = _divided(name, kind)
@@ -88,7 +88,7 @@ class Server:
 
     @property
     def key(self) -> str:
-        """What stands in a judge's key: the model, and a digest of the address if it is not OpenAI's."""
+        """The server's part of a judge's key: the model, and a digest of the address if it is not OpenAI's."""
         return (
             f"{self.kind}{_without_path(self.model)}{'' if self.url == OPENAI else f'@{_digest(self.url)}'}"
         )
@@ -110,39 +110,39 @@ class Server:
 
     @property
     def may_have_key(self) -> bool:
-        """Whether the access key may go there: nobody can read it on the way, or the user names the host for it."""
+        """Whether the key may be sent to the server: nobody can read it on the way, or the user has named the host."""
         parts = urlsplit(self.url.lower())
         agreed = {host.strip().lower() for host in os.environ.get(CONSENT, "").split(",")}
         names = {parts.netloc, parts.netloc.removesuffix(f":{parts.port}")}
         return parts.scheme == "https" or self.is_here or bool(names & agreed)
 
     def authorization(self) -> dict[str, str]:
-        """The header with the access key; none where there is no key, or it may not go there."""
+        """Return the header with the access key; empty if there is no key, or it may not be sent."""
         key = self.access_key()
         return {"Authorization": f"Bearer {key}"} if key and self.may_have_key else {}
 
     def access_key(self) -> str:
-        """The access key, read anew from the environment each time so that no object holds it; "" for none.
+        """Return the access key, read from the environment each time so that no object holds it; "" if not set.
 
         Raises:
-            JudgeUnavailable: if the server needs one that is not there, or it cannot be one.
+            JudgeUnavailable: if the server needs a key that is not set, or the key has characters that no key can have.
         """
         key = os.environ.get(self.key_variable, "").strip()
         if not key and (self.key_variable != KEY_VARIABLE or self.url == OPENAI):
             raise JudgeUnavailable(
                 f"The judge {self.kind}{self.model} needs an access key, and the environment variable "
-                f"{self.key_variable} is not set. Set it, or give the address of a server that wants none: "
+                f"{self.key_variable} is not set. Set it, or give the address of a server that needs none: "
                 f"'{self.kind}{self.model}@http://localhost:8000/v1'."
             )
         if not (key.isascii() and key.isprintable()):
             raise JudgeUnavailable(
-                f"The environment variable {self.key_variable} holds signs that no access key has; set it anew."
+                f"The environment variable {self.key_variable} holds characters that no access key has; set it again."
             )
         return key
 
 
 def _divided(name: str, kind: str) -> tuple[str, str | None]:
-    """The model and the address of "MODEL@URL"; None for a name without an address."""
+    """Return the model and the address of "MODEL@URL"; None as the address of a name without one."""
     model, url = name, None
     if named := _NAMED_URL.fullmatch(name):
         model, url = named["model"], named["url"]
@@ -162,7 +162,7 @@ def _divided(name: str, kind: str) -> tuple[str, str | None]:
 
 
 def _checked(url: str) -> str:
-    """An address without anything secret in it."""
+    """Return an address, checked to be one and to hold nothing secret."""
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
@@ -183,14 +183,14 @@ def _checked(url: str) -> str:
 
 
 def _digest(url: str) -> str:
-    """Of scheme, host, port and path: two servers differ, and no address stands anywhere."""
+    """Return a digest of scheme, host, port and path, which tells servers apart and shows no address."""
     parts = urlsplit(url)
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]
     return sha256(f"{parts.scheme}://{parts.hostname}:{port}{parts.path}".encode()).hexdigest()[:8]
 
 
 def _without_path(model: str) -> str:
-    """A model's name; of a path, as some servers name their models, the last part and a digest of the whole."""
+    """Return a model's name; if it is a path, as on some servers, return its last part and a digest of the whole."""
     if not model.startswith(("/", "\\", ".", "~")) and ":\\" not in model:
         return model
     last = re.split(r"[\\/]", model)[-1]

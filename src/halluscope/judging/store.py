@@ -1,10 +1,10 @@
-"""Every answer of a language model is kept, so that nothing is asked twice.
+"""Keeps every vote and reply of a language model, so that nothing is asked twice.
 
-One SQLite file. A vote is found by its content: the judge's key (model, revision, precision, reading rule), the
-question with its frame, and the text. A reply in free text likewise: by the judge's key, the prompt, which repeat it
-is, and its seed. Each carries a checksum, so that damage is an error and never another answer. A killed run leaves
-every answer that was given, and several processes may share the file (on a local disk: SQLite's write-ahead log does
-not work over a network file system).
+The store is one SQLite file. A vote is found by the judge's key (model, revision, precision, reading rule), the
+question with its frame, and the text; a reply in free text is found by the judge's key, the prompt, the number of its
+repeat, and its seed. Each record carries a checksum, so that damage is an error and never a different vote or reply. A
+killed run keeps all that was given before. Several processes may share the file (on a local disk: SQLite's write-ahead
+log does not work over a network file system).
 """
 
 import os
@@ -27,39 +27,39 @@ from halluscope.judging.votes import UNASKED
 from halluscope.paths import cache_folder
 
 Asked = tuple[str, int] | tuple[str, int, int]
-"""A prompt, which repeat of it, and the seed; without a seed it is 0."""
+"""A prompt, the number of its repeat, and the seed, which is 0 if there is none."""
 
 A = TypeVar("A", bound=Asked)
 
 
 class Outbox(Protocol):
-    """Where requests for what is not kept are put down instead of being sent."""
+    """Where requests for missing votes and replies are written down instead of being sent."""
 
     def put_reply(self, judge: str, prompt: str, repeat: int, seed: int, body: Mapping[str, Any]) -> None:
-        """Put down the request for the reply to a prompt, of the judge with this key."""
+        """Write down the request to the judge with this key for its reply to a prompt."""
         ...
 
     def put_vote(self, judge: str, text: str, question: Question, body: Mapping[str, Any]) -> None:
-        """Put down the request for the vote on a question about a text, of the judge with this key."""
+        """Write down the request to the judge with this key for its vote on a question about a text."""
         ...
 
     def put_off(self, judge: str, questions: int) -> None:
-        """Count questions that depend on votes that are still to come."""
+        """Count questions that wait for votes that are still to come."""
         ...
 
 
 def default_path() -> Path:
-    """The file that HALLUSCOPE_STORE names, else `answers.sqlite` in the user's cache folder."""
+    """Return the file that HALLUSCOPE_STORE names, else `answers.sqlite` in the user's cache folder."""
     named = os.environ.get("HALLUSCOPE_STORE")
     return Path(named) if named else cache_folder() / "answers.sqlite"
 
 
 class AnswerStore:
-    """The answers given so far, in one file that is made when it is missing.
+    """The votes and replies given so far, in one file, which is created if it is missing.
 
     Args:
-        path: of the file; by default `default_path`.
-        outbox: where requests for what is not kept are put down instead of being sent; None lets them be sent.
+        path: the file's path; by default `default_path`.
+        outbox: where requests for missing votes and replies are written instead of being sent; None to send them.
 
     Raises:
         StoreError: if the file is not a store, is damaged, comes from another version, or cannot be written.
@@ -73,18 +73,18 @@ class AnswerStore:
         self._db = self._open(self.path)
 
     def of(self, judge: str, texts: Sequence[str]) -> "KeptAnswers":
-        """The votes that the judge with this key gave about these texts."""
+        """Return the votes that the judge with this key gave about these texts."""
         hashes = [(records.sha256(text),) for text in texts]
         return KeptAnswers(self, self._named("judge", [(utf8(judge),)]), self._named("text", hashes))
 
     def question_names(self, questions: Sequence[Question]) -> Named:
-        """Questions, each with its frame, as they are found in the file."""
+        """Return questions, each with its frame, in the form in which the file finds them."""
         return self._named(
             "question", [(utf8(question.frame), utf8(question.text)) for question in questions]
         )
 
     def known(self, judge: Named, question: Named, texts: Named) -> tuple[NDArray[np.int8], Margins]:
-        """The votes on one question about each text, `UNASKED` where none is kept, and their margins.
+        """Return the votes on one question about each text, `UNASKED` if no vote is kept, and their margins.
 
         Raises:
             StoreError: if a vote is not the one that was kept.
@@ -100,7 +100,7 @@ class AnswerStore:
     def add(
         self, judge: Named, questions: Named, texts: Named, codes: NDArray[np.int8], margins: Margins
     ) -> None:
-        """Keep votes, row by row; on return they are in the file."""
+        """Keep votes, one per row; on return they are in the file."""
         with self._writing():
             self._db.executemany(
                 records.KEEP_VOTE, records.vote_rows(judge, questions, texts, codes, margins)
@@ -115,18 +115,18 @@ class AnswerStore:
         codes: NDArray[np.int8],
         margins: Margins,
     ) -> NDArray[np.int8]:
-        """Keep one judge's votes on one question; one that is kept already stays.
+        """Keep one judge's votes on one question; a vote that is already kept is not replaced.
 
         Args:
-            judge: its key.
-            frame: of the question.
-            question: as it is put.
+            judge: the judge's key.
+            frame: the question's frame.
+            question: the question as it is asked.
             texts: the sha256 of each text, no two equal.
-            codes: the votes on them.
-            margins: by how much each was given; NaN for unknown.
+            codes: the votes on these texts.
+            margins: the votes' margins; NaN where unknown.
 
         Returns:
-            The codes of what was kept before, `UNASKED` for a new one.
+            The codes of the votes kept before, `UNASKED` where there was no vote.
         """
         of_judge = self._named("judge", [(utf8(judge),)])
         about = self._named("question", [(utf8(frame), utf8(question))])
@@ -136,7 +136,7 @@ class AnswerStore:
         return before
 
     def replies(self, judge: str, asked: Sequence[A]) -> dict[A, str]:
-        """The kept replies of the judge with this key, by what was asked.
+        """Return the kept replies of the judge with this key, by what was asked.
 
         Raises:
             StoreError: if a reply is not the one that was kept.
@@ -146,31 +146,31 @@ class AnswerStore:
         return {one: reply for one, reply in found.items() if reply is not None}
 
     def keep_reply(self, judge: str, asked: Asked, reply: str, replace: bool = False) -> None:
-        """Keep a reply; on return it is in the file. Of the prompt, only its sha256 is kept.
+        """Keep a reply; on return it is in the file. Only the sha256 of the prompt is kept.
 
         Args:
-            judge: its key.
-            asked: what it was asked.
-            reply: what it said.
-            replace: whether it stands in for one that is kept already, which otherwise stays.
+            judge: the judge's key.
+            asked: what the judge was asked.
+            reply: what the judge said.
+            replace: whether the reply replaces one that is already kept; otherwise the kept one stays.
         """
         self.keep_replies([(records.found_by(judge, *asked), reply)], replace)
 
     def keep_replies(self, replies: Iterable[tuple[FoundBy, str]], replace: bool = False) -> list[str | None]:
-        """Keep replies, all of them or none; on return they are in the file.
+        """Keep all of these replies, or none if that fails; on return they are in the file.
 
         Args:
-            replies: each with what it is found by, no two by the same.
-            replace: as `keep_reply` has it.
+            replies: replies after what each is found by, no two found by the same.
+            replace: as for `keep_reply`.
 
         Returns:
-            What was kept of each before; None for a new one.
+            For each reply, the one kept before; None if there was none.
         """
         with self._writing():
             return [self._keep_reply(found_by, reply, replace) for found_by, reply in replies]
 
     def count(self) -> tuple[int, int]:
-        """How many votes and how many replies are kept."""
+        """Return how many votes and how many replies are kept."""
         with self._explained():
             votes, replies = (
                 self._db.execute(f"SELECT count(*) FROM {table}") for table in ("answer", "reply")
@@ -182,7 +182,7 @@ class AnswerStore:
         self._db.close()
 
     def _votes(self, judge: int, question: int, texts: Ids) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-        """About which of these texts a vote is kept, and these votes."""
+        """Return about which of these texts a vote is kept, and the kept votes."""
         with self._explained():
             between = int(texts.min(initial=0)), int(texts.max(initial=0))
             rows = self._db.execute(records.FIND_VOTES, (judge, question, *between))
@@ -216,12 +216,12 @@ class AnswerStore:
             return records.named(self._numbers(table, keys), keys)
 
     def _numbers(self, table: str, keys: Sequence[tuple[bytes, ...]]) -> Ids:
-        """The numbers of judges, questions or texts; new ones get a number."""
+        """Return the numbers of judges, questions or texts; give new ones a number."""
         self._db.executemany(records.keep_name(table), keys)
         return self._find(table, keys)
 
     def _find(self, table: str, keys: Sequence[tuple[bytes, ...]]) -> Ids:
-        """The numbers of judges, questions or texts; -1 for what has none."""
+        """Return the numbers of judges, questions or texts; -1 for those without a number."""
         find = records.find_name(table)
         rows = (self._db.execute(find, key).fetchone() for key in keys)
         return store_file.numbers(self.path, (row[0] if row else -1 for row in rows), np.int64)
@@ -236,7 +236,7 @@ class AnswerStore:
 
 
 class ReadOnlyStore(AnswerStore):
-    """What a store holds, found without writing to it or beside it. A file that is not there holds nothing.
+    """A store that is read without writing to its file or next to it. A file that does not exist holds nothing.
 
     Raises:
         StoreError: if the file is not a store, is damaged, or comes from another version.
@@ -245,17 +245,17 @@ class ReadOnlyStore(AnswerStore):
     _open = staticmethod(store_file.to_read)
 
     def _named(self, table: str, keys: Sequence[tuple[bytes, ...]]) -> Named:
-        """Judges, questions or texts; those that are not there have the number -1."""
+        """Return judges, questions or texts; those that are not in the file have the number -1."""
         with self._explained():
             return records.named(self._find(table, keys), keys)
 
 
 class AskAnew:
-    """A store in which nothing is found but replies that came through it; they replace those that were kept.
+    """A store that finds only replies that came through it; they replace replies that were kept before.
 
     Args:
-        store: a store, or where it lies; it is opened when it is needed.
-        came: what replies are found by that came through it before.
+        store: a store, or its path; it is opened when it is needed.
+        came: what the replies are found by that already came through.
     """
 
     def __init__(self, store: AnswerStore | str | Path | None = None, came: Iterable[FoundBy] = ()) -> None:
@@ -264,22 +264,22 @@ class AskAnew:
 
     @cached_property
     def store(self) -> AnswerStore:
-        """Where the replies go."""
+        """The store in which the replies are kept."""
         return self._given if isinstance(self._given, AnswerStore) else AnswerStore(self._given)
 
     @property
     def outbox(self) -> Outbox | None:
-        """As `AnswerStore` has it."""
+        """The store's outbox."""
         return self.store.outbox
 
     def replies(self, judge: str, asked: Sequence[A]) -> dict[A, str]:
-        """As `AnswerStore.replies`."""
+        """Return replies that came through, as `AnswerStore.replies` does."""
         return self.store.replies(
             judge, [one for one in asked if records.found_by(judge, *one) in self._came]
         )
 
     def keep_reply(self, judge: str, asked: Asked, reply: str) -> None:
-        """As `AnswerStore.keep_reply`."""
+        """Keep a reply, as `AnswerStore.keep_reply` does, in place of one kept before."""
         self.store.keep_reply(judge, asked, reply, replace=True)
         self._came.add(records.found_by(judge, *asked))
 
@@ -293,12 +293,12 @@ class KeptAnswers:
     def recall(
         self, questions: Sequence[Question], given: NDArray[np.int8], margins: Margins | None = None
     ) -> None:
-        """Fill in what is kept, where `given` is `UNASKED`.
+        """Fill in kept votes where `given` is `UNASKED`.
 
         Args:
-            questions: what the columns are about.
+            questions: the questions of the columns.
             given: codes [texts, questions].
-            margins: of the same shape, where the margins are wanted too; NaN where a vote was kept without one.
+            margins: an array of the same shape, if the margins are wanted too; NaN for a vote without a margin.
 
         Raises:
             StoreError: if a vote is not the one that was kept.
@@ -320,14 +320,14 @@ class KeptAnswers:
         Args:
             pairs: what was asked.
             answers: codes [n].
-            margins: [n], by how much each vote was given, in the judge's own unit; NaN or None for unknown.
+            margins: the votes' margins [n], in the judge's own unit; NaN or None if unknown.
         """
         known = np.full(len(pairs), np.nan) if margins is None else np.asarray(margins, dtype=np.float64)
         self._store.add(self._judge, self._questions[pairs[:, 1]], self._texts[pairs[:, 0]], answers, known)
 
 
 def _checked(path: object) -> Path:
-    """The file that a user names."""
+    """Return the file that a user names, as a path."""
     if not isinstance(path, str | Path) or "\0" in str(path):
         raise StoreError(f"store is {brief(path)}; expected the name of a file.")
     return Path(path)

@@ -1,4 +1,4 @@
-"""The file behind the store: looked at before it is touched, made whole at once, brought to the present form."""
+"""The store's file: checked before it is changed, created in one step, and upgraded to the present form."""
 
 import os
 import sqlite3
@@ -17,13 +17,13 @@ from halluscope.judging import store_records as records
 from halluscope.judging.votes import NO, OTHER, YES
 
 APPLICATION, FORM = 0x68616C6C, 3
-"""What SQLite calls application_id and user_version: whose file this is, and of which form."""
+"""SQLite's application_id and user_version: which program the file belongs to, and which form it has."""
 
 PATIENCE_S = 60
-"""How long to wait for another process that writes, in seconds."""
+"""How many seconds to wait for another process that writes."""
 
 IN_MEMORY = ":memory:"
-"""The path of a store that is kept in no file."""
+"""The path of a store without a file."""
 
 _SCHEMA = f"{records.SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORM};"
 
@@ -50,25 +50,25 @@ _OUTSIDE = {
     *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL),
     *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_AUTH),
 }
-"""SQLite's errors that speak of the disk, of rights or of other processes, and not of what the file holds."""
+"""SQLite's errors that are about the disk, rights or other processes, and not about the file's content."""
 
 _OTHER_FILE = "name another file (store=..., --store, or the environment variable HALLUSCOPE_STORE)"
 
 
 def damaged(path: Path, what: object) -> StoreError:
-    """The error for a store that does not hold what was written to it."""
+    """Return the error for a store that does not hold what was written to it."""
     return StoreError(
-        f"The answer store {path} cannot be used: it is damaged ({what}). Nothing of it was taken. Put a copy from "
-        f"before the damage in its place, delete it, or {_OTHER_FILE}; what is not kept is then asked again."
+        f"The answer store {path} cannot be used: it is damaged ({what}). Nothing was read from it. Put a copy from "
+        f"before the damage in its place, delete it, or {_OTHER_FILE}; what is missing is then asked again."
     )
 
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Let what goes wrong with the file be a `StoreError` that says what to do."""
+    """Turn errors of the file into a `StoreError` that says what to do."""
     try:
         yield
-    except UnicodeDecodeError as error:  # in SQLite's own message, where it names a damaged table
+    except UnicodeDecodeError as error:  # SQLite's own message, if it names a damaged table
         raise damaged(path, error) from error
     except (sqlite3.Error, OSError) as error:
         code = getattr(error, "sqlite_errorcode", None)
@@ -81,29 +81,29 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def numbers(path: Path, rows: Iterable[Any], dtype: Any) -> NDArray[Any]:
-    """Rows of numbers as they come from the file.
+    """Return rows from the file as an array of numbers.
 
     Raises:
-        StoreError: for what is no number.
+        StoreError: for a value that is not a number.
     """
     try:
         return np.fromiter(rows, dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
-        raise damaged(path, f"no number where one belongs: {error}") from error
+        raise damaged(path, f"a value that is not a number: {error}") from error
 
 
 def in_memory() -> sqlite3.Connection:
-    """A store without a file."""
+    """Return a store without a file."""
     db = _connect(IN_MEMORY)
     db.executescript(_SCHEMA)
     return db
 
 
 def to_write(path: Path) -> sqlite3.Connection:
-    """Open a store, which is made when it is missing, and brought to the present form when it is older.
+    """Open a store; create it if it is missing, and upgrade it if it is of an older form.
 
     Raises:
-        StoreError: if the file is no store, is damaged, or is of a later form; nothing is written to it then.
+        StoreError: if the file is not a store, is damaged, or is of a later form; nothing is then written to it.
     """
     if str(path) == IN_MEMORY:
         return in_memory()
@@ -123,23 +123,23 @@ def to_write(path: Path) -> sqlite3.Connection:
 
 
 def to_read(path: Path) -> sqlite3.Connection:
-    """Open a store without writing to it or beside it; one that is not there is empty.
+    """Open a store without writing to it or next to it; a file that does not exist counts as an empty store.
 
     Raises:
-        StoreError: if the file is no store, is damaged, or is of a later form.
+        StoreError: if the file is not a store, is damaged, or is of a later form.
     """
     with explained(path):
         if not path.exists() or _is_empty(path):
             return in_memory()
         _look(path)
-        how = "mode=ro" if _beside(path) else "immutable=1"  # somebody writes, or was killed
+        how = "mode=ro" if _beside(path) else "immutable=1"  # another process writes, or was killed
         with _closed_on_error(_read_only(path, how)) as db:
             return db if _checked_form(path, db) == FORM else _upgraded_copy(path, db)
 
 
 @contextmanager
 def writing(db: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing."""
+    """Write all of what is inside this context, or nothing."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -176,18 +176,18 @@ def _closed_on_error(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 def _beside(path: Path) -> list[Path]:
-    """The files with what is not in the store's own file yet; SQLite puts them beside it, or what a link leads to."""
+    """Return SQLite's files of writes that are not yet in the store's file; they are next to that file's real path."""
     real = Path(os.path.realpath(path))
     files = (real.with_name(f"{real.name}-{ending}") for ending in ("wal", "journal"))
     return [file for file in files if file.exists()]
 
 
 def _make(path: Path, left: list[Path]) -> None:
-    """Make an empty store, whole at once, so that a file is never half a store.
+    """Create an empty store in one step, so that a file is never half a store.
 
     Args:
-        path: where there is none.
-        left: what an earlier store left there; SQLite would take it for a part of the new one.
+        path: the path of a file that does not exist.
+        left: files of an earlier store, which SQLite would take for a part of the new one.
     """
     if left:
         names = " and ".join(map(str, left))
@@ -199,26 +199,26 @@ def _make(path: Path, left: list[Path]) -> None:
         with closing(_connect(new)) as db:
             db.executescript(_SCHEMA)
             db.execute("PRAGMA journal_mode = WAL")
-        _put(new, real)  # unless another process was faster
+        _put(new, real)  # unless another process has created it
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether a file holds nothing, such as one of `mktemp`."""
+    """Whether a file is empty, as `mktemp` makes it."""
     return path.is_file() and not path.stat().st_size
 
 
 def _fill(path: Path) -> None:
-    """Make a store of an empty file."""
+    """Turn an empty file into a store."""
     with closing(_connect(path)) as db, writing(db):
         if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:  # another process was faster
             _execute(db, _SCHEMA)
 
 
 def _put(new: Path, path: Path) -> None:
-    """Let a file appear where there is none.
+    """Move a finished file to a path that does not exist yet.
 
     Raises:
-        FileExistsError: if there is one.
+        FileExistsError: if the path exists.
     """
     try:
         os.link(new, path)
@@ -230,17 +230,17 @@ def _put(new: Path, path: Path) -> None:
 
 
 def _look(path: Path) -> None:
-    """Refuse what is no store of ours before SQLite could change it or put a file beside it.
+    """Refuse a file that is not a store of halluscope, before SQLite can change it or put a file next to it.
 
-    It is SQLite that looks: to close a file that was opened in another way gives up the locks of this process on it.
+    SQLite itself looks at the file, because opening and closing it in another way would drop this process's locks.
     """
     if not path.is_file():
-        raise _foreign(path, "a folder, or no plain file")
+        raise _foreign(path, "a folder, or not a plain file")
     with closing(_read_only(path, "immutable=1")) as db:
         try:
             application = _pragma(db, "application_id")
         except sqlite3.DatabaseError as error:
-            raise _foreign(path, f"no database that can be read ({error})") from error
+            raise _foreign(path, f"not a database that can be read ({error})") from error
         if application != APPLICATION:
             raise _foreign(path, "a database of another program")
         _form(path, db)
@@ -248,8 +248,8 @@ def _look(path: Path) -> None:
 
 def _foreign(path: Path, what: str) -> StoreError:
     return StoreError(
-        f"{path} is {what}; expected an answer store of halluscope, or a name that is not taken. It was left as it "
-        f"is. To keep answers, {_OTHER_FILE}; a store whose first bytes are damaged can be deleted."
+        f"{path} is {what}; expected an answer store of halluscope, or a name that is not in use. It was not "
+        f"changed. To keep answers, {_OTHER_FILE}; a store whose first bytes are damaged can be deleted."
     )
 
 
@@ -268,9 +268,9 @@ def _form(path: Path, db: sqlite3.Connection) -> int:
 
 
 def _checked_form(path: Path, db: sqlite3.Connection) -> int:
-    """The form of a store that has the tables of that form.
+    """Return a store's form, after a check that the store has the tables of that form.
 
-    Both are read of one state, for another process may upgrade it meanwhile.
+    Form and tables are read in one transaction, because another process may upgrade the store meanwhile.
     """
     if db.in_transaction:
         return _checked_tables(path, db)
@@ -286,12 +286,12 @@ def _checked_tables(path: Path, db: sqlite3.Connection) -> int:
     for table, columns in _TABLES[form].items():
         there = " ".join(name for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (table,)))
         if there != columns:
-            raise damaged(path, f"expected a table {table!r} of the columns {columns!r}, found {there!r}")
+            raise damaged(path, f"expected a table {table!r} with the columns {columns!r}, found {there!r}")
     return form
 
 
 def _upgraded_copy(path: Path, old: sqlite3.Connection) -> sqlite3.Connection:
-    """A store of an older form as one in memory of the present form."""
+    """Return a copy in memory of an older store, upgraded to the present form."""
     with closing(old), _closed_on_error(_connect(IN_MEMORY)) as db:
         old.backup(db)
         _upgrade(path, db)
@@ -299,10 +299,10 @@ def _upgraded_copy(path: Path, old: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _upgrade(path: Path, db: sqlite3.Connection) -> None:
-    """Bring a store of an older form to the present one; what is killed or refused leaves it as it was."""
+    """Upgrade a store to the present form; an upgrade that is killed or refused leaves the store as it was."""
     with writing(db):
         form = _checked_form(path, db)
-        if form == FORM:  # another process was faster
+        if form == FORM:  # another process has upgraded it
             return
         (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
         if found != "ok":
@@ -324,7 +324,7 @@ def _take_votes(path: Path, db: sqlite3.Connection) -> None:
     kinds = [(column, "i8") for column in ("judge", "question", "text", "answer")]
     while len(old := numbers(path, islice(rows, _AT_ONCE), kinds)):
         if not np.isin(old["answer"], (NO, YES, OTHER)).all():
-            raise damaged(path, "a vote is none of its codes")
+            raise damaged(path, "a vote with an unknown code")
         about = (
             _those(path, judges, old["judge"]),
             _those(path, questions, old["question"]),
@@ -335,7 +335,7 @@ def _take_votes(path: Path, db: sqlite3.Connection) -> None:
 
 
 def _take_names(path: Path, db: sqlite3.Connection, table: str) -> records.Named:
-    """Take a table of names over; their numbers stay."""
+    """Copy a table of names from the older form; the names keep their numbers."""
     words = ", ".join(f"CAST({column} AS BLOB)" for column in records.NAMES[table])
     db.execute(f"INSERT INTO {table} SELECT id, {words} FROM old_{table}")
     rows = db.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()
@@ -343,9 +343,9 @@ def _take_names(path: Path, db: sqlite3.Connection, table: str) -> records.Named
 
 
 def _those(path: Path, names: records.Named, ids: records.Ids) -> records.Named:
-    """Those that have these numbers."""
+    """Return the names that have these numbers."""
     if not np.isin(ids, names.ids).all():
-        raise damaged(path, "a vote is about what is not there")
+        raise damaged(path, "a vote about a name that does not exist")
     return names[np.searchsorted(names.ids, ids)]
 
 

@@ -1,8 +1,8 @@
 """The records of the store's file, and their checksums.
 
-A checksum is over what a record is about, and never over row numbers: the judge's key, the question with its frame, and
-the text, as they are asked. So a record that damage has changed is noticed, and one that it has put under another
-number too.
+A checksum covers what a record is about (the judge's key, the question with its frame, and the text, as they are
+asked), and no row numbers. So it reveals a record that damage has changed, and one that damage has moved to another
+number.
 """
 
 import hashlib
@@ -34,10 +34,10 @@ CREATE TABLE reply (
     PRIMARY KEY (judge, prompt, repeat, seed)
 );
 """
-"""Words are kept as UTF-8 in which lone surrogates may stand. A margin is NULL where none is known, a seed 0."""
+"""Words are kept as UTF-8 that may hold lone surrogates. An unknown margin is NULL, and a missing seed is 0."""
 
 NAMES = {"judge": ("key",), "question": ("frame", "question"), "text": ("sha256",)}
-"""The tables that give numbers to what records are about, and the columns that say what it is."""
+"""The tables that give numbers to judges, questions and texts, and the columns that identify each of them."""
 
 FIND_VOTES = """
 SELECT text, answer, margin, checksum FROM answer WHERE judge = ? AND question = ? AND text BETWEEN ? AND ?
@@ -52,12 +52,12 @@ KEEP_REPLY = "INSERT INTO reply VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
 REPLACE_REPLY = "INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?, ?, ?)"
 
 VOTE = np.dtype([("text", "i8"), ("answer", "i8"), ("margin", "f8"), ("checksum", "i8")])
-"""What is read of a vote; a margin of NULL becomes NaN."""
+"""The fields of a vote as it is read; a margin of NULL becomes NaN."""
 
 Ids = NDArray[np.int64]
 Margins = NDArray[np.float64]
 FoundBy = tuple[bytes, bytes, int, int]
-"""What a reply is found by: the judge's key, the prompt's sha256, which repeat it is, and the seed."""
+"""What a reply is found by: the judge's key, the prompt's sha256, the number of the repeat, and the seed."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Named:
     """Judges, questions or texts.
 
     Attributes:
-        ids: their numbers in the file, -1 where they have none.
-        digests: of what they are.
+        ids: their numbers in the file, -1 if they have no number.
+        digests: digests of their keys or words.
     """
 
     ids: Ids
@@ -77,52 +77,52 @@ class Named:
 
 
 def find_name(table: str) -> str:
-    """Finds a number in a table of `NAMES`."""
+    """Return the statement that finds a number in a table of `NAMES`."""
     where = " AND ".join(f"{column} = ?" for column in NAMES[table])
     return f"SELECT id FROM {table} WHERE {where}"
 
 
 def keep_name(table: str) -> str:
-    """Gives a number in a table of `NAMES` to what has none."""
+    """Return the statement that gives a number in a table of `NAMES` to what has no number."""
     columns = NAMES[table]
     marks = ", ".join("?" * len(columns))
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) ON CONFLICT DO NOTHING"
 
 
 def named(ids: Ids, keys: Sequence[Sequence[bytes]]) -> Named:
-    """What has these numbers and these keys, each the columns of `NAMES`."""
+    """Return `Named` for these numbers and keys; a key holds the columns of `NAMES`."""
     digests = b"".join(_sha256(b"".join(map(_sha256, key)))[:8] for key in keys)
     return Named(ids, np.frombuffer(digests, dtype="<u8").astype(np.uint64))
 
 
 def utf8(text: str) -> bytes:
-    """A text's bytes; lone surrogates have their own."""
+    """Return a text's bytes; lone surrogates have bytes of their own."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def text_of(data: bytes) -> str:
-    """The text of these bytes.
+    """Return the text of these bytes.
 
     Raises:
-        UnicodeDecodeError: if they are none.
+        UnicodeDecodeError: if they are not the bytes of a text.
     """
     return data.decode("utf-8", "surrogatepass")
 
 
 def sha256(text: str) -> bytes:
-    """What is kept of a text or a prompt in place of its words."""
+    """Return the digest that is kept of a text or a prompt in place of its words."""
     return _sha256(utf8(text))
 
 
 def found_by(judge: str, prompt: str, repeat: int, seed: int = 0) -> FoundBy:
-    """What a reply is found by."""
+    """Return what a reply is found by."""
     return utf8(judge), sha256(prompt), repeat, seed
 
 
 def vote_rows(
     judges: Named, questions: Named, texts: Named, codes: NDArray[np.integer[Any]], margins: Margins
 ) -> Iterator[tuple[Any, ...]]:
-    """Votes as rows for `KEEP_VOTE`."""
+    """Return votes as rows for `KEEP_VOTE`."""
     sums = vote_checksums(judges, questions, texts, codes, margins)
     columns = (judges.ids, questions.ids, texts.ids, codes, margins, sums)
     return zip(*(column.tolist() for column in np.broadcast_arrays(*columns)), strict=True)
@@ -131,7 +131,7 @@ def vote_rows(
 def vote_checksums(
     judges: Named, questions: Named, texts: Named, codes: NDArray[np.integer[Any]], margins: Margins
 ) -> Ids:
-    """The checksums of votes. Each step is one to one, so a change in one part alone always changes the whole."""
+    """Return the checksums of votes. Each step is one to one, so a change in one part alone always changes the sum."""
     total = np.zeros(1, dtype=np.uint64)
     for part in (judges.digests, questions.digests, texts.digests, codes.astype(np.uint64), _bits(margins)):
         total = (total ^ part) * np.uint64(0x9E3779B97F4A7C15)
@@ -140,13 +140,13 @@ def vote_checksums(
 
 
 def reply_checksum(judge: bytes, prompt: bytes, repeat: int, seed: int, reply: bytes) -> bytes:
-    """The checksum of a reply with what it is found by."""
+    """Return the checksum of a reply and of what it is found by."""
     about = _sha256(judge) + prompt + f"{repeat:d} {seed:d} ".encode()
     return hashlib.blake2b(about + reply, digest_size=8).digest()
 
 
 def _bits(margins: Margins) -> NDArray[np.uint64]:
-    """The bits of margins, one sort of NaN and one zero alike, as SQLite keeps them."""
+    """Return the bits of margins, with one kind of NaN and one kind of zero, as SQLite keeps them."""
     return np.where(np.isnan(margins), np.nan, margins + 0.0).view(np.uint64)
 
 

@@ -1,4 +1,4 @@
-"""What every judge offers: texts and questions in, answers out. A judge knows nothing of metrics."""
+"""The interface of every judge: texts and questions go in, votes come out. A judge knows nothing about metrics."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -9,50 +9,50 @@ from numpy.typing import NDArray
 from halluscope.judging.questions import Question
 
 Pairs = NDArray[np.int64]
-"""[n, 2]: a row asks question `pairs[i, 1]` about text `pairs[i, 0]`."""
+"""[n, 2]: row `i` asks question `pairs[i, 1]` about text `pairs[i, 0]`."""
 
 Margins = NDArray[np.float64]
-"""By how much each answer was given, in the judge's own unit, such as log P(yes) - log P(no); NaN for unknown."""
+"""The margin of each vote, in the judge's own unit, such as log P(yes) - log P(no); NaN where it is unknown."""
 
 Answered = tuple[NDArray[np.int64], NDArray[np.int8]]
-"""Row numbers of `Pairs` and the answers given to them, as codes of `halluscope.judging.votes`."""
+"""Row numbers of `Pairs`, and the vote on each of these rows, as a code of `halluscope.judging.votes`."""
 
 AnsweredBy = tuple[NDArray[np.int64], NDArray[np.int8], Margins]
-"""The same with the answers' margins."""
+"""`Answered`, with the margin of each vote."""
 
 
 class Judge(Protocol):
-    """Anyone who can answer yes or no about a text.
+    """Anything that can vote yes or no about a text.
 
-    A judge behind a server may have three more: `settle()` learns what the server takes before the first question is
-    put, and may change `key`; `failures` counts by reason what got no reply; `spent` says for people what its votes
-    cost.
+    A judge behind a server may have three more members: `settle()` finds out, before the first question, which
+    settings the server accepts, and may change `key`; `failures` counts by reason the questions that got no reply;
+    `spent` describes in words what the votes cost.
 
     Attributes:
-        stored: whether answers are worth keeping (a language model's are, a table look-up's are not).
+        stored: whether votes are worth keeping (a language model's are; those looked up in a table are not).
     """
 
     stored: bool
 
     @property
     def key(self) -> str:
-        """What stands in a signature and in the store: everything about the judge that can move an answer.
+        """The judge's name in signatures and in the store: everything about it that can change a vote.
 
-        Model, revision, precision, reading rule; never an access key, and never a path of this machine.
+        It gives model, revision, precision and reading rule, but never an access key or a path on this machine.
         """
         ...
 
     def answer(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[Answered | AnsweredBy]:
-        """Answer each pair once, in any order, a batch at a time, so that the caller can keep each batch.
+        """Vote on each pair once, in any order, one batch at a time, so that the caller can keep each batch.
 
-        A question that gets no reply for good is answered by `halluscope.judging.votes.FAILED`.
+        A question that gets no reply after all attempts has the vote `halluscope.judging.votes.FAILED`.
 
-        An answer depends on its text and question alone, never on what else is in the batch.
+        A vote depends only on its text and question, never on the rest of the batch.
         """
         ...
 
     def close(self) -> None:
-        """Free what the judge holds (a model's memory). It may be asked again afterwards."""
+        """Free what the judge holds, such as a model's memory. The judge may be asked again afterwards."""
         ...

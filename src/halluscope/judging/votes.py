@@ -1,4 +1,4 @@
-"""What a voter's reply says: yes, no, or neither. Every rule that reads a reply has a name.
+"""Rules, each with a name, that read a voter's reply as yes, no or neither.
 
 A rule reads the reply while it is still being generated, so that generation can stop as soon as the rest
 cannot change the reading.
@@ -8,17 +8,17 @@ import re
 from collections.abc import Callable, Mapping
 
 NO, YES, OTHER = 0, 1, 2
-"""Codes of a vote. `OTHER` is a reply that is neither; it counts as no yes vote and is reported as unparsed."""
+"""Codes of a vote. `OTHER` is a reply that is neither; it does not count as yes, and is reported as unparsed."""
 
 UNASKED = -1
-"""Code of a cell whose question was not put, because its answer could move no number."""
+"""Code of a question that was not asked, because its vote could not change any score."""
 
 FAILED = -2
-"""Code of a question that was put and got no reply. It is not kept, so that the next run asks again; until then it
+"""Code of a question that was asked and got no reply. It is not stored, so the next run asks again; until then it
 counts as `OTHER`."""
 
 Rule = Callable[[str, bool], int | None]
-"""`rule(reply so far, has it ended)` gives an answer code, or None while more of the reply is needed."""
+"""`rule(reply_so_far, has_ended)` returns a vote's code, or None while it needs more of the reply."""
 
 _WORDS = {"yes": YES, "no": NO}
 _LABELS = {"1": YES, "0": NO}
@@ -27,7 +27,7 @@ _FIRST_WORD = re.compile(rf"[^\W\d_]+(?:[{_APOSTROPHES}][^\W\d_]+)?")
 
 
 def whole(reply: str, ended: bool) -> int | None:
-    """Yes or no only if the whole stripped, lowercased reply is that word: the rule of THRONE's released code.
+    """Read yes or no only if the whole reply, stripped and lowercased, is that word: the rule in THRONE's code release.
 
     >>> whole(" Yes ", True), whole("yes, a dog", True), whole("ye", False)
     (1, 2, None)
@@ -36,7 +36,7 @@ def whole(reply: str, ended: bool) -> int | None:
 
 
 def label(reply: str, ended: bool) -> int | None:
-    """Yes if the whole stripped reply is "1", no if it is "0": how a checker says whether a document bears a claim out.
+    """Read yes if the whole stripped reply is "1", no if it is "0": a checker's labels for a supported claim or not.
 
     >>> label("1", True), label(" 0", True), label("yes", True), label("", False), label("10", False)
     (1, 0, 2, None, 2)
@@ -51,7 +51,7 @@ def _one_of(words: Mapping[str, int], reply: str, ended: bool) -> int | None:
 
 
 def first_word(reply: str, ended: bool = True) -> int | None:
-    """Yes or no if that is the reply's first word, whatever stands before it that is no letter, and whatever follows.
+    """Read yes or no if it is the reply's first word, ignoring non-letters before it and everything after it.
 
     >>> first_word("Yes, there is."), first_word("Nothing"), first_word("**No", ended=False), first_word("1. Yes")
     (1, 2, None, 1)

@@ -1,4 +1,4 @@
-"""Reads the boxes of a COCO annotation file, entry by entry: of each annotation its image, its class and its box stay.
+"""Reads the boxes of a COCO annotation file entry by entry; only each annotation's image, class and box are kept.
 
 The format: https://cocodataset.org/#format-data. Every annotation counts, those of crowds (iscrowd) too.
 """
@@ -20,7 +20,7 @@ Box = tuple[float, float, float, float]
 """x and y of the upper left corner, width and height, in pixels."""
 
 BEYOND = 1.0
-"""How many pixels a box may leave its picture by; coordinates are rounded."""
+"""The pixels by which a box may extend beyond its image, because coordinates are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,12 @@ class Boxes:
     """Images and what is annotated in them.
 
     Attributes:
-        classes: the names, by category id.
-        pictures: by image id.
-        kinds: of each annotation the place of its class in `classes`; by image, within it in the order of the file.
-        corners: of each annotation its `Box` [annotations, 4], in the same order.
-        starts: where the annotations of each picture begin, and where the last one's end.
+        classes: the class names, ordered by category id.
+        pictures: the images, ordered by image id.
+        kinds: [annotations], the index of each annotation's class in `classes`; annotations are ordered by image, and
+            within an image as in the file.
+        corners: [annotations, 4], each annotation's `Box`, in the same order.
+        starts: [images + 1], where each image's annotations begin in `kinds`; the last number is where they end.
     """
 
     classes: tuple[str, ...]
@@ -52,14 +53,14 @@ class Boxes:
     starts: NDArray[np.int64]
 
     def of(self, picture: int) -> list[tuple[int, Box]]:
-        """The annotations of the picture at this place: class and box, in the order of the file."""
+        """Return the annotations of the image at this index: class and box, in the order of the file."""
         some = slice(self.starts[picture], self.starts[picture + 1])
         boxes: list[list[float]] = self.corners[some].tolist()
         kinds: list[int] = self.kinds[some].tolist()
         return [(kind, (x, y, w, h)) for kind, (x, y, w, h) in zip(kinds, boxes, strict=True)]
 
     def present(self) -> Iterator[NDArray[np.int32]]:
-        """The classes in each picture, each once and in order."""
+        """Yield the classes in each image, each class once and in order."""
         return (np.unique(self.kinds[some]) for some in map(slice, self.starts[:-1], self.starts[1:]))
 
 
@@ -106,22 +107,22 @@ def read(file: Readable) -> Boxes:
 
 
 def box_of(given: Any, where: str) -> Box:
-    """A box as a file has it, checked by itself; `fitted` looks whether it lies in its picture.
+    """Check a box as a file has it; whether it lies in its image is left to `fitted`.
 
     Raises:
-        BuildError: for anything but four finite numbers, of which width and height are not negative.
+        BuildError: unless it is four finite numbers, with a width and height that are not negative.
     """
     good = isinstance(given, list) and len(given) == 4 and all(map(_is_near, given))
     if not good or given[2] < 0 or given[3] < 0:
         raise BuildError(
-            f"{where} has the box {brief(given)}; expected [x, y, width, height] in pixels, of which the last two are "
-            "not negative."
+            f"{where} has the box {brief(given)}; expected [x, y, width, height] in pixels, with a width and "
+            "height of at least 0."
         )
     return tuple(given)
 
 
 def fitted(box: Box, width: int, height: int) -> Box | None:
-    """The part of a box that lies in its picture, the box itself if it does not leave it; None if it lies outside."""
+    """Return the part of a box that lies in its image: all of it if it fits, None if it lies outside."""
     x, y, wide, high = box
     if x >= -BEYOND and y >= -BEYOND and x + wide <= width + BEYOND and y + high <= height + BEYOND:
         return box
@@ -130,7 +131,7 @@ def fitted(box: Box, width: int, height: int) -> Box | None:
 
 
 _FAR = 1e9
-"""No coordinate is larger."""
+"""Coordinates and sizes must be smaller than this, in pixels."""
 
 
 def _is_near(value: Any) -> bool:
@@ -164,28 +165,28 @@ def _name(entry: dict[str, Any], key: str, where: str) -> str:
 
 def _once(number: int, seen: dict[int, Any], where: str) -> None:
     if number in seen:
-        raise BuildError(f"{where} has id {number}, which an earlier entry has too; ids are unique.")
+        raise BuildError(f"{where} has id {number}, which an earlier entry has too; expected each id once.")
 
 
 def _check_names(classes: dict[int, str], name: str) -> None:
-    """Check that no two categories have one name, by which objects are told apart."""
+    """Check that no two categories have the same name: objects are distinguished by it."""
     of: dict[str, int] = {}
     for category, text in classes.items():
         if (first := of.setdefault(text, category)) != category:
             raise BuildError(
-                f"{name}: categories {first} and {category} are both called {brief(text)}; names are unique."
+                f"{name}: categories {first} and {category} are both called {brief(text)}; expected each name once."
             )
 
 
 def _places(ids: "array[int]", known: Sequence[int], where: str, key: str) -> NDArray[np.int64]:
-    """Where each id stands among the sorted ones that are known."""
+    """Return the index of each id among the known ids, which are sorted."""
     wanted, there = np.frombuffer(ids, np.int64) if ids else np.empty(0, np.int64), np.array(known)
     places = np.searchsorted(there, wanted)
     strange = np.flatnonzero(there[np.minimum(places, len(there) - 1)] != wanted)
     if len(strange):
         first = int(strange[0])
         raise BuildError(
-            f"{where}[{first}] has {key} {ids[first]}, which is not among the {len(known):,} that the file names."
+            f"{where}[{first}] has {key} {ids[first]}, which is not among the {len(known):,} ids that the file names."
         )
     return places
 

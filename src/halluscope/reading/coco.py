@@ -1,7 +1,7 @@
-"""Reads a COCO annotation file: which classes are in which image.
+"""Reads from a COCO annotation file which classes are in which image.
 
-The format: https://cocodataset.org/#format-data. `info` and `licenses` may be absent. Every annotation counts,
-those of crowds (iscrowd) too: what is asked is whether a class is in the image.
+The format: https://cocodataset.org/#format-data. `info` and `licenses` may be absent. Every annotation counts, those of
+crowds (iscrowd) too, because the question is only whether a class is in the image.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from halluscope.numbers import is_id
 
 @dataclass(frozen=True)
 class CocoImage:
-    """One image: its id and file name, the classes in it by category id, and how many annotations say so."""
+    """One image: its id and file name, the classes in it ordered by category id, and its number of annotations."""
 
     image_id: int
     file_name: str
@@ -30,7 +30,7 @@ class CocoImage:
 
 @dataclass(frozen=True)
 class CocoTable:
-    """The class names by category id, the images by image id, and the category ids themselves."""
+    """The class names in the order of category ids, the images in the order of image ids, and the category ids."""
 
     classes: tuple[str, ...]
     images: tuple[CocoImage, ...]
@@ -38,11 +38,11 @@ class CocoTable:
 
     @property
     def file_names(self) -> list[str]:
-        """Of the images, by image id."""
+        """The images' file names, in the order of image ids."""
         return [image.file_name for image in self.images]
 
     def without(self, file_names: Iterable[str]) -> "CocoTable":
-        """The same table, less the images with these file names.
+        """Return the table without the images that have these file names.
 
         Raises:
             BuildError: when no image is left.
@@ -50,11 +50,11 @@ class CocoTable:
         gone = set(file_names)
         images = tuple(image for image in self.images if image.file_name not in gone)
         if not images:
-            raise BuildError(f"None of the {len(self.images):,} images that the annotations name is there.")
+            raise BuildError(f"None of the {len(self.images):,} images that the annotations name exists.")
         return replace(self, images=images)
 
     def only(self, image_ids: Collection[int]) -> "CocoTable":
-        """The same table with these images alone.
+        """Return the table with only these images.
 
         Raises:
             BuildError: for an id that no image has.
@@ -97,14 +97,18 @@ def _image(coco: COCO, image_id: int) -> CocoImage:
 
 
 def _lean(entry: dict[str, Any]) -> dict[str, Any]:
-    """An annotation without its box and outline, which would fill most of the memory; anything else as it is."""
+    """Drop an annotation's box and outline, which would fill most of the memory; leave any other object unchanged."""
     if "image_id" in entry and "category_id" in entry:
         return {key: entry.get(key) for key in ("id", "image_id", "category_id")}
     return entry
 
 
 def _check(data: Any, name: str) -> None:
-    """Refuse what is not COCO, before anything is made of it."""
+    """Check that a file's content is COCO annotations.
+
+    Raises:
+        BuildError: if it is not, or contradicts itself.
+    """
     if not isinstance(data, dict):
         raise BuildError(f"{name} is not COCO: it holds a JSON {type(data).__name__}, expected an object.")
     for key in ("images", "annotations", "categories"):
@@ -132,7 +136,7 @@ def _check(data: Any, name: str) -> None:
 
 
 def _ids(entries: Iterable[Any], where: str, text: str) -> set[int]:
-    """The ids of images or categories: each a number, once, and with a name of its own."""
+    """Check that images or categories have unique ids, which are numbers, and unique names; return the ids."""
     seen: set[int] = set()
     named: dict[str, int] = {}
     for i, entry in enumerate(entries):
@@ -146,7 +150,7 @@ def _ids(entries: Iterable[Any], where: str, text: str) -> set[int]:
             )
         if entry["id"] in seen:
             raise BuildError(
-                f"{where}[{i}] has id {entry['id']}, which an earlier entry has too; ids are unique."
+                f"{where}[{i}] has id {entry['id']}, which an earlier entry has too; expected each id once."
             )
         if named.setdefault(entry[text], entry["id"]) != entry["id"]:
             raise BuildError(

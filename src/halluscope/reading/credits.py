@@ -1,4 +1,4 @@
-"""Whose an image is, and under which licence, as COCO's annotation files tell it."""
+"""Reads the source and the licence of each image from COCO's annotation files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,20 +24,20 @@ def credits(file: Path) -> dict[str, str]:
     """Read the licence and the source of each image.
 
     Args:
-        file: an annotation file of COCO's form, with `images` (id, license, and flickr_url or coco_url), and maybe
-            `licenses` (id, name) where these are not COCO's own.
+        file: an annotation file in COCO's format, with `images` (id, license, and flickr_url or coco_url), and
+            `licenses` (id, name) if they are not COCO's own.
 
     Returns:
-        The image's id as text -> the licence's name, and where the image comes from, as far as they are there.
+        Image id as text -> the licence's name and the image's URL, as far as the file has them.
 
     Raises:
-        ValueError: for another form.
+        ValueError: if the file is in another format.
         FileNotFoundError: if there is no such file.
     """
     data = read_json(file)
     if not isinstance(data, Mapping) or not isinstance(data.get("images"), list):
         raise ValueError(
-            f"{file} is {brief(data)}; expected an annotation file of COCO's form, with `images`."
+            f"{file} is {brief(data)}; expected an annotation file in COCO's format, with `images`."
         )
     licenses = data.get("licenses")
     own = (

@@ -1,4 +1,4 @@
-"""The images of a dataset or a folder: each opened once, when it is asked for, and seen to be whole."""
+"""Opens the images of a dataset or a folder, each when it is first asked for, and checks that they are complete."""
 
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping
@@ -16,25 +16,26 @@ from halluscope.files.pictures import open_picture
 from halluscope.foreign import brief, one_line
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
-"""What the name of an image file ends in, in lower case."""
+"""The endings of image files' names, in lower case."""
 
 _NUMBER = re.compile(r"(?:.*[^0-9])?([0-9]{1,18})")
 """A name that ends in a number."""
 
 Find = Callable[[Any], Image]
-"""Gives the image that a key stands for; the same object each time: change a copy of it."""
+"""Returns the image for a key. It may be the same object each time, so change only a copy."""
 
 
 def open_stored(stored: Mapping[str, Any] | None, folder: Path | None, name: str) -> Image:
     """Open the image that a row holds, or whose file it names.
 
     Args:
-        stored: "bytes", and if these are None "path".
-        folder: where a file may lie that a row names; None for nowhere. No other is opened, and nothing is fetched.
-        name: what the image is called in errors; the beginning of a sentence.
+        stored: the image's "bytes", or, if they are None, the "path" of its file.
+        folder: the only folder in which a file is opened; None for none. Nothing is fetched.
+        name: the image's name in errors, where it begins a sentence.
 
     Raises:
-        BuildError: for neither, a path out of the folder, one where no file is, or what cannot be opened.
+        BuildError: if the row has neither, the path leads out of the folder, the file is missing, or it cannot be
+            opened.
         LimitExceeded: for an image that is too large.
     """
     if stored and stored["bytes"] is not None:
@@ -42,18 +43,18 @@ def open_stored(stored: Mapping[str, Any] | None, folder: Path | None, name: str
         return open_picture(stored["bytes"], f"{name}, {brief(path)}," if path else name)
     if stored is None or folder is None:
         raise BuildError(
-            f"{name} is not in its row, and one in a file is opened only in a folder that you name."
+            f"{name} is not in its row, and image files are opened only in a folder that you name."
         )
     return open_named(stored["path"], folder, name)
 
 
 def open_named(file: Any, folder: Path, name: str) -> Image:
-    """Open the image file that a row names, in a folder; raises what `open_stored` does.
+    """Open the image file that a row names, in a folder; raises the errors of `open_stored`.
 
     Args:
-        file: its name, as the row has it.
-        folder: where it lies.
-        name: as `open_stored` has it.
+        file: the file's name in the row.
+        folder: the folder that holds the file.
+        name: the image's name in errors, where it begins a sentence.
     """
     if not isinstance(file, str):
         raise BuildError(f"{name} is called {brief(file)}; expected the name of a file in {folder}.")
@@ -74,26 +75,26 @@ def of_table(
     keep: int | None = None,
     folder: Path | None = None,
 ) -> Find:
-    """The images of a dataset.
+    """Return a function that finds the images of a dataset.
 
     Args:
-        images: rows with the column `key`, and `image`; of rows with the same key the first that has an image counts.
-        key: the column that tells images apart.
+        images: rows with the columns `key` and `image`; of rows with the same key, the first that has an image counts.
+        key: the column that identifies an image.
         wanted: the keys that will be asked for.
         name: of the dataset, for messages.
         keep: how many images stay open; None for all.
-        folder: the dataset's own, in which files may lie that its rows name; None for nowhere.
+        folder: the dataset's folder, if its rows may name files in it; None if they may not.
 
     Raises:
-        ValueError: for a wanted image that is not there, or a column of something else.
+        ValueError: if a wanted image is missing, or the column does not hold images.
     """
     from datasets import Image as ImageFeature
 
     try:
         stored = images.select_columns(["image"]).cast_column("image", ImageFeature(decode=False))
-    except Exception as error:  # the library raises its own, and pyarrow's
+    except Exception as error:  # the library raises its own errors, and pyarrow's
         kind = brief(images.features["image"])
-        raise ValueError(f"The column image of {name} is of {kind}; expected images.") from error
+        raise ValueError(f"The column image of {name} holds {kind}; expected images.") from error
     there = pc.is_valid(stored.data.column("image")).to_pylist()
     place: dict[Hashable, int] = {}
     for row, (value, valid) in enumerate(zip(images[key], there, strict=True)):
@@ -101,7 +102,7 @@ def of_table(
             place.setdefault(value, row)
     if missing := wanted - place.keys():
         raise ValueError(
-            f"{len(missing):,} of the {len(wanted):,} images that {name} asks about are not in it, such as {key} "
+            f"{len(missing):,} of the {len(wanted):,} images that {name} asks about are missing, such as {key} "
             f"{min(map(str, missing))}. Build it with images, or name the folder that holds them (--images, in "
             "Python images)."
         )
@@ -115,10 +116,10 @@ def of_table(
 
 
 def of_folder(folder: Path, wanted: set[str], keep: int | None = None) -> Find:
-    """The image files of a folder, `keep` of which stay open; None for all.
+    """Return a function that finds the image files of a folder, of which `keep` stay open; None keeps all open.
 
     Raises:
-        ValueError: if there is no such folder, a wanted file is not there, or its name leads out.
+        ValueError: if the folder or a wanted file does not exist, or a file's name leads out of the folder.
     """
     if not folder.is_dir():
         raise ValueError(f"There is no folder {folder}; expected the one that holds the images.")
@@ -132,15 +133,15 @@ def of_folder(folder: Path, wanted: set[str], keep: int | None = None) -> Find:
 
 
 def called(folder: Path, wanted: Collection[Any]) -> dict[Any, str]:
-    """The image files of a folder that are called after a wanted number or text.
+    """Find the image files of a folder by wanted numbers or names.
 
-    The image 17 is "17.jpg", or if there is none, "COCO_val2014_000000000017.jpg"; the image "a.jpg" is "a.jpg".
+    The image 17 is "17.jpg", or, if that does not exist, "COCO_val2014_000000000017.jpg"; the image "a.jpg" is "a.jpg".
 
     Returns:
-        What is wanted, as far as there is a file -> the file's name.
+        Wanted number or name -> the file's name, for those that have a file.
 
     Raises:
-        ValueError: for two files of the same number.
+        ValueError: if two files have the same number.
     """
     known = {str(value): value for value in wanted}
     found: dict[Any, dict[int, list[str]]] = {}
@@ -154,13 +155,13 @@ def called(folder: Path, wanted: Collection[Any]) -> dict[Any, str]:
     if twice := next(((value, alike) for value, alike in best.items() if len(alike) > 1), None):
         value, alike = twice
         raise ValueError(
-            f"{folder} holds {' and '.join(alike[:2])}; leave there the one that is the image {value}."
+            f"{folder} holds {' and '.join(alike[:2])}; keep only the one that is the image {value}."
         )
     return {value: alike[0] for value, alike in best.items()}
 
 
 def _meant(name: str) -> tuple[str, str, str]:
-    """What images a file's name may mean, the surest first: its name, its number, the number at its end."""
+    """Return the images that a file's name may mean, the surest first: its name, its number, the number at its end."""
     stem = name.rpartition(".")[0]
     number = _NUMBER.fullmatch(stem)
     return name, str(int(stem)) if stem.isdecimal() else "", str(int(number[1])) if number else ""

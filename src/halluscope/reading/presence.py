@@ -1,4 +1,4 @@
-"""Which objects are in which image: a presence dataset, COCO's annotations, or a file of image id -> class names."""
+"""Reads which objects are in which image, from a presence dataset, COCO's annotations, or image id -> class names."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,10 +14,10 @@ from halluscope.reading.rows import Source, read_columns
 from halluscope.vocabularies import Vocabulary
 
 ENOUGH = 100
-"""Images in which most classes of a vocabulary should occur."""
+"""From this many images on, most classes of a vocabulary should occur."""
 
 TEXTS = ("file_name", "prompt", "form")
-"""The columns that a row may have beside."""
+"""The other columns that a row may have."""
 
 Located = tuple[Any, str]
 """A row, and where it stands."""
@@ -28,11 +28,11 @@ class ImageObjects:
     """A row: an image and what is in it.
 
     Attributes:
-        image_id: unique.
-        objects: class names.
-        file_name: of the image; "" where it is not known.
-        prompt: what is asked about it; "" for the benchmark's own.
-        form: which parallel form its row is of; "" for the original.
+        image_id: a unique number.
+        objects: the names of the classes in the image.
+        file_name: of the image; "" if unknown.
+        prompt: what is asked about the image; "" for the benchmark's own prompt.
+        form: the parallel form that the row belongs to; "" for the original.
     """
 
     image_id: int
@@ -46,12 +46,12 @@ def load(sources: Sequence[str], vocabulary: Vocabulary | None = None) -> list[I
     """Read presence datasets (columns `image_id` and `objects`), COCO annotation files, or files of image id -> names.
 
     Args:
-        sources: what is read.
-        vocabulary: whose classes are scored; a warning is given where most of them are nowhere.
+        sources: the datasets and files.
+        vocabulary: the classes that are scored; if most of them occur in no image, a warning says so.
 
     Raises:
-        ValueError: for a file or dataset of another form, an image id that comes twice, or COCO annotations of other
-            classes than the vocabulary's.
+        ValueError: for a file or dataset in another form, an image id that occurs twice, or COCO annotations with
+            other classes than the vocabulary's.
         FileNotFoundError: if a file does not exist.
     """
     images = _each_once(located for source in sources for located in _located(source, vocabulary))
@@ -64,7 +64,7 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[ImageObject
     """Read rows of a presence dataset.
 
     Raises:
-        ValueError: for a row that is none, or an image id that comes twice.
+        ValueError: for a row in another form, or an image id that occurs twice.
     """
     return _each_once((row, f"{where}[{number}]") for number, row in enumerate(rows))
 
@@ -99,7 +99,7 @@ def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterable[Located]:
             yield {"image_id": key, "objects": names}, f"{path}, {key!r:.80}"
     else:
         raise ValueError(
-            f"{path} holds a {type(content).__name__}; expected image id -> class names, or COCO's form."
+            f"{path} holds a {type(content).__name__}; expected image id -> class names, or COCO's format."
         )
 
 
@@ -108,7 +108,9 @@ def _each_once(located: Iterable[Located]) -> list[ImageObjects]:
     for row, where in located:
         image = row if isinstance(row, ImageObjects) else _image(row, where)
         if image.image_id in images:
-            raise ValueError(f"{where}: image_id {image.image_id} comes twice in the labels.")
+            raise ValueError(
+                f"{where}: image_id {image.image_id} occurs twice in the dataset; expected it once."
+            )
         images[image.image_id] = image
     return list(images.values())
 
@@ -126,7 +128,7 @@ def _image(row: Any, where: str) -> ImageObjects:
 
 
 def _warn_of_classes(images: Sequence[ImageObjects], sources: Sequence[str], vocabulary: Vocabulary) -> None:
-    """Warn of labels of many images that name few classes: were the others looked for at all?"""
+    """Warn if many images hold few of the vocabulary's classes: the annotators may not have looked for the others."""
     named = {name for image in images for name in image.objects if isinstance(name, str)}
     missing = [name for name in vocabulary.classes if name not in named]
     if len(images) >= ENOUGH and 2 * len(missing) > len(vocabulary.classes):
@@ -134,11 +136,11 @@ def _warn_of_classes(images: Sequence[ImageObjects], sources: Sequence[str], voc
 
 
 def _warn_of_a_part(folder: Path, vocabulary: Vocabulary) -> None:
-    """Warn of a dataset that was built from annotations of fewer classes, as its stats.json says."""
+    """Warn if a dataset's stats.json says that it was built from annotations of fewer classes."""
     try:
         known = read_json(folder / "stats.json")["counts"]["images_per_class"]
         missing = [name for name in vocabulary.classes if name not in known]
-    except (BuildError, OSError, LookupError, TypeError):  # it is no build of ours
+    except (BuildError, OSError, LookupError, TypeError):  # `halluscope build` did not write it
         return
     if missing:
         _warn(f"{folder} was built from annotations without", missing, vocabulary)
@@ -147,7 +149,7 @@ def _warn_of_a_part(folder: Path, vocabulary: Vocabulary) -> None:
 def _warn(where: str, missing: Sequence[str], vocabulary: Vocabulary) -> None:
     warnings.warn(
         f"{where} {len(missing):,} of the {len(vocabulary.classes):,} classes of the vocabulary {vocabulary.name!r}: "
-        f"{', '.join(missing[:5])}, ... Where they were not looked for, a text that mentions them counts as "
+        f"{', '.join(missing[:5])}, ... If the annotators did not look for them, every mention of them counts as "
         "hallucinated.",
         stacklevel=2,
     )

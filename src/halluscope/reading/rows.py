@@ -1,4 +1,4 @@
-"""Rows of any dataset, wherever a user has it: a folder, the Hub, or a file.
+"""Reads the rows of any dataset, from a folder, the Hub, or a file.
 
 A dataset is written `name[:config][@split]`. A bare name such as "throne_coco" means datasets/throne_coco under the
 working directory, where `halluscope build` puts it.
@@ -23,20 +23,20 @@ from halluscope.reading.tables import check_parquet
 Row = Mapping[str, Any]
 JSON = (".json", ".jsonl", ".gz")
 FOLDER = "datasets"
-"""Where builds lie, under the working directory."""
+"""The folder of built datasets, in the working directory."""
 
 CARD, ALSO_A_CARD = "README.md", ".huggingface.yaml"
-"""What says, in a dataset's folder, which files it has."""
+"""The files in a dataset's folder that say which files hold its data."""
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
 class HasId(Protocol):
-    """A question that its id tells from others."""
+    """A question with an id."""
 
     @property
     def id(self) -> int:
-        """Unique."""
+        """A unique number."""
         ...
 
 
@@ -59,7 +59,7 @@ class Source:
 
     @classmethod
     def of(cls, written: str) -> "Source":
-        """Read `name[:config][@split]`. What exists under its whole name is that.
+        """Parse `name[:config][@split]`; if a file or folder has the whole text as its name, it is the dataset.
 
         >>> Source.of("org/pope:coco@test")
         Source(name='org/pope', config='coco', split='test')
@@ -74,21 +74,21 @@ class Source:
 
     @property
     def is_json(self) -> bool:
-        """Whether it is a file of JSON, there or not."""
+        """Whether it is a JSON file, whether or not it exists."""
         path = Path(self.name)
         return path.suffix in JSON or (path.is_file() and path.suffix != ".parquet")
 
     @property
     def folder(self) -> Path | None:
-        """The folder that it is, in which files may lie that its rows name; None for a file, or an id of the Hub."""
+        """The dataset's folder, in which its rows may name files; None for a file, or an id of the Hub."""
         return Path(self.name) if Path(self.name).is_dir() else None
 
     @property
     def path(self) -> Path:
-        """It as a file.
+        """The path of the dataset's file.
 
         Raises:
-            FileNotFoundError: if it is not there.
+            FileNotFoundError: if it does not exist.
         """
         path = Path(self.name)
         if not path.exists():
@@ -111,7 +111,7 @@ def read_rows(written: str) -> Any:
         {"bytes", "path"}.
 
     Raises:
-        ValueError: for what is no such file or dataset, has several splits and none is named, or holds no row.
+        ValueError: if it is not such a file or dataset, has several splits but none is named, or holds no row.
         FileNotFoundError: if a file does not exist.
     """
     source = Source.of(written)
@@ -137,7 +137,7 @@ def check_distinct(sources: Sequence[str]) -> None:
 
 
 def configs(written: str) -> list[str]:
-    """The names of a dataset's configs; none where they cannot be had, which `read_rows` says better.
+    """Return the names of a dataset's configs; [] if it cannot be loaded, which `read_rows` reports in full.
 
     Raises:
         BuildError: for a folder whose card names files outside of it.
@@ -151,21 +151,23 @@ def configs(written: str) -> list[str]:
     try:
         with hub_or_cache():
             return list(get_dataset_config_names(name))
-    except Exception:  # the library raises its own, and fsspec's, pyarrow's and the Hub's
+    except Exception:  # the library raises its own errors, and fsspec's, pyarrow's and the Hub's
         return []
 
 
 def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], what: str) -> Any:
-    """Read the rows of a file or a dataset as `read_rows` does, of a dataset only the named columns that it has.
+    """Read the rows of a file or a dataset as `read_rows` does; of a dataset's columns, only those in `names`.
 
     Raises:
-        ValueError: for a dataset without a column that is needed; `what` says whose rows these are to be.
+        ValueError: if the dataset lacks a needed column; `what` names the expected kind of rows in the message.
     """
     rows = read_rows(written)
     if isinstance(rows, list):
         return rows
     if missing := set(needed) - set(rows.column_names):
-        raise ValueError(f"The dataset {written} has no column {' or '.join(sorted(missing))}: not {what}.")
+        raise ValueError(
+            f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {what}."
+        )
     return rows.select_columns([name for name in names if name in rows.column_names])
 
 
@@ -183,36 +185,36 @@ def read_once(
 
     Args:
         rows: of a dataset.
-        where: they stand.
-        read: makes a question of a row, of where it stands, and of its place among the rows, from 0.
+        where: the source of the rows, for messages.
+        read: makes a question from a row, its location as text, and its number among the rows, from 0.
 
     Raises:
-        ValueError: for an id that comes twice, and what `read` raises.
+        ValueError: for an id that occurs twice, and whatever `read` raises.
     """
     places = ((row, f"{where}[{number}]", number) for number, row in enumerate(rows))
     return once_by_id((read(row, place, number), place) for row, place, number in places)
 
 
 def once_by_id(located: Iterable[tuple[Identified, str]]) -> list[Identified]:
-    """Questions that were read, each with where it stands.
+    """Return the questions among pairs of a question and its location.
 
     Raises:
-        ValueError: for an id that comes twice.
+        ValueError: for an id that occurs twice.
     """
     first: dict[int, str] = {}
     questions = []
     for question, where in located:
         if first.setdefault(question.id, where) != where:
             raise ValueError(
-                f"{where} has the id {question.id}, as {first[question.id]} has; expected each question once. Remove "
-                "one of them."
+                f"{where} has the id {question.id}, which {first[question.id]} has too; expected each question once. "
+                "Remove one of them."
             )
         questions.append(question)
     return questions
 
 
 def picture_columns(rows: Any) -> list[str]:
-    """The columns of a dataset that hold images; none for a list of objects."""
+    """Return the columns of a dataset that hold images; [] for a list of objects."""
     if isinstance(rows, list):
         return []
     from datasets import Image
@@ -221,7 +223,7 @@ def picture_columns(rows: Any) -> list[str]:
 
 
 def without_pictures(rows: Any) -> Any:
-    """The rows without their images, which are not read."""
+    """Return the rows without their images, which are never read."""
     pictures = picture_columns(rows)
     return rows.remove_columns(pictures) if pictures else rows
 
@@ -250,9 +252,9 @@ def _dataset(source: Source, written: str) -> Any:
 
 
 def _as_stored(feature: Any) -> Any:
-    """A column's type, of which images, sounds and other files stay as they are stored, also in lists and objects.
+    """Return a column's type such that images, sounds and other files are not decoded, even in lists and objects.
 
-    The library would open them with whatever can, and fetch those that are called by an address.
+    The library would open them with any program that can, and download those that are named by a URL.
     """
     if isinstance(feature, dict):
         return {name: _as_stored(inner) for name, inner in feature.items()}
@@ -275,27 +277,27 @@ def _load(source: Source) -> Any:
     there = True
     try:
         if not _may_be_loaded(source.name):
-            raise ValueError("there is no such folder, and it is no id of the Hub")
+            raise ValueError("it is neither a folder nor an id of the Hub")
         if Path(source.name).is_dir():
             kept = _kept(Path(source.name), Path(datasets.config.HF_DATASETS_CACHE))
             return datasets.load_dataset(source.name, source.config, cache_dir=str(kept))
         with hub_or_cache() as there:
             return datasets.load_dataset(source.name, source.config)
-    except Exception as error:  # the library raises its own, and fsspec's, pyarrow's and the Hub's
+    except Exception as error:  # the library raises its own errors, and fsspec's, pyarrow's and the Hub's
         why = f"{type(error).__name__}: {brief(str(error), 200)}" if there else "the Hub cannot be reached"
         raise ValueError(
-            f"{source.name} is no dataset that can be loaded ({why}). Expected the folder that `halluscope build NAME` "
+            f"{source.name} cannot be loaded as a dataset ({why}). Expected the folder that `halluscope build NAME` "
             "made, or an id of the Hub."
         ) from error
 
 
 def _may_be_loaded(name: str) -> bool:
-    """Whether a name is that of a folder, or can be an id of the Hub: the library takes URLs too, which we do not."""
+    """Whether a name is a folder's, or can be an id of the Hub. The library takes URLs too; we do not."""
     return Path(name).is_dir() or bool(_HUB_ID.fullmatch(name) and not name.startswith("."))
 
 
 def _check_folder(folder: Path) -> None:
-    """Check that a dataset's folder holds all that its card names, and no file that is too large.
+    """Check that a dataset's card names only files in its folder, and that no Parquet file is too large.
 
     Raises:
         BuildError: if the card names a URL or a file elsewhere, which the library would fetch, or cannot be read.
@@ -305,13 +307,13 @@ def _check_folder(folder: Path) -> None:
         return
     if (folder / ALSO_A_CARD).exists():
         raise BuildError(
-            f"{folder / ALSO_A_CARD} is not read here; remove it, and say in {CARD} what data there is."
+            f"{folder / ALSO_A_CARD} is not supported; remove it, and name the data files in {CARD}."
         )
     for name in _named_by(folder / CARD):
         if "::" in name or "://" in name or leads_out(name):
             raise BuildError(
-                f"{folder / CARD} names {brief(name)} as data, which lies outside of the folder; expected names of "
-                "files inside of it. Nothing was fetched. Copy the data into the folder, and correct the card."
+                f"{folder / CARD} names {brief(name)} as data, which is outside the folder; expected names of files "
+                "inside it. Nothing was fetched. Copy the data into the folder, and correct the card."
             )
     for file in folder.rglob("*.parquet"):
         if file.is_file():
@@ -319,7 +321,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _named_by(card: Path) -> list[str]:
-    """The files and folders that a card says its data lies in, as the library reads it.
+    """Return the files and folders that a card names as data, as the library reads the card.
 
     Raises:
         BuildError: for a card that cannot be read.
@@ -333,14 +335,14 @@ def _named_by(card: Path) -> list[str]:
         configs = said.get("configs") or []
         named = ([config.get("data_files"), config.get("data_dir")] for config in configs)
         return list(_texts(list(named)))
-    except Exception as error:  # the library's own, and those of YAML
+    except Exception as error:  # the library's own errors, and YAML's
         raise BuildError(
-            f"{card} cannot be read: {brief(str(error), 200)}. Correct the YAML that it begins with, or remove it."
+            f"{card} cannot be read: {brief(str(error), 200)}. Correct the YAML at its beginning, or remove the YAML."
         ) from error
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in lists and objects."""
+    """Yield all texts in nested lists and objects."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | Mapping):
@@ -358,15 +360,15 @@ def _check_parquet(path: Path) -> None:
         raise
     except Exception as error:  # pyarrow's own, of several kinds
         raise BuildError(
-            f"{path} is no Parquet file, or is cut off: {brief(str(error), 200)}. Get the file again."
+            f"{path} is not a Parquet file, or is cut off: {brief(str(error), 200)}. Get the file again."
         ) from error
 
 
 def _kept(folder: Path, cache: Path) -> Path:
-    """Where the library keeps what it made of a folder.
+    """Return the folder in which the library caches what it reads from a dataset's folder.
 
-    By itself it goes by the folder's name and its card: it takes another folder of that name, or files that were
-    changed or built anew, for the one that it knows, if their sizes are the same.
+    By default the library recognises a folder by its name, its card and the sizes of its files: it would mistake
+    another folder of that name, or files that were changed or rebuilt, for the one in its cache.
     """
     files = sorted(file for file in folder.resolve().rglob("*") if file.is_file())
     facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
@@ -379,7 +381,7 @@ def _parquet(path: Path) -> Any:
     _check_parquet(path)
     try:
         return datasets.load_dataset("parquet", data_files=escape(str(path)))
-    except Exception as error:  # the library raises its own, and pyarrow's
+    except Exception as error:  # the library raises its own errors, and pyarrow's
         raise BuildError(
-            f"{path} is no Parquet file: {brief(str(error), 200)}. Get the file again."
+            f"{path} is not a Parquet file: {brief(str(error), 200)}. Get the file again."
         ) from error

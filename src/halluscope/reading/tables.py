@@ -1,4 +1,4 @@
-"""Rows in whatever file a user has them: JSON lines, JSON, csv, tsv, Parquet, xlsx; packed by gzip or not."""
+"""Reads rows from JSON lines, JSON, csv, tsv, Parquet and xlsx files, packed by gzip or not."""
 
 import csv
 import io
@@ -23,30 +23,30 @@ from halluscope.files.opening import (
 from halluscope.foreign import brief
 
 Located = tuple[str, Any]
-"""Where a row stands, and the row."""
+"""A row's location, as text for messages, and the row."""
 
 ROWS_AT_ONCE = 64
-"""Rows of a Parquet file that are unpacked together: a long text may stand in each, and in the file once."""
+"""How many rows of a Parquet file are unpacked together: the file may hold a long text once for many rows."""
 
 MOST_ROWS = 2**20
-"""Rows that a spreadsheet can have."""
+"""The most rows that a spreadsheet can have."""
 
 _COLUMN = re.compile(r"[a-z]+(?:_[a-z]+)*")
-"""A name that a column may have, and that no id of ours has."""
+"""Matches the name of a column; no id in our datasets looks like this."""
 
 KEY, VALUE = "id", "response"
-"""What the two sides of an object of id -> text are called as columns."""
+"""The columns for the keys and the values of an object of id -> text."""
 
 
 def rows(file: Readable) -> Iterator[Located]:
-    """The rows of a file, each with where it stands. Its name's ending tells its form; JSON unless it is known.
+    """Yield the rows of a file, each with its location. The name's ending gives the format; an unknown one means JSON.
 
     A JSON object of id -> text, or of id -> an object, has a row per id.
 
     Raises:
-        BuildError: for what is not of that form, or is cut off.
+        BuildError: if the file has another format, or is cut off.
         LimitExceeded: for a file that is too large, or holds too many rows or too long a cell.
-        MissingExtra: for xlsx without openpyxl.
+        MissingExtra: for xlsx if openpyxl is not installed.
         FileNotFoundError: if there is no such file.
     """
     check_file(file)
@@ -76,7 +76,7 @@ def _json(file: Readable) -> Iterator[Located]:
     is_one_line = end < 0 or after_gap(text, end) == len(text)
     if text.startswith("{", start) and (is_one_line or not _is_one_per_line(text, start, end)):
         where = f"{file}, line 1" if is_one_line else str(file)
-        limits.check("rows", text.count(":"), where)  # at least as many as ids
+        limits.check("rows", text.count(":"), where)  # at least as many colons as ids
         content = parse(text, where)
         yield from by_id(content, str(file)) if _is_by_id(content) else [(where, content)]
     else:
@@ -84,19 +84,19 @@ def _json(file: Readable) -> Iterator[Located]:
 
 
 def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
-    """The rows of an object of id -> text, or of id -> an object."""
+    """Yield the rows of an object of id -> text, or of id -> an object."""
     for key, value in content.items():
         row = {KEY: key, **value} if isinstance(value, Mapping) else {KEY: key, VALUE: value}
         yield f"{where}, {key!r:.80}", row
 
 
 def _is_one_per_line(text: str, start: int, end: int) -> bool:
-    """Whether the first lines of a text hold an object each: a line that is cut off does not end in a bracket."""
+    """Whether the first lines of a text hold an object each: the first ends in a brace, or the second begins with it."""
     return text[start:end].rstrip().endswith("}") or text.startswith("{", end + 1)
 
 
 def _is_by_id(content: Mapping[str, Any]) -> bool:
-    """Whether an object holds a text, or an object, per id: its keys are no names of columns."""
+    """Whether an object holds a text or an object per id: its keys do not look like columns' names."""
     kinds = {type(value) for value in content.values()}
     return bool(content) and kinds <= {str, dict} and not any(_COLUMN.fullmatch(key) for key in content)
 
@@ -112,17 +112,17 @@ def _separated(file: Readable, separator: str) -> Iterator[Located]:
     for number, row in enumerate(table, 1):
         if len(row) != len(names):
             raise BuildError(
-                f"{file}, row {number} has another number of cells than the header: {brief(row, 120)}. A text with "
-                f"{separator!r} or a line's end in it stands in quotation marks."
+                f"{file}, row {number} has a different number of cells than the header: {brief(row, 120)}. Put a text "
+                f"that contains {separator!r} or a line break in quotation marks."
             )
         yield f"{file}, row {number}", dict(zip(names, row, strict=True))
 
 
 def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
-    """The cells of each row of a table in a text; empty lines are none.
+    """Yield the cells of each row of a table in a text; empty lines are skipped.
 
     Raises:
-        BuildError: for quotation marks that do not fit.
+        BuildError: for quotation marks that do not match.
         LimitExceeded: for too long a cell.
     """
     longest = limits.most("cell")
@@ -138,16 +138,16 @@ def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
         if "field limit" in str(error):
             limits.check("cell", longest + 1, f"{where}, after line {read}: a cell")
         raise BuildError(
-            f"{where} cannot be read as a table after line {read}: {error}. A text with quotation marks stands in "
-            'quotation marks itself, and its own are doubled: "a ""red"" bus".'
+            f"{where} cannot be read as a table after line {read}: {error}. Put a text that contains quotation marks "
+            'in quotation marks, and double its own: "a ""red"" bus".'
         ) from error
 
 
 def _check_header(names: Sequence[str], file: Readable) -> None:
-    """Check that no two columns have one name, of which only the last would count.
+    """Check that no two columns have the same name: only the last one would count.
 
     Raises:
-        BuildError: if they do.
+        BuildError: if two do.
     """
     if twice := [name for name, count in Counter(names).items() if name and count > 1]:
         raise BuildError(
@@ -170,12 +170,14 @@ def _parquet(file: Readable) -> Iterator[Located]:
             done += len(rows)
     except (BuildError, LimitExceeded, PermissionError):
         raise
-    except Exception as error:  # pyarrow's own, of several kinds
-        raise BuildError(f"{file} is no Parquet file, or is cut off: {brief(str(error), 200)}.") from error
+    except Exception as error:  # pyarrow's own errors, of several kinds
+        raise BuildError(
+            f"{file} is not a Parquet file, or is cut off: {brief(str(error), 200)}. Get the file again."
+        ) from error
 
 
 def check_parquet(metadata: Any, where: str) -> None:
-    """Check what a Parquet file says of its size: its rows, and each group of them, which is unpacked as a whole.
+    """Check the size that a Parquet file states: the number of rows, and the size of each row group when unpacked.
 
     Raises:
         LimitExceeded: if it is too large.
@@ -196,23 +198,25 @@ def _spreadsheet(file: Readable) -> Iterator[Located]:
     try:
         _check_parts(data, file)
         sheet = load_workbook(data, read_only=True, data_only=True, keep_links=False).active
-        sheet.reset_dimensions()  # what a file says of its size may be less than it holds
+        sheet.reset_dimensions()  # the size that the file states may be too small
         yield from _of_sheet(sheet, file)
     except (BuildError, LimitExceeded):
         raise
-    except Exception as error:  # openpyxl's own, zipfile's, and XML's
+    except Exception as error:  # errors of openpyxl, zipfile and XML
         raise BuildError(
-            f"{file} is no xlsx file, or is damaged: {brief(str(error), 200)}. Save the sheet anew, or as csv."
+            f"{file} is not an xlsx file, or is damaged: {brief(str(error), 200)}. Save the sheet again, or as csv."
         ) from error
 
 
 def _check_parts(data: io.BytesIO, file: Readable) -> None:
-    """Check what the parts of a spreadsheet say of their size; zipfile never unpacks more than that."""
+    """Check the sizes that the parts of a spreadsheet state; zipfile never unpacks more than these."""
     with zipfile.ZipFile(data) as archive:
         parts = archive.infolist()
     limits.check("sheet", sum(part.file_size for part in parts), str(file))
     if any(part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for part in parts):
-        raise BuildError(f"{file} is packed as no xlsx file is. Save the sheet anew, or as csv.")
+        raise BuildError(
+            f"{file} is compressed by a method that xlsx files do not use. Save the sheet again, or as csv."
+        )
 
 
 def _of_sheet(sheet: Any, file: Readable) -> Iterator[Located]:
@@ -222,14 +226,14 @@ def _of_sheet(sheet: Any, file: Readable) -> Iterator[Located]:
     lines = sheet.iter_rows(min_row=2, max_col=max(1, len(header)), values_only=True)
     for number, row in enumerate(lines, 2):
         if number > MOST_ROWS:
-            raise BuildError(f"{file} has more rows than the {MOST_ROWS:,} of a sheet. Save the sheet anew.")
+            raise BuildError(f"{file} has more than the {MOST_ROWS:,} rows of a sheet. Save the sheet again.")
         if any(cell is not None for cell in row):
             found = {name: _cell(name, cell) for name, cell in zip(header, row, strict=False)}
             yield f"{file}, row {number}", dict.fromkeys(header, "") | found
 
 
 def _cell(column: str, cell: Any) -> Any:
-    """A cell of a spreadsheet: nothing is the empty text, and a number that is no id is the text that it shows."""
+    """Return a spreadsheet's cell: "" for an empty cell, and a number as the text that it shows, unless it is an id."""
     if cell is None:
         return ""
     is_id = column.endswith(("id", "index")) or isinstance(cell, bool) or not isinstance(cell, int | float)

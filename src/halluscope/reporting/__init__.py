@@ -1,1 +1,1 @@
-"""Results for people and for machines: tables, JSON, and the scores that papers print."""
+"""How results are shown: tables, JSON, pages, figures, and the scores that papers print."""

@@ -1,13 +1,13 @@
-"""What views share of questions with a right answer of yes or no: what the reply was read as, and what is wrong."""
+"""What views of yes/no questions share: how a response was read, and what is wrong with it."""
 
 from halluscope.reporting.shown import UNREADABLE, Fact, Kind
 
 WRONG_YES, WRONG_NO = "wrong yes", "wrong no"
-"""A hallucination and a miss."""
+"""Names of the two errors: a hallucination and a miss."""
 
 
 def kind(reply: str | None, right: str) -> Kind:
-    """What a reply is; None is one that the parser reads as neither yes nor no.
+    """Return the kind of a response, given how it was read; None was read as neither yes nor no.
 
     >>> kind("yes", "yes"), kind("yes", "no"), kind(None, "no")
     ('good', 'bad', 'open')
@@ -16,7 +16,7 @@ def kind(reply: str | None, right: str) -> Kind:
 
 
 def error(reply: str | None, right: str) -> str:
-    """What is wrong with a reply; "" if nothing is.
+    """Return what is wrong with a response, given how it was read; "" if nothing is.
 
     >>> error("yes", "yes"), error("yes", "no"), error("no", "yes"), error(None, "no")
     ('', 'wrong yes', 'wrong no', 'unreadable')
@@ -27,7 +27,7 @@ def error(reply: str | None, right: str) -> str:
 
 
 def facts(reply: str | None, right: str) -> list[Fact]:
-    """What the reply was read as, and what is right."""
+    """Return two facts: how the response was read, and the right answer."""
     return [
         Fact("read as", [(reply or UNREADABLE, kind(reply, right))]),
         Fact("right answer", [(right, "plain")]),

@@ -1,6 +1,6 @@
-"""How a report is written down: for people, as CSV, Markdown, or LaTeX. Whoever's words stand in a cell change only it.
+"""Writes a report as text tables, CSV, Markdown, or LaTeX. A cell's text can never change more than its own cell.
 
-Each format begins with the same cells (`_cells`); a `_Pen` says how it writes one.
+Each format starts from the same cells (`_cells`); a `_Pen` says how the format writes one cell.
 """
 
 import csv
@@ -19,33 +19,33 @@ from halluscope.reporting.tables import OTHER, Cell, Label, Notes, Number, Repor
 TABLE, CSV, MARKDOWN, LATEX, JSON = "table", "csv", "markdown", "latex", "json"
 
 FORMATS = (TABLE, CSV, MARKDOWN, LATEX, JSON)
-"""What a report can be written as; JSON holds the results themselves, and each command makes its own."""
+"""The formats of a report; JSON holds the results themselves, and each command makes its own JSON."""
 
 WIDEST = 80
-"""Characters of a line of a table for people."""
+"""The most characters in a line of a text table."""
 
 GAP, PADDING = 2, 2
-"""Characters between its columns, and those that tabulate adds to the name of one."""
+"""Characters between columns of a text table, and those that tabulate adds to a column's name."""
 
 LONGEST = 40
-"""Characters of a name in it; a longer one is cut in the middle. All other formats have it whole."""
+"""The most characters of a name in a text table; a longer one is cut in the middle. Other formats print it whole."""
 
 FORMULA = "=+-@＝＋－＠"
-"""A spreadsheet computes a text that begins so; an apostrophe before it says that it is a text."""
+"""A spreadsheet takes a text that begins with one of these for a formula, unless an apostrophe is before it."""
 
 Better = Callable[[str], Direction]
-"""Which way a score is better, by the name of its column."""
+"""Takes the name of a score's column, and gives which way the score is better."""
 
 
 def written(
     report: Report, style: str, better: Better = lambda _: None, intervals: bool = False
 ) -> tuple[str, str]:
-    """A report in one of the formats: what goes to standard output, and what is told beside it.
+    """Return a report in one of the formats: what goes to standard output, and what goes to standard error.
 
     Args:
-        report: its tables and notes.
-        style: one of `FORMATS`, but JSON.
-        better: which way a score is better; of ranked tables, the best of each column is then shown.
+        report: tables and notes.
+        style: one of `FORMATS`, except JSON.
+        better: which way a score is better; in ranked tables, the best of each column is then highlighted.
         intervals: whether each score is shown with its interval.
     """
     if style == CSV:
@@ -60,10 +60,10 @@ def written(
 
 
 def aligned(rows: Sequence[Sequence[object]], header: Sequence[str], left: int = 1) -> str:
-    """A table for people, whose first columns are aligned to the left, the others to the right; nothing without rows.
+    """Return a text table, whose first columns are aligned to the left, the others to the right; "" without rows.
 
-    No cell can break it, whoever's words stand there. A table that is too wide comes in parts, each with the columns
-    that are aligned to the left.
+    No cell's text can break the table. A table that is too wide is split into parts, each with the columns that are
+    aligned to the left.
     """
     if not rows:
         return ""
@@ -82,9 +82,9 @@ def aligned(rows: Sequence[Sequence[object]], header: Sequence[str], left: int =
 
 
 def _parts(shown: Sequence[Sequence[str]], left: int) -> list[list[int]]:
-    """The columns of each part of a table that is to be no wider than `WIDEST`: those to the left, and some others.
+    """Return the columns of each part of a table; each has the left columns, and is no wider than `WIDEST`.
 
-    There is one part where those to the left leave no room for others.
+    If the left columns leave no room for others, the table is one part.
     """
     widths = [max(len(head) + PADDING, *map(len, cells)) + GAP for head, *cells in zip(*shown, strict=True)]
     first, before = list(range(left)), sum(widths[:left]) - GAP
@@ -112,25 +112,25 @@ class _Taste:
 
 
 Written = TypeVar("Written")
-"""What becomes of a cell."""
+"""What a format makes of a cell."""
 
 
 @dataclass(frozen=True)
 class _Pen(Generic[Written]):
-    """How a format writes a text, and a number: with its interval or without, and whether it is the best."""
+    """How a format writes a text and a number; a number may be the best, and may come with its interval."""
 
     text: Callable[[str], Written]
     number: Callable[[Number, bool, bool], Written]
 
 
 def _cells(table: Table, pen: _Pen[Written], taste: _Taste, columns: bool = True) -> list[list[Written]]:
-    """A table's cells.
+    """Return a table's cells as a format writes them.
 
     Args:
         table: the table.
         pen: writes each cell.
         taste: what is shown.
-        columns: whether intervals that are not shown with each score have columns of their own.
+        columns: whether intervals that are not shown with each score get columns of their own.
 
     Returns:
         The header, and each row.
@@ -166,7 +166,7 @@ def _has_ends(table: Table, name: str) -> bool:
 
 
 def _best(table: Table, better: Better) -> set[tuple[int, int]]:
-    """The places of the best numbers of each column, where two differ; rows about other data do not compete."""
+    """Return the places of each column's best numbers, if its numbers differ; rows about other data do not compete."""
     found: set[tuple[int, int]] = set()
     rivals: dict[tuple[str, ...], list[int]] = {}
     for number, row in enumerate(table.rows):
@@ -180,7 +180,7 @@ def _best(table: Table, better: Better) -> set[tuple[int, int]]:
 
 
 def _winners(table: Table, place: int, rows: Sequence[int], higher: bool) -> Iterator[int]:
-    """The rows that have the best number of a column, as it is printed; none where all have the same."""
+    """Yield the rows that have the best printed number of a column; no row if all have the same."""
     known = {
         row: cell for row in rows if isinstance(cell := table.rows[row][place], Number) and cell.is_defined
     }
@@ -191,7 +191,7 @@ def _winners(table: Table, place: int, rows: Sequence[int], higher: bool) -> Ite
 
 
 def _numbered(report: Report) -> Report:
-    """A report in which what is said of names stands in notes below the last table that has it."""
+    """Return a report in which remarks on names (`Label`) are numbered notes, below the last table that has some."""
     labels = {place: _labels(one) for place, one in enumerate(report) if isinstance(one, Table)}
     said = dict.fromkeys(label.said for of in labels.values() for label in of)
     numbers = {text: number for number, text in enumerate(said, 1)}
@@ -215,7 +215,7 @@ def _with_numbers(table: Table, numbers: dict[str, int]) -> Table:
     return replace(table, rows=rows)
 
 
-# For people
+# Text
 
 
 def _text_table(table: Table, taste: _Taste) -> str:
@@ -230,7 +230,7 @@ def _text_notes(notes: Notes) -> str:
 
 
 def _short(text: str) -> str:
-    """A name that leaves room for others: its beginning and its end."""
+    """Return a name that is cut in the middle if it is long."""
     line, half = one_line(text), LONGEST // 2
     return line if len(line) <= LONGEST else f"{line[: half - 2]}...{line[1 - half :]}"
 
@@ -246,11 +246,11 @@ _TEXT = _Pen(_short, _with_interval)
 
 
 Cells = list[list[tuple[str, bool]]]
-"""A table's cells, the header first, each with whether it is the best of its column."""
+"""A table's cells, the header first; each is a text, and whether it is the best of its column."""
 
 
 def laid_out(report: Report, better: Better) -> list[tuple[Table, Cells] | Notes]:
-    """A report for whoever lays it out: each table with its cells."""
+    """Return a report's notes, and its tables each with their cells, for a page to lay out."""
     taste = _Taste(better, False)
     return [one if isinstance(one, Notes) else (one, _cells(one, _BARE, taste)) for one in _numbered(report)]
 
@@ -264,10 +264,10 @@ _BARE: _Pen[tuple[str, bool]] = _Pen(
 
 
 def _csv(tables: Sequence[Table]) -> str:
-    """All tables as one, which has the columns of all: a cell that a table does not have is empty.
+    """Return all tables as one with the columns of all; a cell is empty where a table lacks the column.
 
-    Numbers have all their digits, fractions are not in percent, and what is undefined is empty. The ends of intervals,
-    marks, and what is said of names have columns of their own.
+    Numbers have all their digits, fractions are not in percent, and undefined numbers are empty. The ends of intervals,
+    marks, and remarks on names have columns of their own.
     """
     rows = [
         ({("table", 0): one.name} if len(tables) > 1 else {}) | row for one in tables for row in _records(one)
@@ -282,11 +282,11 @@ def _csv(tables: Sequence[Table]) -> str:
 
 
 _Column = tuple[str, int]
-"""A column by its name, and the how manieth of this name in its table."""
+"""A column's name, and how many columns of the same name are before it in its table."""
 
 
 def _records(table: Table) -> Iterator[dict[_Column, object]]:
-    """Each row of a table by its columns."""
+    """Yield each row of a table by its columns."""
     header = [name or f"column {place}" for place, name in enumerate(table.header, 1)]
     columns = [(name, header[:place].count(name)) for place, name in enumerate(header)]
     parts = [
@@ -302,11 +302,11 @@ def _records(table: Table) -> Iterator[dict[_Column, object]]:
 
 
 _PARTS = ("", " low", " high", " mark", " said")
-"""What a cell may be written as: itself, and what stands in columns beside it."""
+"""Endings of the names of columns that a cell may fill: its own column, and those added next to it."""
 
 
 def _written(cell: Cell) -> dict[str, object]:
-    """What CSV has of a cell."""
+    """Return what CSV holds of a cell, by the ending of the column's name."""
     if isinstance(cell, Label):
         return {"": _inert(cell.name), " said": _inert(cell.said)}
     if not isinstance(cell, Number):
@@ -326,7 +326,7 @@ def _plain(number: Number) -> int | float:
 
 
 def _inert(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
+    """Return a text so that no spreadsheet takes it for a formula."""
     line = one_line(text)
     return f"'{line}" if line.startswith(tuple(FORMULA)) else line
 
@@ -334,10 +334,10 @@ def _inert(text: str) -> str:
 # Markdown
 
 _MEANS = re.compile(r"[\\`*\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_])")
-"""What Markdown reads as more than a letter; an underscore within a word is none."""
+"""Characters with a meaning in Markdown; an underscore within a word has none."""
 
 _BEGINS = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)]))")
-"""What it reads so at the beginning of a line."""
+"""Characters with a meaning in Markdown only at the beginning of a line."""
 
 
 def _markdown_table(table: Table, taste: _Taste) -> str:
@@ -349,13 +349,13 @@ def _markdown_table(table: Table, taste: _Taste) -> str:
 
 
 def _markdown_notes(notes: Notes) -> str:
-    """Notes as a list."""
+    """Return notes as a list."""
     titled = [f"{_markdown_line(notes.of)}\n"] if notes.of else []
     return "\n".join([*titled, *(f"- {_markdown_line(line)}" for line in notes.lines)])
 
 
 def _markdown_line(text: str) -> str:
-    """A text that begins no other block either."""
+    """Return a text that also has no meaning in Markdown at the beginning of a line."""
     return _BEGINS.sub(lambda found: re.sub(r"(\W)$", r"\\\1", found[0]), _markdown_text(text).lstrip())
 
 
@@ -380,13 +380,13 @@ _LATEX_SIGNS = {
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
     **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}"},
 }
-"""What means something to LaTeX, or makes a ligature, and the same as a text."""
+"""Characters with a meaning in LaTeX, or that make a ligature -> how LaTeX prints them as text."""
 
 _LATEX_MEANS = re.compile("|".join(map(re.escape, _LATEX_SIGNS)) + "|-(?=-)|'(?=')")
 
 
 def _latex_table(table: Table, taste: _Taste) -> str:
-    r"""A table for `\usepackage{booktabs}`."""
+    r"""Return a table for `\usepackage{booktabs}`."""
     grid = _cells(table, _LATEX, taste, columns=False)
     header, *rows = (" & ".join(row) + r" \\" for row in grid)
     left = 1 if table.turned else table.left
@@ -403,7 +403,7 @@ def _latex_table(table: Table, taste: _Taste) -> str:
 
 
 def _latex_notes(notes: Notes) -> str:
-    """Notes as comments."""
+    """Return notes as comments."""
     return "\n".join(map(_comment, _text_notes(notes).split("\n")))
 
 
@@ -416,7 +416,7 @@ def _latex_text(text: str) -> str:
 
 
 def _latex_number(number: Number, is_best: bool, with_ends: bool) -> str:
-    r"""A number; one with a sign, or an interval, stands between signs "$"."""
+    r"""Return a number; one with a sign or an interval is written between dollar signs."""
     if number.said or not number.is_defined:
         return _latex_text(number.said) if number.said else "--"
     low, high = number.printed_ends if with_ends else ("", "")

@@ -1,4 +1,4 @@
-"""An item as text for a terminal: its response with the marks in place, readable without colours too.
+"""Shows an item as text on a terminal: its response with the marks in place, readable even without colours.
 
 A [dog] chases a [cat: hallucinated], and there is no ~car~.
 """
@@ -12,28 +12,28 @@ from halluscope.reporting.formats import WIDEST
 from halluscope.reporting.shown import Item, Kind, Piece, pieces
 
 LEGEND = "[word] is right, [word: why] is not, ~word~ does not count"
-"""How to read it."""
+"""How to read a marked text."""
 
 COLOURS: Mapping[str, str] = {"good": "32", "bad": "1;31", "open": "33", "back": "2", "plain": ""}
 """A kind of mark -> how ANSI terminals show it."""
 
 Part = tuple[str, str]
-"""Part of a text, and its colour; "" for none."""
+"""Part of a text, and its colour; "" for no colour."""
 
 _OPEN: Mapping[Kind, str] = {"good": "\x01", "bad": "\x02", "open": "\x03", "back": "\x04"}
 _CLOSE = "\x05"
 _KINDS = {sign: kind for kind, sign in _OPEN.items()}
-"""While lines are broken a mark stands between these, one character each, which no printable text holds."""
+"""While lines are broken, these characters enclose a mark: one each, and no printable text holds them."""
 
 
 def marked(item: Item, width: int = WIDEST, indent: str = "  ") -> list[Part]:
-    """An item's response and facts, in lines; joined, the parts are the text.
+    """Return an item's response and facts in lines; the parts, joined, are the text.
 
     Args:
-        item: of any benchmark. A response that holds an access key is shown without marks, for they could hide the key
-            from whoever blacks it out.
-        width: characters of a line.
-        indent: before each line.
+        item: an item of any benchmark. A response that holds an access key is shown without marks, since marks within
+            the key could keep it from being recognized and blacked out.
+        width: the most characters per line.
+        indent: what each line begins with.
     """
     marks = item.marks if keyless(item.text) == item.text else ()
     text = "".join(map(_bracketed, pieces(item.text, marks))) if item.text.strip() else "(empty)"
@@ -54,12 +54,12 @@ def _bracketed(piece: Piece) -> str:
 
 
 def _literal(text: str) -> str:
-    r"""A text in which brackets of its own are no marks: "\[" stands for "["."""
+    r"""Return a text whose own brackets cannot be taken for marks: "\[" for "["."""
     return re.sub(r"[\[\]~\\]", r"\\\g<0>", printable(text))
 
 
 def _told(text: str, says: str) -> str:
-    """What is told of a mark after its words; words that are the name of what they mention stand once."""
+    """Return a mark's words and what it says; if that begins with the words themselves, they are not repeated."""
     says = printable(says)
     return f"{text}{says[len(text) :]}" if says.lower().startswith(f"{text.lower()}:") else f"{text} ({says})"
 

@@ -1,4 +1,4 @@
-"""What views share that mark words in texts: rows' lists of classes, places, and votes, as an item has them."""
+"""What views that mark words share: turning a row's lists of classes, places, and votes into parts of an item."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from halluscope.reporting.shown import FOUND, HALLUCINATED, MISSED, Fact, Kind, Mark
 
 KIND_OF: Mapping[str, Kind] = {FOUND: "good", HALLUCINATED: "bad"}
-"""What a class that is said is marked as."""
+"""The kind of mark of a class that was mentioned, by its outcome."""
 
 
 def outcomes(row: Mapping[str, Any]) -> dict[str, str]:
-    """Class -> what came of it, by the lists in a row.
+    """Return class -> outcome, from the lists in a row.
 
     >>> outcomes({"found": ["dog"], "hallucinated": [], "missed": ["cup"]})
     {'dog': 'found', 'cup': 'missed'}
@@ -19,19 +19,19 @@ def outcomes(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def told(words: Sequence[str], outcome: str) -> list[Fact]:
-    """A fact of words, if there are any."""
+    """Return a fact that lists words; [] if there are no words."""
     return [Fact(outcome, [(word, "plain") for word in words])] if words else []
 
 
 def placed(
     words: Sequence[str], places: Sequence[Sequence[int] | None], outcomes: Sequence[tuple[Kind, str]]
 ) -> tuple[list[Mark], list[Fact]]:
-    """Words that count: marks of those whose place is known, and a fact of the others.
+    """Split words that count into marks, where their place is known, and one fact for the rest.
 
     Args:
-        words: as they are called.
-        places: start and end of each, or None.
-        outcomes: what came of each: its kind, and the same in words.
+        words: the words, or the names of what they mention.
+        places: start and end of each word, or None.
+        outcomes: the outcome of each word: its kind, and its name.
 
     >>> placed(["dog"], [(2, 5)], [("good", "found")])
     ([Mark(start=2, end=5, kind='good', says='dog: found', of='dog')], [])
@@ -49,7 +49,7 @@ def placed(
 
 
 def ballots(row: Mapping[str, Any], voters: Mapping[str, Any] | None) -> dict[str, str]:
-    """Class -> a sign per voter; nothing where nobody voted.
+    """Return class -> a sign per voter; {} if nobody voted.
 
     >>> ballots({"ballots": ["10", "1-"]}, {"classes": ["dog", "cup"]})
     {'dog': '11', 'cup': '0-'}
@@ -69,7 +69,7 @@ def differ(signs: str) -> bool:
 
 
 def badness(wrong: Sequence[Any], missed: Sequence[Any] = ()) -> float:
-    """How bad a row is: by what is wrong in it, and among equals by what it misses.
+    """Return how bad a row is: first by the number of errors, then by the number of misses.
 
     >>> badness(["dog"]), badness(["dog"], ["cup"]), badness(["dog", "cat"])
     (1.0, 1.5, 2.0)

@@ -1,6 +1,6 @@
-"""Scores that papers print, to put a model among them: each room's published.toml.
+"""Scores that papers print, from each room's published.toml, to show a model's scores among them.
 
-Who judged, with which prompts, and on which images differ between a paper and a user: compare with care.
+Compare with care: a paper may have used other judges, prompts, and images.
 """
 
 import tomllib
@@ -16,21 +16,21 @@ from halluscope.signature import keys_of
 
 FILE = "published.toml"
 LINE = "line"
-"""The place of a row in its paper's table, where its rows stand in several rooms."""
+"""The key for a row's place in its paper's table, where several rooms hold rows of that table."""
 
 
 @dataclass(frozen=True)
 class Published:
-    """What one paper prints of one benchmark.
+    """What one paper prints about one benchmark.
 
     Attributes:
-        title: the benchmark.
-        source: the paper and its tables, or what else prints them.
-        url: where it is.
-        results: the rows, each with the model's name (in square brackets what else the table tells: its size, who
-            judged it) and its scores, fractions as in a metric's result; what a table leaves out is absent. The
-            rows of "hqm" are benchmarks, with their task, metric, and the `types` of hallucination that they ask for.
-        most: the most that a score may be: 1 where scores are shares, more where they are points.
+        title: the benchmark's title.
+        source: the paper and its tables, or what else prints the scores.
+        url: the address of the source.
+        results: the rows, each with the model's name (in square brackets the table's other facts, such as its size or
+            judge) and its scores, as fractions like in a metric's result; a score that the table leaves out is absent.
+            The rows of "hqm" are benchmarks, with their task, metric, and the `types` of hallucination they ask for.
+        most: the greatest possible score: 1 for shares, more for points.
     """
 
     title: str
@@ -41,20 +41,22 @@ class Published:
 
 
 def names() -> list[str]:
-    """The names that `load` knows."""
+    """Return the names that `load` knows."""
     return sorted(_tables())
 
 
 def load(name: str) -> Published:
     """Read published results, by the name of a dataset such as "throne_coco", or of one of HQM's tables.
 
-    A table's rows may stand in several rooms, each with its `line` in the paper's table.
+    A table's rows may come from several rooms; each row then has its `line` in the paper's table.
 
     Raises:
-        ValueError: if there are none of that name.
+        ValueError: if no published results have that name.
     """
     if name not in names():
-        raise ValueError(f"There are no published results {name!r:.80}; known are {', '.join(names())}.")
+        raise ValueError(
+            f"There are no published results {name!r:.80}; expected one of {', '.join(names())}."
+        )
     parts = _tables()[name]
     facts = next(part for part in parts if "title" in part)
     rows = sorted(
@@ -65,7 +67,7 @@ def load(name: str) -> Published:
 
 
 def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:
-    """What is published of the dataset that goes with these options; None if there is nothing."""
+    """Return the published results on the dataset that these options choose; None if there are no results."""
     for dataset in benchmark.datasets:
         if all(options.get(name, value) == value for name, value in dataset.options.items()):
             return load(dataset.name) if dataset.name in _tables() else None
@@ -73,7 +75,7 @@ def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:
 
 
 def judged_by(result: Mapping[str, Any]) -> str:
-    """What sets a result apart from a paper's: who judged, and by which questions; "" where nobody did."""
+    """Return who judged a result, and by which questions, to tell it from a paper's; "" where nobody judged."""
     keys = keys_of(result["signature"])
     judges = [keys[key] for key in ("judges", "judge", "correctness") if key in keys]
     questions = [f"questions: {keys['questions']}"] if "questions" in keys else []
@@ -92,13 +94,13 @@ def _tables() -> dict[str, list[dict[str, Any]]]:
 
 
 def _label(row: Mapping[str, Any]) -> str:
-    """The name, and in square brackets the row's other texts, such as "LLaVA-1.5 [13B, GPT-4]"."""
+    """Return the name, and in square brackets the row's other texts, such as "LLaVA-1.5 [13B, GPT-4]"."""
     texts = [value for fact, value in row.items() if isinstance(value, str) and fact != "name"]
     return f"{row['name']} [{', '.join(texts)}]" if texts else str(row["name"])
 
 
 def _scores(row: Mapping[str, Any], plain: Collection[str]) -> dict[str, Any]:
-    """The row's numbers, and what it lists; those that are in percent as fractions."""
+    """Return the row's numbers and lists; numbers in percent are turned into fractions."""
     found = {name: value for name, value in row.items() if not isinstance(value, str) and name != LINE}
     return {
         name: value if name in plain or isinstance(value, list) else value / 100

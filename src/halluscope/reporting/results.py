@@ -1,4 +1,4 @@
-"""What `halluscope score NAME ... --json` printed for several models, matched by the models' names."""
+"""Reads what `halluscope score NAME ... --json` printed for several models, to match them by name."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,15 +13,15 @@ from halluscope.numbers import is_id
 Result = Mapping[str, Any]
 
 MOST = 1e100
-"""No score is further from 0; so far its square is a number too."""
+"""The greatest distance of a score from 0; the square of a greater one might overflow."""
 
 
 def read_results(path: Path) -> dict[str, Result]:
     """Read results: the name of what was scored -> its result.
 
     Raises:
-        ValueError: for a file of another form, or two results of the same name.
-        FileNotFoundError: if there is no such file.
+        ValueError: for a file in another form, or two results of the same name.
+        FileNotFoundError: if the file does not exist.
     """
     results: dict[str, Result] = {}
     for where, result in json_rows(path):
@@ -40,7 +40,7 @@ def read_results(path: Path) -> dict[str, Result]:
 
 
 def score(result: Result, by: str) -> float:
-    """A score of a result; "sampled/f0.5_cls" is one inside another. NaN where it is undefined.
+    """Return a score of a result; "sampled/f0.5_cls" names a nested one. NaN if it is undefined.
 
     Raises:
         ValueError: if the result does not have it, or it is no number.
@@ -64,10 +64,10 @@ def score(result: Result, by: str) -> float:
 def scores(
     results: Mapping[str, Result], models: Sequence[str], by: str, option: str = "--by"
 ) -> list[float]:
-    """A score of several models' results, to be compared; `option` names the score on the command line.
+    """Return a score of several models' results; `option` is the option that named the score.
 
     Raises:
-        ValueError: as `score`; and if the score of a model is undefined.
+        ValueError: as `score`, and if the score of a model is undefined.
     """
     values = [score(results[model], by) for model in models]
     undefined = [model for model, value in zip(models, values, strict=True) if not math.isfinite(value)]
@@ -76,7 +76,7 @@ def scores(
             name for name in results[models[0]] if all(_defined(results[model], name) for model in models)
         ]
         raise ValueError(
-            f"{by} of {undefined[0]} is undefined, as it is of {len(undefined)} of the {len(models)} models. "
+            f"{by} is undefined for {len(undefined)} of the {len(models)} models, such as {undefined[0]}. "
             + (f"Name another score, such as {option} {others[0]}, or " if others else "Please ")
             + "leave out the models without it."
         )

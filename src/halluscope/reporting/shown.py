@@ -1,6 +1,6 @@
-"""What people are shown of a run: each row as one item, in one form for every benchmark.
+"""What is shown of a run: each row as one item, in one form for every benchmark.
 
-A room's `view` makes items of its rows; the page, the figures and a notebook show them, and know no benchmark.
+A room's `view` makes items of its rows; the page, the figures and a notebook show the items, and know no benchmark.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from halluscope.responses.thoughts import REMOVED, take_out
 
 Kind = Literal["good", "bad", "open", "back", "plain"]
-"""What a mark, a word or an outcome is: right; an error; neither, because nobody could read or judge it; taken back by
-a rule, so that it counts nowhere; or told without a judgement."""
+"""The kind of a mark, a word or an outcome: "good" is right; "bad" is an error; "open" could not be read or judged;
+"back" was taken back by a rule, and counts nowhere; "plain" is not judged."""
 
 KINDS: tuple[Kind, ...] = ("bad", "open", "good", "back", "plain")
-"""All of them; where two meet, the first counts."""
+"""All kinds; where two marks overlap, the kind that comes first here counts."""
 
 FOUND, HALLUCINATED, MISSED, ABSENT = "found", "hallucinated", "missed", "absent"
-"""What comes of a class in a row: said and there, said and not there, there and not said, neither."""
+"""A class's outcome in a row: mentioned and present; mentioned but absent; present but not mentioned; neither."""
 
 UNREADABLE = "unreadable"
-"""What is wrong with a response that nobody could read or judge."""
+"""The error of a response that could not be read or judged."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Mark:
 
     Attributes:
         start: the place of its first character, counted in Python's characters.
-        end: the place after its last one.
-        kind: what it is.
-        says: what people are told of it, such as "dog: hallucinated".
-        of: the class that it mentions; "" for none.
+        end: the place after its last character.
+        kind: the kind of mark.
+        says: what the reader is told about it, such as "dog: hallucinated".
+        of: the class that it mentions; "" if it mentions no class.
     """
 
     start: int
@@ -48,11 +48,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that is known of a row, beside its response.
+    """Something that is known about a row besides its response.
 
     Attributes:
         name: such as "missed" or "right answer".
-        values: each with what it is.
+        values: each value with its kind.
     """
 
     name: str
@@ -61,23 +61,23 @@ class Fact:
 
 @dataclass(frozen=True)
 class Item:
-    """A row: what was asked, what was said, and what came of it.
+    """A row: what was asked, the response, and the outcome.
 
     Attributes:
         id: tells it from the other rows; the same for every model.
         text: the response as it was judged, without thoughts.
-        image: what finds its image in the dataset; None where it has none.
-        question: what was asked; "" where all rows are asked the same.
-        group: rows that belong together, such as a pair of questions, have the same; "" for none.
+        image: what identifies its image in the dataset; None if it has no image.
+        question: what was asked; "" if all rows have the same prompt.
+        group: the same for rows that belong together, such as a pair of questions; "" for no group.
         marks: places in the text, in order.
-        facts: what else is known.
-        errors: what is wrong with it, in a word or two each, such as "hallucinated", "missed", "unreadable"; () if
-            nothing is.
-        classes: class -> what came of it: `FOUND`, `HALLUCINATED`, `MISSED` or `ABSENT`; only those that play a part.
-        parts: the groups of rows that it counts in, such as {"type": "existence"}.
-        votes: class -> a sign per voter (`halluscope.judging.transcript.SIGNS`), of classes that were said or disputed.
-        disputed: whether its judges disagree.
-        badness: how bad it is, from 0 on; the worst come first.
+        facts: what else is known about the row.
+        errors: what is wrong with the response, in a word or two each, such as "hallucinated", "missed", "unreadable";
+            () if nothing is.
+        classes: class -> outcome: `FOUND`, `HALLUCINATED`, `MISSED` or `ABSENT`; only classes that play a part.
+        parts: the subsets of the dataset that the row counts in, such as {"type": "existence"}.
+        votes: class -> a sign per voter (`halluscope.judging.transcript.SIGNS`), for mentioned or disputed classes.
+        disputed: whether the row's judges disagree.
+        badness: how bad the row is, from 0 upwards; the worst rows are shown first.
     """
 
     id: str
@@ -100,10 +100,10 @@ class Shown:
     """A model's run, as far as it is shown.
 
     Attributes:
-        name: of the responses.
+        name: the name of the responses.
         scores: the metric's result, without its table of rows.
-        items: its rows.
-        options: of the metric, with which it was scored.
+        items: the rows.
+        options: the metric's options with which the run was scored.
         voters: who voted, in the order of the votes; () if nobody did.
         votes: codes [items, classes, voters] (`halluscope.judging.votes`); None if nobody voted.
     """
@@ -117,12 +117,12 @@ class Shown:
 
 
 def said(rows: Iterable[Mapping[str, Any]], options: Mapping[str, Any]) -> Sequence[str]:
-    """The responses of a run's rows as they were judged: without thoughts, unless its options keep them."""
+    """Return the responses of a run's rows as they were judged: without thoughts, unless the options keep them."""
     return take_out([row["response"] for row in rows], options.get("thoughts", REMOVED))[0]
 
 
 def several(name: str, texts: Sequence[str], most: int = 12) -> Fact:
-    """A fact of many texts, of which it tells the first.
+    """Return a fact that lists the first of many texts, and how many more there are.
 
     >>> several("regions", ["a dog", "a cup", "a bus"], most=2).values
     [('a dog', 'plain'), ('a cup', 'plain'), ('and 1 more', 'plain')]
@@ -141,9 +141,9 @@ class Piece:
     """Part of a text.
 
     Attributes:
-        text: its words.
-        kind: "plain" outside of marks; of several marks, the first of `KINDS`.
-        says: what is told of it, of several marks one after the other; "" outside of marks.
+        text: the words of this part.
+        kind: "plain" outside marks; where marks overlap, the kind that is first in `KINDS`.
+        says: what the marks say, one after the other; "" outside marks.
     """
 
     text: str
@@ -152,13 +152,13 @@ class Piece:
 
 
 def pieces(text: str, marks: Sequence[Mark]) -> list[Piece]:
-    """A text cut at the ends of its marks, which may overlap.
+    """Cut a text at the ends of its marks, which may overlap.
 
     >>> [(one.text, one.kind) for one in pieces("a red dog", [Mark(6, 9, "bad", "dog: hallucinated")])]
     [('a red ', 'plain'), ('dog', 'bad')]
     """
     ends = sorted({0, len(text), *(end for mark in marks for end in (mark.start, mark.end))})
-    waiting = sorted(marks, key=lambda mark: mark.start)[::-1]  # the next one last
+    waiting = sorted(marks, key=lambda mark: mark.start)[::-1]  # reversed: the next mark is last
     here, found = list[Mark](), list[Piece]()
     for start, end in pairwise(ends):
         while waiting and waiting[-1].start <= start:

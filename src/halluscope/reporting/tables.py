@@ -1,6 +1,6 @@
-"""Results for people: what a report says, as tables of cells and notes below them, and JSON for machines.
+"""A report as tables of cells and notes, and results as JSON.
 
-How a report is written down, `halluscope.reporting.formats` knows.
+`halluscope.reporting.formats` writes a report in its formats.
 """
 
 import json
@@ -12,10 +12,10 @@ from typing import Any, TypeGuard, TypeVar
 from halluscope.signature import keys_of
 
 OTHER = "*"
-"""Marks a number of rows where these are not those of the first result."""
+"""Marks a number of rows that are not the rows of the first result."""
 
 RESPONSES, ROWS = "responses", "rows"
-"""Names of columns: what was scored, and how many rows it is about."""
+"""Names of columns: what was scored, and on how many rows."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Number:
 
     Attributes:
         value: the number; None or NaN where it is undefined.
-        form: how it is printed, as `format` has it.
-        times: what it is multiplied by for that: 100 for a fraction in percent, else 1.
-        ends: of its interval; () for none.
-        mark: stands behind it.
-        said: is printed in its place; "" for the number itself.
+        form: how it is printed, as a specification for `format`.
+        times: what it is multiplied by before it is printed: 100 for a fraction in percent, else 1.
+        ends: the ends of its interval; () if it has no interval.
+        mark: what is printed after it.
+        said: what is printed instead of it; "" to print the number.
     """
 
     value: float | None
@@ -40,12 +40,12 @@ class Number:
 
     @property
     def is_defined(self) -> bool:
-        """Whether there is a number."""
+        """Whether the number is defined."""
         return is_defined(self.value)
 
     @property
     def has_ends(self) -> bool:
-        """Whether it has an interval."""
+        """Whether the number has an interval."""
         return len(self.ends) == 2 and all(map(is_defined, self.ends))
 
     def __str__(self) -> str:
@@ -53,12 +53,12 @@ class Number:
 
     @property
     def interval(self) -> str:
-        """Its interval, "-" where it has none."""
+        """The interval as it is printed; "-" if the number has none."""
         return " to ".join(map(self._printed, self.ends)) if self.has_ends else "-"
 
     @property
     def printed_ends(self) -> list[str]:
-        """Both ends of its interval."""
+        """Both ends of the interval as they are printed."""
         return [self._printed(end) for end in self.ends]
 
     def _printed(self, value: float | None) -> str:
@@ -69,11 +69,11 @@ class Number:
 
 @dataclass(frozen=True)
 class Label:
-    """A name in a table, with what is said of it elsewhere: it would make the table too wide.
+    """A name in a table, with a remark that is printed below the table, where there is room.
 
     Attributes:
-        name: what was scored.
-        said: such as who judged.
+        name: the name of what was scored.
+        said: the remark, such as who judged.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Label:
 
 
 Cell = str | int | Number | Label | None
-"""What stands in a table; None where there is nothing."""
+"""A cell of a table; None if it is empty."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +89,14 @@ class Table:
     """A table.
 
     Attributes:
-        name: what it holds, in a word; it tells tables of one report apart.
+        name: what it holds, in a word, to tell a report's tables apart.
         header: a name per column.
         rows: a cell per column.
         left: how many columns, from the first on, say what a row is about.
-        of: whose it is, where the rows do not say so; "" otherwise.
-        ranked: whether rows compete that differ in their first column only: the best of each column is then shown.
-        turned: whether people are shown its columns as rows, of which there are many.
-        intervals: the columns whose intervals people are shown beside them.
+        of: whose table it is, if the rows do not say so; "" otherwise.
+        ranked: whether rows that differ only in their first column compete; each column's best is then highlighted.
+        turned: whether columns are shown as rows, for tables with many columns.
+        intervals: the columns whose intervals are shown next to them.
     """
 
     name: str
@@ -114,8 +114,8 @@ class Notes:
     """Lines of text between or below tables.
 
     Attributes:
-        lines: each a line; whoever's words they hold, they stay on it.
-        of: what they are about; "" for the whole.
+        lines: the lines; no text in a line can break it.
+        of: what the notes are about; "" for the whole report.
     """
 
     lines: Sequence[str]
@@ -123,29 +123,29 @@ class Notes:
 
 
 Report = Sequence[Table | Notes]
-"""What is told, one thing below the other."""
+"""Tables and notes, one below the other."""
 
 Named = Sequence[tuple[str, Mapping[str, Any]]]
 """Results, each with the name of what was scored."""
 
 Shown = Sequence[tuple[str | Label, Mapping[str, Any]]]
-"""The same, with what is to be said of some."""
+"""Results, each with the name of what was scored or with a `Label`."""
 
 _Name = TypeVar("_Name", bound=str | Label)
 
 
 def share(value: float | None, ends: Sequence[float] = ()) -> Number:
-    """A fraction, printed in percent."""
+    """Return a fraction, printed in percent."""
     return Number(value, ends=ends)
 
 
 def plain(value: float | None, form: str = ".3f", ends: Sequence[float] = ()) -> Number:
-    """A number that is no fraction, printed as it is."""
+    """Return a number that is not a fraction, printed as it is."""
     return Number(value, form, 1, ends)
 
 
 def scored(value: float | None, is_plain: bool, ends: Sequence[float] = ()) -> Number:
-    """A score: a number with three digits if it is no fraction, else in percent."""
+    """Return a score, printed with three decimals if it is not a fraction, else in percent."""
     return plain(value, ends=ends) if is_plain else share(value, ends)
 
 
@@ -156,14 +156,14 @@ def table(
     name: str = "scores",
     turned: bool = False,
 ) -> Table:
-    """One row per LVLM, in the order of the results.
+    """Return a table with one row per LVLM, in the order of the results.
 
     Args:
-        results: absent and undefined scores have an undefined number.
-        columns: scores, by their names in a result.
-        is_points: whether a score is no fraction (`Benchmark.is_points`); the others are in percent.
-        name: of the table.
-        turned: whether the columns are many.
+        results: the results; absent and undefined scores become undefined numbers.
+        columns: the scores, by their names in a result.
+        is_points: whether a score is not a fraction (`Benchmark.is_points`); the others are in percent.
+        name: the name of the table.
+        turned: whether the table has many columns, which are then shown as rows.
     """
     rows = [
         [*counted, *(score(result, column, is_points(column)) for column in columns)]
@@ -173,12 +173,12 @@ def table(
 
 
 def label_names(results: Shown) -> list[str]:
-    """The names of the columns that `labels` fills."""
+    """Return the names of the columns that `labels` fills."""
     return [RESPONSES, *([ROWS] if _are_counted(results) else [])]
 
 
 def labels(results: Shown) -> list[list[Cell]]:
-    """Whose each row is, and of how many rows of the dataset, where `counted` has said that."""
+    """Return each row's first cells: what was scored, and on how many rows of the dataset if `counted` added that."""
     with_rows = _are_counted(results)
     return [[name, *([_rows(result)] if with_rows else [])] for name, result in results]
 
@@ -193,7 +193,7 @@ def _rows(result: Mapping[str, Any]) -> Number:
 
 
 def counted(results: Named) -> list[tuple[str, Mapping[str, Any]]]:
-    """Results that say how many rows each is about (`ROWS`), marked where these are not those of the first."""
+    """Return results with how many rows each is about (`ROWS`), marked if these are not the first result's rows."""
     data = [keys_of(result["signature"])["data"] for _, result in results]
     return [
         (name, {**result, ROWS: _counted(of, data[0])})
@@ -206,22 +206,22 @@ def _counted(of: str, first: str) -> Number:
 
 
 def score(result: Mapping[str, Any], name: str, is_plain: bool = False) -> Number:
-    """A score of a result, with its interval where there is one."""
+    """Return a score of a result, with its interval if it has one."""
     return scored(result.get(name), is_plain, result.get("interval", {}).get(name, ()))
 
 
 def group_table(results: Named, by: str) -> Table:
-    """A score of each group of questions: of "aAcc" all scores "aAcc/..."."""
+    """Return a table of a score's groups of questions: for "aAcc", all scores "aAcc/..."."""
     groups = dict.fromkeys(name for _, result in results for name in result if name.startswith(f"{by}/"))
     return table(results, list(groups), name="groups", turned=True)
 
 
 def class_table(result: Mapping[str, Any], of: str) -> Table:
-    """One row per class: its counts, and its ratios in percent.
+    """Return a table with one row per class: its counts, and its ratios in percent.
 
     Args:
-        result: with the table `classes`.
-        of: what was scored.
+        result: a result with the table `classes`.
+        of: the name of what was scored.
     """
     columns = list(next(iter(result["classes"].values()), {}))
     rows = [
@@ -234,25 +234,25 @@ def class_table(result: Mapping[str, Any], of: str) -> Table:
 def report(
     tables: Sequence[Table], remarks: Mapping[str, Sequence[str]], brackets: str = "", source: str = ""
 ) -> list[Table | Notes]:
-    """A benchmark's report: its tables, where what is published comes from, and the remarks on each result.
+    """Return a benchmark's report: its tables, the source of published scores, and the remarks on each result.
 
     Args:
-        tables: those without a row are left out.
+        tables: the tables; those without rows are left out.
         remarks: name -> lines.
-        brackets: what stands in square brackets behind the names of what is published.
-        source: of what is published; "" if nothing is.
+        brackets: what the square brackets after the names of published rows hold.
+        source: the source of the published scores; "" if none are shown.
     """
     said = [Notes([f"In square brackets: {brackets}. {source}."])] if source else []
     return [*(one for one in tables if one.rows), *said, *below(remarks)]
 
 
 def as_published(by: str, questions: int) -> str:
-    """What `report` says of square brackets, and of rows that somebody else counted."""
-    return f"{by}. Where no number of rows stands, the row is as published, of all {questions:,} questions"
+    """Return the `brackets` of `report`, with a remark on published rows, which have no number of rows."""
+    return f"{by}. A row without a number of rows is as published, on all {questions:,} questions"
 
 
 def below(remarks: Mapping[str, Sequence[str]]) -> list[Notes]:
-    """What stands below a table: the remarks on each result, those that are the same once."""
+    """Return the notes below a table: the remarks on each result; equal remarks are printed once."""
     names: dict[tuple[str, ...], list[str]] = {}
     for name, lines in remarks.items():
         names.setdefault(tuple(lines), []).append(name)
@@ -260,51 +260,51 @@ def below(remarks: Mapping[str, Sequence[str]]) -> list[Notes]:
 
 
 def listed(results: Named) -> list[dict[str, Any]]:
-    """Results with their names in them, as they stand in JSON."""
+    """Return results with their names in them, as JSON has them."""
     return [{"responses": name, **result} for name, result in results]
 
 
 def to_json(value: Any) -> str:
-    """A value as JSON, in which any text is told as it is by signs of ASCII; what is undefined is null."""
+    """Return a value as JSON in ASCII only; undefined numbers are null."""
     return json.dumps(finite(value), indent=2).replace("\x7f", "\\u007f")
 
 
 def percent(fraction: float | None) -> str:
-    """A fraction as a percentage with one decimal, "-" where it is undefined."""
+    """Return a fraction as a percentage with one decimal; "-" if it is undefined."""
     return f"{100 * fraction:.1f}" if is_defined(fraction) else "-"
 
 
 def is_defined(score: float | None) -> TypeGuard[float]:
-    """Whether a score is of anything: a number, not NaN, nor null, which stands for it in a file."""
+    """Whether a score is finite: neither NaN nor None, which stands for NaN in a file."""
     return score is not None and math.isfinite(score)
 
 
 def printed(value: float | None, is_plain: bool) -> str:
-    """A score as tables have it: as `percent`, or with three digits if it is no fraction."""
+    """Return a score as tables print it: like `percent`, or with three decimals if it is not a fraction."""
     return str(scored(value, is_plain))
 
 
 def uncertainty(result: Mapping[str, Any], over: str = "images") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What a result says of how sure its scores are: in words what that is, and the ends of each score.
+    """Yield a result's measures of uncertainty: the name of each, and the ends for each score.
 
     Args:
-        result: a metric's.
-        over: what an interval resamples.
+        result: a metric's result.
+        over: what the interval resamples.
     """
-    for key, text in (("interval", f"interval over {over}"), ("spread", "least and greatest of the repeats")):
+    for key, text in (("interval", f"interval over {over}"), ("spread", "lowest and highest of the repeats")):
         if key in result:
             yield text, result[key]
 
 
 def interval(ends: Sequence[float]) -> str:
-    """An interval in percent; nothing if there is none."""
+    """Return an interval in percent; "" if there are no ends."""
     return " to ".join(map(percent, ends))
 
 
 def ranked(
     results: Sequence[tuple[_Name, Mapping[str, Any]]], by: str, higher: bool = True
 ) -> list[tuple[_Name, Mapping[str, Any]]]:
-    """Results, the best score first, those without one last."""
+    """Return results with the best score first, and those without the score last."""
 
     def place(named: tuple[_Name, Mapping[str, Any]]) -> tuple[bool, float]:
         value = named[1].get(by)
@@ -316,7 +316,7 @@ def ranked(
 
 
 def finite(value: Any) -> Any:
-    """The same nested value with None where a number is undefined, as JSON wants it."""
+    """Return a nested value with None for undefined numbers, as JSON needs it."""
     if isinstance(value, Mapping):
         return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,1 +1,1 @@
-"""What an LVLM said: the files that hold it, the one matcher, and the rules that read yes or no."""
+"""Reads an LVLM's responses from files, matches them to a dataset's rows, and reads yes or no in them."""

@@ -1,7 +1,8 @@
-"""The one reader of responses: what an LVLM said, row by row, in whatever file it stands.
+"""Reads an LVLM's responses from any file that holds them, row by row.
 
-A file is one of `halluscope.reading.tables`, what lm-eval and lmms-eval wrote with --log_samples, or a log of Inspect.
-lm-eval logs the whole document, lmms-eval only what each score was given, which names task and row.
+A file has a format of `halluscope.reading.tables`, or is a log: of lm-eval or lmms-eval, written with --log_samples, or
+of Inspect. lm-eval logs a whole document; lmms-eval logs only what each score was given, which names the task and the
+row.
 """
 
 import re
@@ -23,22 +24,22 @@ TEXTS = (
     *("response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
     *("answer", "text", "caption", "generated_caption"),
 )
-"""Where a response's text is looked for: the first of these that a row has."""
+"""The columns where a response's text is looked for; the first that a row has counts."""
 
 LABEL = "label"
-"""In a row that has this, `text` is the question."""
+"""In a row with this column, `text` is the question, not the response."""
 
 TASK, PROMPT = "halluscope_task", "halluscope_prompt"
-"""Where a response says of which task it is, and the name of the prompt that was asked, if it has one."""
+"""The keys under which a response names its task, and the prompt that was asked, if the prompt has a name."""
 
 SAMPLE = {"doc_id", "filtered_resps"}
-"""What tells a harness' sample from other rows."""
+"""The keys that mark a row as a harness' sample."""
 
 _HALF = re.compile("[\ud800-\udfff]")
 
 Row = Mapping[str, Any]
 Given = str | Path | Sequence[Row] | Mapping[Any, Any]
-"""The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for one in parts, rows, or {id: text}."""
+"""The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, rows, or {id: text}."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,10 @@ class Response:
     """What an LVLM said about one row of a dataset.
 
     Attributes:
-        where: where it stands, for messages.
-        row: all that stands beside it.
-        text: what was said; it may be empty.
-        column: where the text stood in the row.
+        where: its location, for messages.
+        row: the whole row that holds it.
+        text: the text; it may be empty.
+        column: the row's column that held the text.
     """
 
     where: str
@@ -60,12 +61,13 @@ class Response:
 
 @dataclass(frozen=True)
 class Responses:
-    """What one LVLM said.
+    """The responses of one LVLM.
 
     Attributes:
-        name: of the LVLM: the file's name without its ending, with its folder's where two files are called alike.
+        name: of the LVLM: the file's name without its ending, preceded by its folder's name if two files have the same
+            name.
         source: the file, for messages.
-        each: at least one.
+        each: the responses, at least one.
         sampled: whether a harness wrote them.
     """
 
@@ -80,11 +82,12 @@ class Reading:
     """How files of responses are read.
 
     Attributes:
-        tasks: the harness tasks whose samples are meant; none takes those of any.
-        limit: read only the first so many responses of each LVLM.
-        dataset: columns that tell a row of the dataset, whose text is the right one, from a response.
-        parts: column -> its values, one of which may stand in the name of a part's file: "random" in A of "NAME=A,B,C".
-        text_column: where the text stands; None looks for the first of `TEXTS`.
+        tasks: the harness tasks whose samples are accepted; if empty, those of any task.
+        limit: read only this many responses of each LVLM, from the first on.
+        dataset: columns that mark a row as the dataset's own, which holds the right answer, not a response.
+        parts: column -> its values; the file name of a part may contain one of them, such as "random" in A of
+            "NAME=A,B,C".
+        text_column: the column with the text; None looks for the first of `TEXTS`.
     """
 
     tasks: Collection[str] = ()
@@ -97,7 +100,7 @@ class Reading:
         """Check the limit."""
         if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
             raise ValueError(
-                f"The limit is {brief(self.limit)}; expected at least 1 response, a whole number."
+                f"The limit is {brief(self.limit)}; expected a whole number of responses, at least 1."
             )
 
 
@@ -105,8 +108,8 @@ def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
     """Read the responses of several LVLMs, each with a name of its own.
 
     Raises:
-        ValueError: for a row that is no response, a sample of another task, a document that comes twice, or a file that
-            is given twice.
+        ValueError: if a row is not a response, a sample is of another task, a document occurs twice, or a file is given
+            twice.
         FileNotFoundError: if there is no such file.
     """
     how = how or Reading()
@@ -118,10 +121,10 @@ def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
 def text_of(
     row: Any, where: str, dataset: Collection[str] = (), column: str | None = None
 ) -> tuple[str, str]:
-    """A response's text, of the first of `TEXTS` that the row has, and the column where it stands.
+    """Return a response's text, from the first of `TEXTS` that the row has, and its column.
 
     Raises:
-        ValueError: for a row without one, whose text is none, or that is a row of the dataset with these columns.
+        ValueError: if the row has no such column, its value is not a text, or it is a row of the dataset.
     """
     known = [column] if column else [name for name in TEXTS if name != "text" or LABEL not in _columns(row)]
     name = next((name for name in known if name in _columns(row)), None)
@@ -131,7 +134,7 @@ def text_of(
         )
     if name in dataset and {*dataset} <= row.keys():
         raise ValueError(
-            f"{where} is a row of the dataset, whose {name!r} is the right one; expected the LVLM's text as response."
+            f"{where} is a row of the dataset, whose {name!r} is the right answer; expected the LVLM's response."
         )
     if not isinstance(row[name], str):
         raise ValueError(
@@ -142,7 +145,7 @@ def text_of(
 
 
 def _whole_characters(text: str) -> str:
-    """A text without halves of characters, as JSON may spell them: two that fit are one, another is U+FFFD."""
+    """Join surrogates, as JSON may spell them, that make up one character, and replace lone surrogates by U+FFFD."""
     if _HALF.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -153,7 +156,7 @@ def _columns(row: Any) -> Collection[str]:
 
 
 def _files(given: Given) -> tuple[str | None, list[Path], Sequence[Row] | None]:
-    """The name that a user gives, the files, or else the rows."""
+    """Return the name that the user gives, if any, the files, and, if there is no file, the rows."""
     if isinstance(given, Mapping):
         return None, [], [row for _, row in tables.by_id(given, "responses")]
     if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a table of pandas
@@ -167,15 +170,15 @@ def _files(given: Given) -> tuple[str | None, list[Path], Sequence[Row] | None]:
 
 
 def _rows(given: Any) -> list[Row]:
-    """Rows as a list.
+    """Return rows as a list.
 
     Raises:
-        ValueError: for what has none, or in no order.
+        ValueError: for an object that has no rows, or has them in no order.
     """
     try:
         if not isinstance(given, Set | bytes):
             return list(given)
-    except TypeError:  # it has nothing to loop over
+    except TypeError:  # it is not iterable
         pass
     raise ValueError(
         f"responses is {brief(given)} ({type(given).__name__}); expected a file, a list of rows with an id and a text, "
@@ -184,10 +187,10 @@ def _rows(given: Any) -> list[Row]:
 
 
 def _names(named: Sequence[tuple[str | None, list[Path]]]) -> list[str]:
-    """A name for each: what the user says, or the file's, with as many of its folders as tell it from the others.
+    """Name each LVLM: by the user's name for it, or by its file, with as many folders as make the names different.
 
     Raises:
-        ValueError: for a file that is given twice, or a name.
+        ValueError: if a file or a name is given twice.
     """
     check_once(file for _, files in named for file in files)
     names = [name or (plain_name(files[0]) if files else "responses") for name, files in named]
@@ -200,13 +203,13 @@ def _names(named: Sequence[tuple[str | None, list[Path]]]) -> list[str]:
             names[i] = f"{folder}/{names[i]}"
     if doubled := _alike(names):
         raise ValueError(
-            f"Two LVLMs are called {brief(names[doubled[0]])}; give each a name of its own: NAME=FILE."
+            f"Two LVLMs are called {brief(names[doubled[0]])}; give each its own name: NAME=FILE."
         )
     return names
 
 
 def _alike(names: Sequence[str]) -> list[int]:
-    """The places of names that come more than once."""
+    """Return the indices of names that occur more than once."""
     count = Counter(names)
     return [place for place, name in enumerate(names) if count[name] > 1]
 
@@ -230,7 +233,7 @@ def _located(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) ->
 
 
 def _of_file(file: Path) -> Iterator[tuple[str, Any]]:
-    """The rows of a file, or the samples of a log."""
+    """Yield the rows of a file, or the samples of a log."""
     if inspect_log.is_zip(file):
         yield from inspect_log.of_zip(file)
         return
@@ -239,7 +242,7 @@ def _of_file(file: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _part(file: Path, how: Reading) -> dict[str, str]:
-    """What the name of a part's file says of its rows."""
+    """Return the columns and values that the name of a part's file gives to its rows."""
     found = {
         column: [value for value in values if value in file.name] for column, values in how.parts.items()
     }
@@ -255,7 +258,7 @@ def _is_sample(row: Any) -> bool:
 
 
 def _of_samples(located: Sequence[tuple[str, Any]], tasks: Collection[str]) -> Iterator[tuple[str, Row]]:
-    """The responses in a file of samples, each with what finds its row."""
+    """Yield the responses in a file of samples, each with the keys that identify its row."""
     places: dict[Any, str] = {}
     for where, sample in located:
         row = _of_sample(sample, where, tasks)
@@ -264,15 +267,15 @@ def _of_samples(located: Sequence[tuple[str, Any]], tasks: Collection[str]) -> I
             raise ValueError(f"{where}: doc_id is {brief(doc_id)}; expected a number or a text.")
         if doc_id in places:
             raise ValueError(
-                f"{where}: the document {brief(doc_id)} stands in {places[doc_id]} already; expected each once. Are "
-                "these the samples of two runs, or of two filters?"
+                f"{where}: the document {brief(doc_id)} is already in {places[doc_id]}; expected each document once. "
+                "Are these the samples of two runs, or of two filters?"
             )
         places[doc_id] = where
         yield where, row
 
 
 def _about(sample: Row) -> Row:
-    """What a sample says of its row: the document, or else what one of its scores holds."""
+    """Return what a sample says about its row: its document, or else the content of one of its scores."""
     if isinstance(doc := sample.get("doc"), Mapping):
         return doc
     return next((held for held in sample.values() if isinstance(held, Mapping) and TASK in held), {})
@@ -281,7 +284,7 @@ def _about(sample: Row) -> Row:
 def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> Row:
     if not _is_sample(sample):
         raise ValueError(
-            f"{where} is no sample: expected doc_id and filtered_resps, as lm-eval and lmms-eval write them with "
+            f"{where} is not a sample: expected doc_id and filtered_resps, as lm-eval and lmms-eval write them with "
             f"--log_samples; got {brief(sample, 120)}."
         )
     about = _about(sample)

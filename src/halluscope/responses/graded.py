@@ -1,4 +1,4 @@
-"""The result of responses that graders judged: what every such benchmark reports in the same way."""
+"""Makes the result of responses that graders judged, in the same way for every such benchmark."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,21 +19,21 @@ from halluscope.stats.tallies import Bools, Ints, Tally
 
 @dataclass(frozen=True)
 class Graded:
-    """Responses, and how they are counted.
+    """Graded responses, and how they are counted.
 
     Attributes:
         of: the benchmark's name.
-        questions: that were answered, each with `id` and `form`.
-        about: what tells the questions from others, each a row of `signature.data_of`.
+        questions: the questions that were answered, each with `id` and `form`.
+        about: the values that identify each question, as rows of `signature.data_of`.
         texts: the responses, without thoughts.
-        image: the number of each question's image: [questions].
-        tally: counts verdicts, criterion -> [questions], by the numbers of the questions' images, or of anything else:
-            [questions].
-        resampling: of the images.
+        image: [questions], the number of each question's image.
+        tally: counts verdicts; it takes criterion -> [questions], and [questions], the numbers of the questions' images
+            or of other clusters.
+        resampling: the bootstrap, which resamples images.
         thoughts: what was done with thoughts, and how many texts held one that was removed.
-        unread: what the share of responses that nobody could judge is called, and which they are: [repeats, questions].
-        counts: score -> what its whole is called, and its part; none for no counts.
-        groups: name -> which questions belong to it: [questions].
+        unread: the name of the share of responses without a readable verdict; and [repeats, questions], which they are.
+        counts: score -> the names of its whole and of its part; {} reports no counts.
+        groups: name -> [questions], which questions belong to the group.
     """
 
     of: str
@@ -51,14 +51,14 @@ class Graded:
     def result(
         self, verdicts: Judged, facts: Mapping[str, Any], each: Sequence[str] | None = None, **signed: Any
     ) -> dict[str, Any]:
-        """What a metric returns.
+        """Return the metric's result.
 
         Args:
-            verdicts: on the responses.
-            facts: what else is reported.
-            each: what of a question stands in the table `per_question`, beside its part in each score and its verdict;
-                None for no table.
-            signed: what else stands in the signature.
+            verdicts: the verdicts on the responses.
+            facts: further keys of the result.
+            each: the fields of a question that the table `per_question` shows, along with its value of each score and
+                its verdict; None for no table.
+            signed: further keys of the signature.
         """
         words = {MEAN_WORDS: lengths.tally(self.texts, self.image)}
         tallies = [{**self.tally(one, self.image), **words} for one in verdicts.each()]
@@ -79,7 +79,7 @@ class Graded:
         return found
 
     def _rows(self, verdicts: Judged, each: Sequence[str]) -> list[dict[str, Any]]:
-        """The table of questions, with what each adds to the scores, in the first repeat."""
+        """Return the table of questions, with each one's values of the scores in the first repeat."""
         alone = self.tally(next(verdicts.each()), np.arange(len(self.questions)))
         added = tallying.added({name: of for name, of in alone.items() if "/" not in name})
         name, unread = self.unread

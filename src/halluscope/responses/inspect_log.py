@@ -1,7 +1,7 @@
-"""Reads a log of Inspect, as `.eval` or as JSON, into the samples that lm-eval and lmms-eval log.
+"""Reads a log of Inspect, as `.eval` or as JSON, into samples in the form of lm-eval's and lmms-eval's logs.
 
-Inspect itself is not needed for it. What the tasks of `halluscope.harness.inspect` know of a row stands in a sample's
-metadata; what was said is the sample's completion.
+Inspect itself need not be installed. A sample's metadata hold what the tasks of `halluscope.harness.inspect` say about
+the row; its completion is the response.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,27 +15,27 @@ from halluscope.foreign import brief, one_line
 ENDING = ".eval"
 
 LOG = {"version", "status", "eval", "plan"}
-"""What tells a log in JSON from rows."""
+"""The keys that mark JSON as a log, not as rows."""
 
 SAMPLE = {"id", "epoch", "input", "output", "metadata"}
-"""What each sample of a log has."""
+"""The keys that each sample of a log has."""
 
 Located = tuple[str, Any]
 
 
 def is_zip(file: Path) -> bool:
-    """Whether a file is a log as Inspect writes it unless it is told otherwise."""
+    """Whether a file is a log in Inspect's default format, `.eval`."""
     return ending(file) == ENDING
 
 
 def of_zip(file: Path) -> Iterator[Located]:
-    """The samples of a log, each with where it stands; one per member of the zip.
+    """Yield the location and the content of each sample of a log in a zip, which has a member per sample.
 
     Raises:
-        BuildError: for what is no such zip, or is damaged.
-        LimitExceeded: for a sample that is too large, or too many.
-        MissingExtra: without zstandard.
-        ValueError: for no sample, or one that was asked in several epochs.
+        BuildError: if the file is not such a zip, or is damaged.
+        LimitExceeded: for a sample that is too large, or too many samples.
+        MissingExtra: if zstandard is not installed.
+        ValueError: if the log has no sample, or has several epochs.
     """
     members = zstd.members(file, "samples/", ".json")
     found = ((f"{file}, {one_line(name, 80)}", content) for name, content in members)
@@ -50,12 +50,12 @@ def _parsed(content: bytes, where: str) -> Any:
 
 
 def is_json(row: Any) -> bool:
-    """Whether what a file of JSON holds is a log."""
+    """Whether the content of a JSON file is a log."""
     return isinstance(row, Mapping) and row.keys() >= LOG
 
 
 def of_json(log: Mapping[str, Any], where: str) -> Iterator[Located]:
-    """The samples of a log that was read already, as `of_zip` has them."""
+    """Yield the samples of a log that was read already, as `of_zip` does."""
     samples = log.get("samples") or []
     if not isinstance(samples, list):
         raise ValueError(f"{where}: samples is {brief(samples)}; expected a list, as Inspect writes it.")
@@ -63,14 +63,14 @@ def of_json(log: Mapping[str, Any], where: str) -> Iterator[Located]:
 
 
 def _samples(found: Iterator[Located], log: str) -> Iterator[Located]:
-    """Samples as another harness logs them, without those that nothing was said to, for the request failed."""
+    """Yield samples in the form of lm-eval's log, without those whose request failed and that have no response."""
     empty = True
     for where, sample in found:
         empty = False
         output = _output(sample, where)
         if sample["epoch"] != 1:
             raise ValueError(
-                f"{where} is of epoch {brief(sample['epoch'])}: this log holds several responses per row; expected "
+                f"{where} belongs to epoch {brief(sample['epoch'])}: this log holds several responses per row; expected "
                 "one. Run the task with --epochs 1."
             )
         if output.get("choices"):
@@ -81,11 +81,11 @@ def _samples(found: Iterator[Located], log: str) -> Iterator[Located]:
 
 
 def _output(sample: Any, where: str) -> Mapping[str, Any]:
-    """What a model gave to a sample."""
+    """Return the model's output in a sample."""
     output = sample["output"] if isinstance(sample, Mapping) and sample.keys() >= SAMPLE else None
     if not isinstance(output, Mapping):
         raise ValueError(
-            f"{where} is no sample of Inspect: it is {brief(sample, 120)}; expected one with "
+            f"{where} is not a sample of Inspect: it is {brief(sample, 120)}; expected an object with "
             f"{', '.join(sorted(SAMPLE))}."
         )
     return output

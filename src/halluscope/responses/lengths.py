@@ -1,4 +1,4 @@
-"""How long responses are: longer ones have more room for hallucination (HQM, Table III)."""
+"""Counts the words of responses: longer responses have more room for hallucination (HQM, Table III)."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ MEAN_WORDS = "mean_words"
 
 
 def words(texts: Sequence[str]) -> list[int]:
-    """How many words each text has; white space divides words.
+    """Count the words of each text; white space divides words.
 
     >>> words(["Yes.", "There is a dog."])
     [1, 4]
@@ -20,11 +20,11 @@ def words(texts: Sequence[str]) -> list[int]:
 
 
 def mean_words(texts: Sequence[str]) -> float:
-    """The mean number of words of texts, at least one."""
+    """Return the mean number of words per text; there must be at least one text."""
     return float(np.mean(words(texts)))
 
 
 def tally(texts: Sequence[str], clusters: Ints) -> tuple[Ints, Ints]:
-    """The words and the texts of each cluster, such as an image: `mean_words`, for an interval."""
+    """Count the words and the texts of each cluster, such as an image; their ratio is `mean_words`."""
     counts = np.bincount(clusters, weights=words(texts)).astype(np.int64)
     return counts, np.bincount(clusters)

@@ -1,12 +1,12 @@
-"""The one matcher: which response belongs to which row of a dataset.
+"""Matches responses to the rows of a dataset.
 
-Rows are found by their ids. What a response carries beside its id must not contradict the row: the question, the image,
-the sampling. Where no response has an id, they are matched by their order, if there are as many.
+Rows are found by their ids. Whatever else a response states (the question, the image, the sampling) must not contradict
+its row. If no response has an id, responses are matched by their order, provided that there are as many as rows.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -16,22 +16,25 @@ from halluscope.foreign import brief
 from halluscope.responses.files import PROMPT, Response, Responses
 
 ORDER = "order"
-"""What responses are matched by that have no id."""
+"""The way of matching responses that have no id."""
 
 IDS = ("image_id", "question_id", "id", "qid", "index", "image", "file_name")
-"""Where the id of a row is looked for that is found by one column: first by the column's own name."""
+"""The columns where an id is looked for, after the column that has the dataset's own name of the id.
+
+They are used only for a dataset whose rows are identified by one column.
+"""
 
 IMAGES = ("image_id", "file_name", "image")
-"""What names an image. It is an id only where images are what is found."""
+"""The columns that name an image. They hold the row's id only in datasets whose rows are identified by their image."""
 
 QUESTIONS = ("question", "prompt", "query", "instruction", "text")
-"""Where a response may say what was asked."""
+"""The columns where a response may state the question."""
 
 STATED = ("prompt", "query", "instruction")
-"""Where a response may say all that was asked, words beside the dataset's question included."""
+"""The columns where a response may state the whole prompt, including words around the dataset's question."""
 
 SYNONYMS = {"sampling": ("sampling", "category")}
-"""What else a column may be called that finds a row together with its id, if it holds one of the known values."""
+"""Column that identifies a row together with its id -> the names it may have, if it holds one of the known values."""
 
 _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)
 _FILE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
@@ -44,16 +47,18 @@ class Identity:
     """How the rows of a dataset are found.
 
     Attributes:
-        id: the columns that find a row; a response that has one must have all.
-        also: column -> its values: what finds a row together with `id`, where all responses have it.
-        chooses: whether the responses choose the rows; otherwise each row that is wanted needs one, as `set_of` says.
-        set_of: the set that a row is answered with, whole or not at all; None for a row that may be left out alone.
-        wanted: whether a row is scored; one that is not is left out, with its response.
-        only: column of `also` -> the value that is wanted; responses about another are left out.
-        partial: whether rows may be without a response.
-        first: whether only the first responses were read; by their order they stand for the first rows.
-        prompt: what an LVLM is asked where rows have neither a question nor a prompt of their own.
-        column: where the id stands in a response; None looks for it.
+        id: the columns that identify a row; a response that has one of them must have all.
+        also: column -> its values; such a column identifies a row together with `id`, if all responses have it.
+        chooses: whether the responses determine which rows are scored; otherwise each wanted row needs a response,
+            within the sets of `set_of`.
+        set_of: returns a row's set, whose rows need responses as soon as one of them has one; None for a row that may
+            lack a response in any case.
+        wanted: whether a row is scored; if not, it is left out with its response.
+        only: column of `also` -> the value that is wanted; responses with another value are left out.
+        partial: whether rows may lack a response.
+        first: whether only the first responses were read; matched by order, they belong to the first rows.
+        prompt: what an LVLM is asked if rows have neither a question nor a prompt of their own.
+        column: the column with a response's id; None looks for it.
     """
 
     id: tuple[str, ...]
@@ -69,7 +74,7 @@ class Identity:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Where a response's id is looked for, in this order, if one column finds a row."""
+        """The columns where a response's id is looked for, in this order, if one column identifies a row."""
         (own,) = self.id
         images = own in IMAGES
         return (own, *(name for name in IDS if name != own and (images or name not in IMAGES)))
@@ -81,15 +86,15 @@ class Matched(Generic[R]):
 
     Attributes:
         name: of the responses.
-        rows: in the order of the responses where these choose, else in that of the dataset.
+        rows: the rows, in the order of the responses if these determine the rows, otherwise in the dataset's order.
         texts: one per row.
         by: the columns that they were matched by, or `ORDER`.
-        of: how many rows there are to choose from, or were wanted.
+        of: the number of wanted rows, with or without a response.
         sampled: whether a harness wrote the responses.
-        left_out: how many responses are about rows that are not scored.
-        other_prompts: how many say that something else was asked than the row's prompt, or the benchmark's.
-        prompts: the names of the prompts that they say were asked; "" where one says nothing.
-        asked: the prompt that each says it answers, white space as one space; "" where it says none.
+        left_out: the number of responses about rows that are not scored.
+        other_prompts: the number of responses that state another prompt than the row's or the benchmark's.
+        prompts: the names of the prompts that the responses say were asked; "" for responses that name none.
+        asked: the prompt that each response states, with white space as one space; "" if it states none.
     """
 
     name: str
@@ -104,7 +109,7 @@ class Matched(Generic[R]):
     asked: Sequence[str] = ()
 
     def only(self, places: Sequence[int]) -> "Matched[R]":
-        """Some of the rows, by their places in this order, with their responses."""
+        """Return only the rows at these indices, in this order, with their responses."""
         return replace(
             self,
             rows=[self.rows[place] for place in places],
@@ -117,17 +122,17 @@ Pair = tuple[Any, Response]
 
 
 def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
-    """Put each response to its row.
+    """Match each response to its row.
 
     Args:
         responses: of one LVLM.
         rows: of the dataset, objects with a field for each column.
-        identity: how they are found.
+        identity: how rows are found.
 
     Raises:
-        ValueError: for a response whose id the dataset does not have, that comes twice, or that contradicts its row; a
-            row without a response; ids that do not tell rows apart; responses without ids that are not as many as the
-            rows; or texts that are what was asked.
+        ValueError: if a response's id is unknown, occurs twice, or belongs to a row that the response contradicts; if a
+            row has no response; if ids do not identify rows; if there are no ids, and the numbers of responses and rows
+            differ; or if the texts repeat the questions.
     """
     wanted = [row for row in rows if identity.wanted(row)]
     if not wanted:
@@ -136,8 +141,8 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
             f"{column} is {', '.join(map(repr, values))} there" for column, values in there.items()
         )
         raise ValueError(
-            f"No row of the {len(rows):,} is left to be scored; the options choose none of this dataset"
-            f"{f' ({said}; an upstream file tells it by its name)' if said else ''}."
+            f"No row of the {len(rows):,} is left to be scored: the options choose no row of this dataset"
+            f"{f' ({said}; for an upstream file, its name decides)' if said else ''}."
         )
     each = [response for response in responses.each if _is_meant(response, identity)]
     if not each:
@@ -166,21 +171,21 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
 
 
 def _stated(response: Response) -> str:
-    """The prompt that a response says it answers; "" where it says none."""
+    """Return the prompt that a response states; "" if it states none."""
     said = (response.row.get(column) for column in STATED if column != response.column)
     return next((_spaced(prompt) for prompt in said if isinstance(prompt, str) and prompt.strip()), "")
 
 
 def _check_said(responses: Responses, found: Sequence[Pair], identity: Identity) -> None:
-    """Check that the texts are not what was asked: a file of questions is easily taken for one of responses."""
+    """Check that the texts do not repeat the questions: a file of questions is easily mistaken for one of responses."""
     echoed = [response for row, response in found if _is_asked(response.text, row, identity)]
     questions = all(response.text.rstrip().endswith("?") for _, response in found)
     if echoed and (questions or len(echoed) == len(found)):
         one = echoed[0]
         raise ValueError(
-            f"{responses.source} holds what was asked, not what the LVLM said: {one.where} has {brief(one.text)} as "
-            f"{one.column}, as the question is. Expected responses; if they stand in another column, name it: "
-            "--text-column (text_column)."
+            f"{responses.source} holds questions, not responses: in {one.where}, {one.column} is {brief(one.text)}, "
+            "which is the question or prompt itself. Expected the LVLM's responses; if they are in another column, "
+            "name it: --text-column (text_column)."
         )
 
 
@@ -190,12 +195,12 @@ def _is_asked(text: str, row: Any, identity: Identity) -> bool:
 
 
 def _prompt(row: Any, identity: Identity) -> str:
-    """What was to be asked about a row without a question; "" about one that has one."""
+    """Return the prompt for a row without a question; "" if the row has a question."""
     return (getattr(row, "prompt", "") or identity.prompt) if identity.prompt else ""
 
 
 def _is_meant(response: Response, identity: Identity) -> bool:
-    """Whether a response is not about another value than the one that is wanted."""
+    """Whether a response has the wanted values of `Identity.only`, or does not state them."""
     return all(
         _value(response.row, column, identity.also[column]) in (None, value)
         for column, value in identity.only.items()
@@ -203,10 +208,10 @@ def _is_meant(response: Response, identity: Identity) -> bool:
 
 
 def _id_columns(each: Sequence[Response], identity: Identity) -> tuple[str, ...] | None:
-    """Where the ids stand in the responses; None if they have none.
+    """Return the columns that hold the responses' ids; None if the responses have no ids.
 
     Raises:
-        ValueError: for responses of which some have an id and some have none, or none has the column that is named.
+        ValueError: if only some responses have an id, or no response has the column that the user names.
     """
     if identity.column:
         names: Sequence[str] = (identity.column,)
@@ -215,15 +220,15 @@ def _id_columns(each: Sequence[Response], identity: Identity) -> tuple[str, ...]
     held = [name for name in names if any(response.row.get(name) not in (None, "") for response in each)]
     if identity.column and not held:
         raise ValueError(
-            f"{each[0].where} has no {identity.column}, nor has any other response; expected the column with the id. "
-            f"It has {', '.join(map(str, each[0].row))}."
+            f"No response has the column {identity.column}; expected the column with the id. {each[0].where} has "
+            f"{', '.join(map(str, each[0].row))}."
         )
     if not held:
         return None
     columns = identity.id if len(identity.id) > 1 and not identity.column else (held[0],)
     for response in each:
         if missing := [name for name in columns if response.row.get(name) in (None, "")]:
-            others = ", but others have one" if len(columns) == 1 else ""
+            others = ", but other responses do" if len(columns) == 1 else ""
             raise ValueError(
                 f"{response.where} has no {' or '.join(missing)}{others}; expected {', '.join(columns)} in each "
                 "response, or in none."
@@ -239,30 +244,45 @@ def _by_id(
     columns: tuple[str, ...],
     identity: Identity,
 ) -> tuple[str, list[Pair]]:
-    also = [
+    also = _also(each, rows, identity)
+    names = [*columns, *also]
+    place: dict[Hashable, int] = {}
+    for i, row in enumerate(wanted):
+        own = _key(row, identity, also)
+        if place.setdefault(own, i) != i:
+            return _by_id_and_order(responses, each, wanted, columns, _named(names, own), identity)
+    left_out = {_key(row, identity, also) for row in rows} - place.keys()
+    files = _files(rows, identity.id[0]) if identity.id[0] in IMAGES else {}
+    keyed = ((_key_of(response, columns, also, files, identity), response) for response in each)
+    kept = ((key, response) for key, response in keyed if key not in left_out)
+    found = _placed(kept, wanted, place, names, identity)
+    if identity.chooses:
+        return " and ".join(names), [(wanted[i], response) for i, response in found.items()]
+    _check_whole(responses, found, wanted, place, [*identity.id, *also], identity)
+    return " and ".join(names), [(row, found[i]) for i, row in enumerate(wanted) if i in found]
+
+
+def _also(each: Sequence[Response], rows: Sequence[Any], identity: Identity) -> list[str]:
+    """The columns that find rows together with their ids: those that all responses and all rows have."""
+    return [
         column
         for column, values in identity.also.items()
         if all(_value(response.row, column, values) for response in each)
         and all(getattr(row, column) for row in rows)
     ]
-    by = " and ".join([*columns, *also])
-    place: dict[Hashable, int] = {}
-    for i, row in enumerate(wanted):
-        own = _key(row, identity, also)
-        if place.setdefault(own, i) != i:
-            shared = _named([*columns, *also], own)
-            return _by_id_and_order(responses, each, wanted, columns, shared, identity)
-    left_out = {_key(row, identity, also) for row in rows} - place.keys()
-    files = _files(rows, identity.id[0]) if identity.id[0] in IMAGES else {}
+
+
+def _placed(
+    keyed: Iterable[tuple[Hashable, Response]],
+    wanted: Sequence[Any],
+    place: Mapping[Hashable, int],
+    names: Sequence[str],
+    identity: Identity,
+) -> dict[int, Response]:
+    """The place of a row -> its response."""
     found: dict[int, Response] = {}
-    for response in each:
-        key = (
-            *(_id(response, name, files) for name in columns),
-            *(_value(response.row, column, identity.also[column]) for column in also),
-        )
-        named = _named([*columns, *also], key)
-        if key in left_out:
-            continue
+    for key, response in keyed:
+        named = _named(names, key)
         if key not in place:
             raise ValueError(
                 f"{response.where}: {named} is not among the {len(wanted):,} rows of the dataset. Are these "
@@ -272,24 +292,33 @@ def _by_id(
         earlier = found.setdefault(place[key], response)
         if earlier is not response:
             raise ValueError(
-                f"{response.where}: {named} stands in {earlier.where} already; expected one response per row. Remove "
-                "one of them."
+                f"{response.where}: {named} is already in {earlier.where}; expected one response per row. Remove one "
+                "of them."
             )
-    if identity.chooses:
-        return by, [(wanted[i], response) for i, response in found.items()]
+    return found
+
+
+def _check_whole(
+    responses: Responses,
+    found: Mapping[int, Response],
+    wanted: Sequence[Any],
+    place: Mapping[Hashable, int],
+    names: Sequence[str],
+    identity: Identity,
+) -> None:
+    """Check that no row lacks a response, as far as the rows go together."""
     begun = {identity.set_of(wanted[i]) for i in found} - {None}
     missing = [key for key, i in place.items() if i not in found and identity.set_of(wanted[i]) in begun]
     if missing and not identity.partial:
         raise ValueError(
             f"{responses.source} has no response to {len(missing):,} of the {len(wanted):,} rows of the dataset, such "
-            f"as {_named([*identity.id, *also], missing[0])}. Nothing is scored as if it were complete: answer them, "
-            "or pass --partial (partial=True) to score the part that is there."
+            f"as {_named(names, missing[0])}. Answer them, or pass --partial (partial=True) to score the rows that have "
+            "one."
         )
     if not found:
         raise ValueError(
             f"{responses.source} holds no response to any of the {len(wanted):,} rows that are wanted."
         )
-    return by, [(row, found[i]) for i, row in enumerate(wanted) if i in found]
 
 
 def _by_id_and_order(
@@ -300,13 +329,13 @@ def _by_id_and_order(
     shared: str,
     identity: Identity,
 ) -> tuple[str, list[Pair]]:
-    """Ids that several rows share tell them apart only if the responses stand in the order of the rows."""
+    """Match responses whose ids several rows share, which is possible only if they are in the order of the rows."""
     wanted = _first(wanted, each, identity)
     ids = [tuple(_id(response, name, {}) for name in columns) for response in each]
     if ids != [_key(row, identity, []) for row in wanted]:
         raise ValueError(
-            f"{responses.source}: {' and '.join(columns)} stands for more than one of the {len(wanted):,} rows of "
-            f"the dataset, such as {shared}, and the responses do not stand in its order. Choose one config or "
+            f"{responses.source}: {' and '.join(columns)} identifies more than one of the {len(wanted):,} rows of "
+            f"the dataset, such as {shared}, and the responses are not in the dataset's order. Choose one config or "
             f"sampling, or give each response its {' and '.join(identity.also) or 'config'}."
         )
     pairs = list(zip(wanted, each, strict=True))
@@ -327,8 +356,8 @@ def _by_order(
     if given != len(fitting):
         names = identity.id if len(identity.id) > 1 else identity.names
         raise ValueError(
-            f"{responses.source} holds {given:,} responses without an id, and the dataset {len(wanted):,} rows; "
-            "expected one per row in the same order, or an id in each response: "
+            f"{responses.source} holds {given:,} responses without an id, and the dataset has {len(wanted):,} rows; "
+            "expected one response per row in the same order, or an id in each response: "
             f"{(', ' if len(identity.id) > 1 else ' or ').join(names)}."
         )
     pairs = list(zip(fitting, each, strict=True))
@@ -338,12 +367,12 @@ def _by_order(
 
 
 def _first(wanted: Sequence[R], each: Sequence[Response], identity: Identity) -> Sequence[R]:
-    """The rows that responses stand for by their order: the first ones, where only so many responses were read."""
+    """Return the rows that responses may belong to by their order: the first rows, if only the first were read."""
     return wanted[: len(each)] if identity.first else wanted
 
 
 def _agree(response: Response, row: Any, named: str, identity: Identity) -> None:
-    """Check that a response which says what it is about says the same as the row: sets of questions share their ids."""
+    """Check that nothing that a response states contradicts its row: different sets of questions share their ids."""
     contradiction = next(_contradictions(response, row, identity), None)
     if contradiction:
         column, said, expected = contradiction
@@ -354,7 +383,7 @@ def _agree(response: Response, row: Any, named: str, identity: Identity) -> None
 
 
 def _contradictions(response: Response, row: Any, identity: Identity) -> Iterator[tuple[str, Any, Any]]:
-    """Each column in which a response says something else than the row: column, what it says, and what the row says."""
+    """Yield each column in which a response contradicts its row: the column, the response's value, the row's value."""
     asked = getattr(row, "question", "")
     for column in QUESTIONS if asked else ():
         if column != response.column and _says_otherwise(response, column, asked):
@@ -371,7 +400,7 @@ def _contradictions(response: Response, row: Any, identity: Identity) -> Iterato
 
 
 def _is_same_image(said: Any, row: Any) -> bool:
-    """Whether what a response says of its image can be the row's; what names no image says nothing."""
+    """Whether the image that a response names can be the row's image; a value that names no image passes."""
     number, file = getattr(row, "image_id", None), getattr(row, "file_name", "") or ""
     if isinstance(said, str) and _FILE.fullmatch(said.strip()):
         if file:
@@ -385,7 +414,7 @@ def _is_same_image(said: Any, row: Any) -> bool:
 
 
 def _says_otherwise(response: Response, column: str, asked: str) -> bool:
-    """Whether a response says in this column that something was asked which does not hold the question."""
+    """Whether a response's column states a question or prompt that does not contain the row's."""
     said = response.row.get(column)
     return isinstance(said, str) and said != "" and _spaced(asked) not in _spaced(said)
 
@@ -397,8 +426,22 @@ def _key(row: Any, identity: Identity, also: Sequence[str]) -> tuple[str, ...]:
     )
 
 
+def _key_of(
+    response: Response,
+    columns: Sequence[str],
+    also: Sequence[str],
+    files: Mapping[str, str],
+    identity: Identity,
+) -> Hashable:
+    """What a response says of its row, as `_key` has it of the row."""
+    return (
+        *(_id(response, name, files) for name in columns),
+        *(_value(response.row, column, identity.also[column]) for column in also),
+    )
+
+
 def _id(response: Response, name: str, files: Mapping[str, str]) -> str:
-    """A response's id as text; an image's file name stands for the image, if `files` knows it or it is COCO's."""
+    """Return a response's id as text; a file name is accepted as an image's id if `files` has it or it is COCO's."""
     value = response.row.get(name)
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool) or not isinstance(value, int | float | str) or not str(value).strip():
@@ -410,14 +453,14 @@ def _id(response: Response, name: str, files: Mapping[str, str]) -> str:
 
 
 def _files(rows: Sequence[Any], own: str) -> dict[str, str]:
-    """File name -> id as text, of the images that have one; the last part of a path serves where no two share it."""
+    """Return file name -> id as text, for images with a file name; a path's last part works too if it is unique."""
     whole = {str(row.file_name): _plain(getattr(row, own)) for row in rows if getattr(row, "file_name", "")}
     shared = Counter(map(_base, whole))
     return {_base(file): key for file, key in whole.items() if shared[_base(file)] == 1} | whole
 
 
 def _plain(value: object) -> str:
-    """An id as text: 7, 7.0, "007" and "COCO_val2014_000000000007.jpg" are the same."""
+    """Return an id as text: 7, 7.0, "007" and "COCO_val2014_000000000007.jpg" are the same id."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = str(value).strip()
@@ -428,12 +471,12 @@ def _plain(value: object) -> str:
 
 
 def _base(name: object) -> str:
-    """The last part of a path."""
+    """Return the last part of a path."""
     return str(name).replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _value(row: Mapping[str, Any], column: str, values: Sequence[str]) -> str | None:
-    """A row's value in a column that finds rows together with their ids; None if it has none of the known ones."""
+    """Return a response's value of a column of `Identity.also` or, if it is a known value, of a synonym; None if neither."""
     own = row.get(column)
     if isinstance(own, str) and own:
         return own

@@ -1,7 +1,7 @@
-"""What an LVLM's reply to a yes/no question says: yes, no, or neither. Every rule has a name.
+"""Reads an LVLM's response to a yes/no question as yes, no, or neither, by rules that have names.
 
-Published POPE numbers differ because their rules do, so the rules of POPE itself and of two harnesses stand here
-beside this project's own, `strict`.
+Published POPE scores differ because their rules differ. So here are the rules of POPE itself and of two harnesses, as
+well as this project's own, `strict`.
 """
 
 import re
@@ -16,13 +16,13 @@ from halluscope.judging import votes
 from halluscope.judging.votes import NO, OTHER, YES
 
 Parser = Callable[[str], int]
-"""`parser(whole reply)` gives YES, NO, or OTHER for a reply that it cannot read."""
+"""`parser(whole response)` returns YES, NO, or OTHER for a response that it cannot read."""
 
 _NEGATIVE = frozenset({"No", "not", "no"})
 
 
 def pope(reply: str) -> int:
-    """POPE's official rule: no if `No`, `not` or `no` is among the words before the first full stop, else yes.
+    """Apply POPE's official rule: no if `No`, `not` or `no` is among the words before the first full stop, else yes.
 
     Commas are dropped and words end at spaces, so that "NO", "" and "There isn't a cat" are yes.
 
@@ -34,7 +34,7 @@ def pope(reply: str) -> int:
 
 
 def lmms_eval(reply: str) -> int:
-    """The rule of lmms-eval (0.7): yes or no only if the whole stripped, lowercased reply is that word.
+    """Apply the rule of lmms-eval (0.7): yes or no only if the whole stripped, lowercased response is that word.
 
     >>> lmms_eval(" Yes "), lmms_eval("yes.")
     (1, 2)
@@ -43,7 +43,7 @@ def lmms_eval(reply: str) -> int:
 
 
 def vlmevalkit(reply: str) -> int:
-    """The rule of VLMEvalKit without its judge: a word yes and no word no, or the reverse.
+    """Apply the rule of VLMEvalKit without its judge: yes if there is a word "yes" and no word "no", no if the reverse.
 
     >>> vlmevalkit("The answer is Yes!"), vlmevalkit("yes. No"), vlmevalkit("Not visible")
     (1, 2, 2)
@@ -55,17 +55,17 @@ def vlmevalkit(reply: str) -> int:
 
 
 def strict(reply: str) -> int:
-    """A clear yes or no; whatever contradicts itself, hedges, or speaks of something else is neither.
+    """Read a clear yes or no; a response that contradicts itself, hedges, or is about something else is neither.
 
     Two things are looked for, and must not disagree:
 
-    - a word: a yes anywhere; a no that opens the reply, or that a comma, a stop or the end follows;
+    - a word: a yes anywhere; a no at the beginning of the response, or before a comma, a stop or the end;
     - a statement: "there is a ...", "I see a ...", "it is visible", or a denial: "there isn't", "there are no",
-      "I do not see", "the image does not show", "not visible". After a yes or no, only the first sentence that holds
-      more than the word counts; in a reply without one, the first sentence that states anything.
+      "I do not see", "the image does not show", "not visible". After a yes or no, only the first sentence with more
+      than that word counts; in a response without a yes or no, the first sentence that states anything.
 
-    A sentence that doubts ("I cannot tell whether") or denies something beside ("There is a man, not a dog") states
-    nothing. Questions are skipped. Which object a reply speaks of is not understood: "There is a cat" is a yes.
+    A sentence that expresses doubt ("I cannot tell whether") or also denies something else ("There is a man, not a
+    dog") states nothing. Questions are skipped. The rule does not know which object is meant: "There is a cat" is yes.
 
     >>> strict("No, there isn't."), strict("The answer is Yes"), strict("yes. No"), strict("A man, not a dog.")
     (0, 1, 2, 2)
@@ -80,11 +80,11 @@ def strict(reply: str) -> int:
 
 
 def first_word(reply: str) -> int:
-    """Yes or no if that is the reply's first word; what the reply states is not looked at.
+    """Read yes or no if it is the response's first word; statements in the response are ignored.
 
-    It is the one rule here that also reads answers to negated questions (`halluscope.reliability.parallel`): to "Is it
-    true that there is no dog?", "There is no dog" means yes, which every rule that reads statements takes for a no.
-    Voters are read by the same rule.
+    Only this rule also reads responses to negated questions (`halluscope.reliability.parallel`): to "Is it true that
+    there is no dog?", the response "There is no dog" means yes, but rules that read statements take it for a no. Votes
+    are read by the same rule.
 
     >>> first_word("**Yes**, there is no dog."), first_word("There is no dog.")
     (1, 2)
@@ -106,14 +106,14 @@ def check(parser: Any) -> None:
     """Check the name of a parser.
 
     Raises:
-        ValueError: for an unknown one.
+        ValueError: for an unknown name.
     """
     if not isinstance(parser, str) or parser not in PARSERS:
         raise ValueError(f"parser is {brief(parser)}; expected one of {', '.join(PARSERS)}.")
 
 
 def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:
-    """Read replies; each different text once.
+    """Read responses; each different text is parsed once.
 
     Raises:
         ValueError: for an unknown parser.
@@ -125,12 +125,12 @@ def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:
 
 
 def said_of(code: int) -> str | None:
-    """What a code of an answer says, for people; None if nobody could read the reply."""
+    """Return "yes" or "no" for a code, to show it; None if the response is unreadable."""
     return {YES: "yes", NO: "no"}.get(code)
 
 
-# VLMEvalKit's way with punctuation: a sign is deleted wherever it stands if it touches a blank anywhere, else it
-# becomes a blank; a number such as 1,000 anywhere deletes all signs. Only the first 32 full stops are deleted.
+# How VLMEvalKit removes punctuation: if a mark is next to a blank anywhere in the text, all such marks are deleted, else
+# they become blanks; a number such as 1,000 anywhere deletes all marks. Only the first 32 full stops are deleted.
 _SIGNS = frozenset(';/[]"{}()=+\\_-><@`,?!')
 _THOUSANDS = re.compile(r"\d,\d")
 _FULL_STOP = re.compile(r"\.(?!\d)")
@@ -182,7 +182,7 @@ _DOUBT = re.compile(
 
 
 def _said(sentences: list[str]) -> set[int]:
-    """What the words yes and no say."""
+    """Return what the words yes and no say: {YES}, {NO}, both, or nothing."""
     yes = any(_YES.search(sentence) for sentence in sentences)
     no = any(_NO.search(sentence) for sentence in sentences) or bool(
         sentences and _OPENING_NO.match(sentences[0])
@@ -192,7 +192,7 @@ def _said(sentences: list[str]) -> set[int]:
 
 
 def _stated(sentence: str) -> set[int]:
-    """What a sentence states: {YES}, {NO}, both if it contradicts itself, or nothing."""
+    """Return what a sentence states: {YES}, {NO}, both if it contradicts itself, or nothing."""
     if _DOUBT.search(sentence):
         return set()
     denied, affirmed = _DENIED.search(sentence), _AFFIRMED.search(sentence)

@@ -1,7 +1,7 @@
-"""What a model thought is no response: it is taken out before anything is scored, and counted.
+"""Removes a model's thoughts from its responses before they are scored, and counts the responses that held one.
 
-Models write it between two marks; a chat template may have written the first one, so that only the second stands in the
-text. A thought that never ends leaves no response.
+Models write a thought between two marks; if a chat template wrote the first mark, only the second is in the text. If a
+thought never ends, the response is empty.
 """
 
 import re
@@ -27,7 +27,7 @@ _CLOSING_OF = {number: re.compile(closing, _FLAGS) for number, (_, closing) in e
 
 
 def without(text: str) -> str:
-    """A text without what was thought in it, and without the white space that stood around that.
+    """Return a text without the thoughts in it, and without the white space around them.
 
     >>> without("<think>A bus?</think>A dog."), without("A bus?</think> A dog."), without("<think>A dog? But")
     ('A dog.', 'A dog.', '')
@@ -41,7 +41,7 @@ def without(text: str) -> str:
 
 
 def _without_whole(text: str) -> str:
-    """A text without the thoughts that begin and end in it; each mark is looked for once."""
+    """Return a text without the thoughts that begin and end in it; each mark is searched for only once."""
     kept, place, endless = [], 0, set()
     for opening in _OPENING.finditer(text):
         kind = opening.lastindex or 0
@@ -57,15 +57,15 @@ def _without_whole(text: str) -> str:
 
 
 def choice(thoughts: str) -> dict[str, str]:
-    """What a signature says of thoughts: nothing unless they are kept."""
+    """Return the signature's key for thoughts: none unless they are kept."""
     return {} if thoughts == REMOVED else {"thoughts": thoughts}
 
 
 def take_out(texts: Sequence[str], thoughts: str) -> tuple[Sequence[str], int]:
-    """Texts without thoughts, and how many held one; as they are, if thoughts are kept.
+    """Return texts without thoughts, and how many held one; or the same texts and 0, if thoughts are kept.
 
     Raises:
-        ValueError: for another word than "removed" and "kept".
+        ValueError: if `thoughts` is neither "removed" nor "kept".
     """
     word("thoughts", thoughts, THOUGHTS)
     if thoughts == KEPT:

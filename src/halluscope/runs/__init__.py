@@ -1,1 +1,1 @@
-"""Runs: a result and all that it was made of, in a folder from which it can be computed again, and be compared."""
+"""Runs: a result and everything it was computed from, in a folder; runs can be scored again and compared."""

@@ -1,7 +1,7 @@
-"""Runs of several models, compared on the rows that all of them have.
+"""Compares runs of several models on the rows that all of them have.
 
-Each is cut to these rows, scored once more by what its judges said, and resampled by the same draws as the others; so
-differences are paired, for every benchmark that gives intervals.
+Each run is cut to these rows, scored again from what its judges said, and resampled with the same draws as the others;
+so differences are paired, for every benchmark that gives intervals.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,29 +24,29 @@ from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Tally
 
 RESAMPLES = 5000
-"""By default: a p value is then no smaller than 0.0004."""
+"""The default number of resamples; the smallest possible p value is then 0.0004."""
 
 NOT_HOW = ("data", "responses", "interval", "prompts", "part")
-"""Keys of a signature that do not say how a run was scored, or that comparing makes alike."""
+"""Keys of a signature that do not say how a run was scored, or that are the same once runs are compared."""
 
 SAID_OF = ("found", "hallucinated", "missed")
-"""What is said of classes in a row about an image."""
+"""The lists of classes in a row about an image."""
 
 OF_CLASS = {"precision": registry.HIGHER, "recall": registry.HIGHER}
-"""Scores of each class that is said in a row, and which way they are better."""
+"""Scores of each class that is mentioned in a row, and which way they are better."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A score of two runs.
+    """A score of two runs, compared.
 
     Attributes:
-        score: its name; one of a group stands behind a sign "/".
-        names: of the two runs.
-        values: of the score.
+        score: the name of the score; a group's score has a "/" in it.
+        names: the names of the two runs.
+        values: the score of each run.
         by: the difference.
-        holm: its p value, corrected for the number of all that were compared together.
-        better: the name of the run that is better, if that is not by chance, and the score says which way it is better.
+        holm: the p value by Holm's correction for all differences that were compared together.
+        better: the name of the better run, if the difference is significant and the score has a better direction.
     """
 
     score: str
@@ -59,15 +59,15 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of it.
+    """The outcome of a comparison.
 
     Attributes:
-        rows: how many rows all runs have.
-        of: how many each has, by name.
-        unlike: keys of the signature in which runs differ -> the value of each.
-        scores: the scores that were asked for, of each pair of runs.
-        groups: the same of each group.
-        classes: the same of each class in which runs differ often enough to tell, by swapping images between them.
+        rows: how many rows all runs have in common.
+        of: name of a run -> how many rows it has.
+        unlike: key of the signature in which runs differ -> the value of each run.
+        scores: the requested scores, for each pair of runs.
+        groups: the scores of each group, for each pair of runs.
+        classes: the scores of each class in which two runs differ often enough to tell, tested by swapping images.
         resampling: how differences were resampled.
     """
 
@@ -82,13 +82,13 @@ class Comparison:
 
 @dataclass(frozen=True)
 class _Drawn:
-    """A run on the rows that all have.
+    """A run on the rows that all runs have.
 
     Attributes:
-        keys: of its signature.
-        scores: by their names, nested ones with signs "/"; of classes too.
-        resampled: the same of each resample.
-        classes: the counts of each class, by image.
+        keys: the keys of its signature, with their values.
+        scores: name -> score, also for classes; the names of nested scores are joined with "/".
+        resampled: name -> the score of each resample.
+        classes: name of a class's score -> its counts per image.
     """
 
     keys: Mapping[str, str]
@@ -103,14 +103,14 @@ def compare(
     """Compare each run with each other.
 
     Args:
-        runs: at least two, by name.
-        scores: that are compared; none for the benchmark's principal score.
+        runs: at least two runs, by name.
+        scores: the names of the scores to compare; [] for the benchmark's principal score.
         resampling: how differences are resampled.
         in_parts: whether groups and classes are compared too.
 
     Raises:
-        RunError: for runs of different benchmarks, without a row in common, or whose rows of the same id say
-            different things; or a score that they do not have.
+        RunError: for runs of different benchmarks, runs without a row in common, runs whose rows with the same id
+            differ, or a score that they do not have.
         ValueError: for fewer than two runs, or no resamples.
     """
     if len(runs) < 2:
@@ -146,13 +146,13 @@ def compare(
 
 
 _Found = tuple[str, tuple[str, str], tuple[float, float], Difference]
-"""What `Compared` holds, not corrected yet."""
+"""The fields of `Compared` before the p value is corrected."""
 
 
 def _corrected(
     benchmark: registry.Benchmark, resampling: Bootstrap, found: Iterable[_Found]
 ) -> list[Compared]:
-    """Differences, corrected together."""
+    """Correct the p values of differences together."""
     rows = list(found)
     corrected = zip(rows, holm([by.p for *_, by in rows]), strict=True)
     return [
@@ -169,7 +169,7 @@ def _better(benchmark: registry.Benchmark, found: _Found) -> str | None:
 
 
 def _of_scores(drawn: Mapping[str, _Drawn], names: Sequence[str], resampling: Bootstrap) -> Iterator[_Found]:
-    """Each score of each pair of runs, by their resamples."""
+    """Yield the difference in each score for each pair of runs, by their resamples."""
     for (one, first), (other, second) in combinations(drawn.items(), 2):
         for name in names:
             values = first.scores[name], second.scores[name]
@@ -178,7 +178,7 @@ def _of_scores(drawn: Mapping[str, _Drawn], names: Sequence[str], resampling: Bo
 
 
 def _of_classes(drawn: Mapping[str, _Drawn], resampling: Bootstrap) -> Iterator[_Found]:
-    """Each class of each pair of runs, by swapping images: of some classes there are few."""
+    """Yield the difference in each class for each pair of runs, by swapping images, since some classes are rare."""
     for (one, first), (other, second) in combinations(drawn.items(), 2):
         names = [
             name
@@ -220,7 +220,7 @@ def _flat(scores: Scores, above: str = "") -> Iterator[tuple[str, Floats]]:
 
 
 def _value(result: Mapping[str, Any], name: str) -> float:
-    """A score of a result by its name in `_flat`; a name may hold signs "/" of its own."""
+    """Return a score of a result by its name in `_flat`; the parts of a name may hold a "/" themselves."""
     if name in result:
         return float(result[name])
     first, _, rest = name.partition("/")
@@ -228,7 +228,7 @@ def _value(result: Mapping[str, Any], name: str) -> float:
 
 
 def _classes(run: Run) -> Tally:
-    """Precision and recall of each class that is said, or the principal score of each that is asked about, by image."""
+    """Return counts per image for each mentioned class's precision and recall, or asked class's principal score."""
     objects = run.ready.inputs.get("objects")
     if all({*SAID_OF} <= row.keys() for row in run.found):
         return _mentioned(run.found)
@@ -238,7 +238,7 @@ def _classes(run: Run) -> Tally:
 
 
 def _mentioned(found: Sequence[Mapping[str, Any]]) -> Tally:
-    """Of classes that are said, or there, in rows that are an image each."""
+    """Return the counts of classes that are mentioned or present, from rows with one image each."""
     names = sorted({name for row in found for kind in SAID_OF for name in row[kind]})
     number = {name: place for place, name in enumerate(names)}
     counts = {kind: np.zeros((len(names), len(found)), dtype=np.int64) for kind in SAID_OF}
@@ -254,7 +254,7 @@ def _mentioned(found: Sequence[Mapping[str, Any]]) -> Tally:
 
 
 def _answered(run: Run, objects: Sequence[str]) -> Tally:
-    """Of classes that questions ask about."""
+    """Return the counts of the classes that questions ask about."""
     image, score = tallies.numbers(run.ready.inputs["image_ids"]), run.benchmark.principal
     values = np.array([row[score] for row in run.found], dtype=float)
     named, images = np.array(objects), int(image.max()) + 1
@@ -271,20 +271,20 @@ def _answered(run: Run, objects: Sequence[str]) -> Tally:
 
 
 def _cut(runs: Mapping[str, Run]) -> tuple[dict[str, Run], int]:
-    """Each run on the rows that all have, in one order, and how many these are."""
+    """Return each run cut to the rows that all runs have, in the same order, and the number of these rows."""
     places = {name: _places(run) for name, run in runs.items()}
     first, *others = places.values()
     common = [key for key in first if all(key in other for other in others)]
     if not common:
         raise RunError(
-            f"The runs {', '.join(map(brief, runs))} have no row in common; nothing can be compared."
+            f"The runs {', '.join(map(brief, runs))} have no row in common, so they cannot be compared."
         )
     cut = {name: _only(run, [places[name][key] for key in common]) for name, run in runs.items()}
     return cut, len(common)
 
 
 def _places(run: Run) -> dict[tuple[Any, ...], int]:
-    """Where each row stands, by its id."""
+    """Return the place of each row, by its id."""
     key = registry.identity(run.benchmark).key
     return {
         tuple(getattr(row, part) for part in key): place for place, row in enumerate(run.ready.matched.rows)
@@ -292,7 +292,7 @@ def _places(run: Run) -> dict[tuple[Any, ...], int]:
 
 
 def _only(run: Run, places: Sequence[int]) -> Run:
-    """A run on some of its rows; what goes with all of its responses, such as a certificate, is left out."""
+    """Return a run cut to some of its rows, without options that need all rows, such as a certificate."""
     matched, columns = run.ready.matched, run.columns
     inputs = {
         name: [value[place] for place in places] if name in columns else value
@@ -312,14 +312,14 @@ def _check_data(drawn: Mapping[str, _Drawn]) -> None:
     data = {name: one.keys["data"] for name, one in drawn.items()}
     if len({*data.values()}) > 1:
         raise RunError(
-            "Rows of the same ids say different things in these runs "
+            "Rows with the same ids differ between these runs "
             f"({', '.join(f'{brief(name)} {brief(of)}' for name, of in data.items())}); expected runs on one dataset, "
             "in one version."
         )
 
 
 def _unlike(signatures: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
-    """In what the runs were scored in different ways."""
+    """Return the keys in which signatures differ, each with the value of every run."""
     names = dict.fromkeys(name for keys in signatures for name in keys if name not in NOT_HOW)
     values = {name: [keys.get(name, "") for keys in signatures] for name in names}
     return {name: of for name, of in values.items() if len({*of}) > 1}

@@ -1,12 +1,12 @@
-"""A run's folder: written as one thing or not at all, never over another, and read again.
+"""Writes and reads a run's folder; it is written whole or not at all, and never over another one.
 
 - `scores.json`: the result.
 - `items.jsonl`: a row per image or question: its id, the response, what was found, a line of votes per voter
-  (`ballots`, see `halluscope.judging.transcript.SIGNS`), and what the metric took of the dataset's row (`inputs`).
-- `replies.jsonl`: the replies of a grader, found by the prompt's sha256; only where a language model gave verdicts.
-- `run.json`: what the run is: command, versions, signature, options, judges.
-- `files/`: what options named as a file, such as a certificate.
-- `SHA256SUMS`: a checksum per file, as `sha256sum --check` reads them.
+  (`ballots`, see `halluscope.judging.transcript.SIGNS`), and what the metric took from the dataset's row (`inputs`).
+- `replies.jsonl`: a grader's replies, by the prompt's sha256; only if a language model gave verdicts.
+- `run.json`: facts about the run: command, versions, signature, options, judges.
+- `files/`: copies of the files that options name, such as a certificate.
+- `SHA256SUMS`: a checksum per file, in the format of `sha256sum --check`.
 """
 
 import json
@@ -44,24 +44,24 @@ SCORES, REPLIES, FILES = "scores.json", "replies.jsonl", "files"
 SUMS = "SHA256SUMS"
 
 RESPONSE, BALLOTS, INPUTS = "response", "ballots", "inputs"
-"""What stands in each row beside its id and what was found."""
+"""The keys of a row in items.jsonl besides its id and what was found."""
 
 NOT_WRITTEN = "cannot be written to a run's folder; expected texts, numbers, or lists of these."
 
 FORM = 1
-"""Of the folder; another one is not read."""
+"""The version of the folder's format; other versions are not read."""
 
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 _ODD = re.compile(r"[^\w.-]")
 
 
 def write(scored: Sequence[Run], out: Path) -> None:
-    """Write one run as a folder, or several as folders in one, each called as its responses are.
+    """Write one run as a folder, or several as folders within one, each named after its responses.
 
     Raises:
         RunError: for an option that cannot be written.
-        OutputError: if something lies there.
-        OSError: if it cannot be written.
+        OutputError: if `out` exists.
+        OSError: if `out` cannot be written.
     """
     check_no_folder(out)
     with new_folder(out) as new:
@@ -84,9 +84,9 @@ def score(
 
     Raises:
         RunError: for an option that cannot be written.
-        OutputError: if something lies at `out`.
+        OutputError: if `out` exists.
         ValueError: as `scoring.score`.
-        OSError: if a file cannot be read, or `out` not written.
+        OSError: if a file cannot be read, or `out` cannot be written.
     """
     kind("out", out, str | Path, "the name of a new folder")
     check_no_folder(Path(out))
@@ -98,10 +98,10 @@ def score(
 
 
 def folders(given: Sequence[Path]) -> list[Path]:
-    """The folders of runs that are meant: each that is given, or those in it.
+    """Return the folders of runs: each given folder that is a run, or the runs in it.
 
     Raises:
-        RunError: for a folder that neither is a run's nor holds one.
+        RunError: for a folder that is no run and holds none.
     """
     found: list[Path] = []
     for folder in given:
@@ -120,15 +120,15 @@ def read(folder: Path) -> Run:
     """Read a run.
 
     Raises:
-        RunError: for what is none, is cut off, or comes from another version.
+        RunError: if the folder is no run, is incomplete, or was written by another version.
         LimitExceeded: for a file that is too large.
     """
     try:
         facts = read_json(folder / RUN)
         if facts["form"] != FORM or facts["version"] != __version__:
             raise RunError(
-                f"{folder} was made by halluscope {brief(facts['version'])}, and this is {__version__}, which may "
-                "score otherwise. Install the version that made it."
+                f"{folder} was made by halluscope {brief(facts['version'])}, but this is {__version__}, which may "
+                "score differently. Install the version that made it."
             )
         return _read(folder, facts)
     except RunError:
@@ -138,10 +138,10 @@ def read(folder: Path) -> Run:
 
 
 def changed(folder: Path) -> Iterator[str]:
-    """The files of a run that are not as they were written, each with what is wrong.
+    """Yield the files of a run that have changed since it was written, each with what is wrong.
 
     Raises:
-        RunError: if nobody knows how they were written.
+        RunError: if the run has no checksums.
     """
     try:
         lines = [_SUM.fullmatch(line) for line in read_text(folder / SUMS).splitlines()]
@@ -149,16 +149,16 @@ def changed(folder: Path) -> Iterator[str]:
         raise RunError(f"{folder} has no checksums: {error}") from error
     listed = {line[2]: line[1] for line in lines if line}
     if not all(lines) or not {SCORES, ITEMS, RUN} <= listed.keys() or any(map(leads_out, listed)):
-        yield f"{SUMS} is not as it was written"
+        yield f"{SUMS} was changed"
     for name, sha256 in listed.items():
         if not (folder / name).is_file():
-            yield f"{name} is not there"
+            yield f"{name} is missing"
         elif sha256_of(folder / name) != sha256:
-            yield f"{name} is not as it was written"
+            yield f"{name} was changed"
 
 
 def items(run: Run) -> Iterator[dict[str, Any]]:
-    """A row per image or question: its id, the response, what was found, votes, and what the metric took of it."""
+    """Yield a row per image or question: id, response, what was found, votes, and what the metric took from it."""
     matched, key = run.ready.matched, registry.identity(run.benchmark).key
     columns = run.columns
     votes = run.said.voted.lines() if run.said.voted else None
@@ -173,15 +173,15 @@ def items(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """A value as it comes back from JSON."""
+    """Return a value as JSON would give it back."""
     return json.loads(json.dumps(value, default=_plain))
 
 
-# How it is written
+# Writing
 
 
 def _names(names: Iterable[str]) -> list[str]:
-    """A folder's name for each, no two alike, whatever stands in them."""
+    """Return a folder's name for each name, with no two alike, whatever characters the names hold."""
     taken: list[str] = []
     for name in names:
         own = _ODD.sub("_", name.encode("utf-8", "replace").decode())[:100].lstrip(".") or "responses"
@@ -239,10 +239,10 @@ def _replies(said: Transcript) -> Iterator[dict[str, Any]]:
 
 
 def _in_json(facts: Mapping[str, Any]) -> str:
-    """Facts as JSON, as far as they come back from it.
+    """Return facts as JSON that can be read back.
 
     Raises:
-        RunError: for what is no text, number or list of these.
+        RunError: for a value that is no text, number, or list of these.
     """
 
     def plain(value: Any) -> Any:
@@ -254,7 +254,7 @@ def _in_json(facts: Mapping[str, Any]) -> str:
 
 
 def _with_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Options, of which those that name a file name a copy of it in the folder; a dataset's name stays."""
+    """Return options in which a file's name is that of its copy in the folder; names of datasets stay."""
     options = dict(given)
     for name in _that_name_files(benchmark) & options.keys():
         if isinstance(file := options[name], str | Path) and Path(file).is_file():
@@ -274,7 +274,7 @@ def _that_name_files(benchmark: Benchmark) -> set[str]:
 
 
 def _plain(value: Any) -> Any:
-    """What stands in JSON for a value that it does not know: of a dataset's row its columns, of a judge its key."""
+    """Return what represents a value that JSON does not know: a dataset row's columns, or a judge's key."""
     if hasattr(value, "row") and hasattr(value, "form"):
         return {**value.row, "form": value.form}
     if is_dataclass(value) and not isinstance(value, type):
@@ -290,7 +290,7 @@ def _plain(value: Any) -> Any:
     raise RunError(f"{brief(value)} {NOT_WRITTEN}")
 
 
-# How it is read
+# Reading
 
 
 def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
@@ -318,7 +318,7 @@ def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
 
 
 def _result(value: Any, scores: Collection[str], name: str = "") -> Any:
-    """A result as JSON has it, with NaN again where one of its scores, or an end of its interval, is undefined."""
+    """Return a result from JSON, with NaN again for undefined scores and ends of intervals."""
     if isinstance(value, dict):
         return {inner: _result(item, scores, inner) for inner, item in value.items()}
     if isinstance(value, list):
@@ -332,12 +332,12 @@ def _reply(located: tuple[str, Any]) -> tuple[Place, str]:
 
 
 def _from_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Options, of which those that name a file name the copy in the folder."""
+    """Return options in which a file's name is the path of its copy in the folder."""
     options = dict(given)
     for name in _that_name_files(benchmark) & options.keys():
         if isinstance(file := options[name], str):
             own = file.startswith(f"{FILES}/")
             if leads_out(file) or (not own and Path(file).is_file()):
-                raise RunError(f"{folder} names {brief(file)}, which lies outside of it.")
+                raise RunError(f"{folder} names {brief(file)}, which is outside the folder.")
             options[name] = str(folder / file) if own else file
     return options

@@ -1,4 +1,4 @@
-"""What a report's page says of runs: their scores beside each other and beside the papers', differences, and items."""
+"""Makes a report's page from runs: scores side by side and among the papers', differences, figures, and items."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ from halluscope.runs.showing import of_signature
 from halluscope.runs.telling import of_differences, of_parts, of_results, with_choices
 
 UNREAD = ("unparsed", "unread", "unreadable", "unjudged")
-"""Scores that say how many responses nobody could read or judge."""
+"""Scores that say how many responses could not be read or judged."""
 
 
 def page(
@@ -36,15 +36,15 @@ def page(
     facts: Mapping[str, str] | None = None,
     among_published: bool = True,
 ) -> Page:
-    """Put together what stands on a page.
+    """Make the content of a page.
 
     Args:
-        benchmark: by which all were scored.
-        models: their runs, each of another name.
-        images: what an item's image is called -> a small copy.
-        compared: the models with each other; None for no comparison.
-        facts: what is to be known beside.
-        among_published: whether they stand among published results, where there are any.
+        benchmark: the benchmark of all runs.
+        models: the models' runs, with different names.
+        images: name of an item's image -> a small copy.
+        compared: the comparison of the models; None for no comparison.
+        facts: name -> what else to know.
+        among_published: whether scores are shown among published results, if there are any.
     """
     by = principal(benchmark, [one.scores for one in models])
     best = ranked([(one.name, one.scores) for one in models], by, _is_higher(benchmark, by))
@@ -66,14 +66,14 @@ def page(
 
 
 def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Report:
-    """A report on one result.
+    """Return a report on one result.
 
     Args:
-        model: what is shown of it.
-        images: a picture per row, or None for one without.
+        model: what is shown of the result.
+        images: an image per row, or None for a row without one; None for no images at all.
 
     Raises:
-        ValueError: for another number of images, or what is no image.
+        ValueError: if the numbers of images and rows differ, or a value is no image.
     """
     if images is not None and len(images) != len(model.items):
         raise ValueError(
@@ -92,7 +92,7 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
 
 
 def principal(benchmark: Benchmark, results: Sequence[Mapping[str, Any]]) -> str:
-    """The score that comes first: the principal one, or the first that is defined where that is not."""
+    """Return the score to show first: the principal one, or the first defined one if that is undefined."""
     names = [benchmark.principal, *benchmark.scores]
     return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
 
@@ -102,14 +102,14 @@ def _is_higher(benchmark: Benchmark, score: str) -> bool:
 
 
 def _figures(models: Sequence[Shown], benchmark: Benchmark) -> tuple[list[Figure], dict[str, str]]:
-    """The figures, or what they need."""
+    """Return the figures, or a fact that says what they need."""
     try:
         return figures(models, benchmark), {}
     except MissingExtra as error:
         return [], {"Figures": str(error)}
 
 
-# What is asked first
+# Headlines
 
 
 def _headline(benchmark: Benchmark, model: Shown, by: str) -> Headline:
@@ -128,25 +128,25 @@ def _headline(benchmark: Benchmark, model: Shown, by: str) -> Headline:
 
 
 def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
-    """Why to be careful with a model's scores."""
+    """Yield reasons to be careful with a model's scores."""
     scores, judges = model.scores, benchmark.judges
     if "part" in scores:
         part, of = scores["part"]
         what = "images of the dataset" if benchmark.chooses else "questions"
-        yield f"{part:,} of {of:,} {what} are scored."
+        yield f"Only {part:,} of {of:,} {what} are scored."
     if judges and (named := model.options.get(judges.option, judges.default)) != judges.default:
         beside = f", not by {judges.default}" if judges.default else ""
         yield (
             "No judge was asked."
             if named == NOBODY
-            else f"Judged by {_named(named)}{beside}; other judges give other scores."
+            else f"Judged by {_named(named)}{beside}; other judges give different scores."
         )
     if scores.get("left_out"):
-        yield f"{scores['left_out']:,} responses are about others than the dataset's rows, and left out."
+        yield f"{scores['left_out']:,} responses are not about the dataset's rows, and are left out."
     if scores.get("other_prompts"):
-        yield f"{scores['other_prompts']:,} responses answer another prompt than the dataset asks."
+        yield f"{scores['other_prompts']:,} responses answer a prompt other than the dataset's."
     if scores.get("thoughts"):
-        yield f"Responses with thoughts, which do not count: {scores['thoughts']:,}."
+        yield f"{scores['thoughts']:,} responses held thoughts, which were removed."
     for name in UNREAD:
         if share := scores.get(name):
             yield f"{percent(share)} % of the responses could not be read or judged ({name})."
@@ -163,7 +163,7 @@ def _named(judges: Any) -> str:
 def _tables(
     benchmark: Benchmark, models: Sequence[Shown], compared: Comparison | None, among_published: bool
 ) -> Iterator[Table]:
-    """The benchmark's own, among published results where there are any, and the differences."""
+    """Yield the benchmark's tables, with published results if there are any, and the differences."""
     paper = published.of(benchmark, models[0].options) if among_published else None
     results = [(one.name, with_choices(benchmark, one.scores, one.options)) for one in models]
     told = of_results(benchmark, results, models[0].options, paper)
@@ -173,7 +173,7 @@ def _tables(
 
 
 def _with_notes(parts: Sequence[tuple[Told, Cells] | Notes]) -> Iterator[Table]:
-    """Tables, each with the notes that follow it; what a signature says stands elsewhere."""
+    """Yield tables, each with the notes that follow it except signatures, which are shown elsewhere."""
     tables: list[Table] = []
     for part in parts:
         if not isinstance(part, Notes):

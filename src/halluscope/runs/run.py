@@ -1,4 +1,4 @@
-"""A run: responses that were scored, what the judges said of them, and what came of it."""
+"""A run: scored responses, what the judges said about them, and the result."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,21 +14,21 @@ from halluscope.registry import Benchmark
 from halluscope.scoring import Ready
 
 HERE = ("device", "store", "progress")
-"""Options that say where and how judges run here; they move no score, and are not written down."""
+"""Options that say where and how judges run on this machine; they change no score, and are not written."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What was scored, and what came of it.
+    """What was scored, and the result.
 
     Attributes:
-        benchmark: by which it was scored.
-        ready: the responses, and what the metric takes of their rows.
-        options: of the metric.
-        said: what judges said.
+        benchmark: the benchmark.
+        ready: the responses, and what the metric takes from their rows.
+        options: the metric's options.
+        said: what the judges said.
         scores: the result, as `scoring.compute` gives it, without the table of rows.
         found: what was found in each row.
-        about: who made it, of what, as the user wrote it; it moves nothing.
+        about: what else is noted, such as the command as the user wrote it; it changes no score.
     """
 
     benchmark: Benchmark
@@ -41,12 +41,12 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Of the responses."""
+        """The name of the responses."""
         return self.ready.matched.name
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What the metric takes of each row: name -> a value per row."""
+        """What the metric takes from each row: name -> a value per row."""
         rows = len(self.ready.matched.rows)
         return {
             name: value
@@ -61,10 +61,10 @@ def score(
     """Score responses as `scoring.compute` does, and note what the judges say.
 
     Args:
-        benchmark: whose rows these are.
-        ready: the responses.
-        options: of the metric, and of how its judges are asked.
-        about: what is to be known of the run beside.
+        benchmark: the benchmark of the rows.
+        ready: the responses with their rows.
+        options: options of the metric, and of how its judges are asked.
+        about: what else to note about the run.
     """
     given = {name: options[name] for name in benchmark.given if options.get(name) is not None}
     inputs = {**{name: given[name] for name in given if name in benchmark.keywords}, **ready.inputs}
@@ -74,10 +74,10 @@ def score(
 
 
 def benchmark_of(scored: Iterable[Run]) -> Benchmark:
-    """The one benchmark of runs, at least one.
+    """Return the benchmark of runs; there must be at least one run.
 
     Raises:
-        RunError: for runs of several.
+        RunError: for runs of several benchmarks.
     """
     of = {run.benchmark.name: run.benchmark for run in scored}
     if len(of) > 1:
@@ -87,14 +87,14 @@ def benchmark_of(scored: Iterable[Run]) -> Benchmark:
 
 
 def again(run: Run, **options: Any) -> Run:
-    """Score a run once more by what its judges said; nobody is asked.
+    """Score a run again from what its judges said; no judge is asked.
 
     Args:
-        run: with responses to some of the rows, or all.
-        options: of the metric, in place of those that it was scored with.
+        run: a run, or a run that was cut to some of its rows.
+        options: options of the metric that replace those of the run.
 
     Raises:
-        ValueError: if it cannot be scored, because it was changed.
+        ValueError: if the run cannot be scored, because it was changed.
     """
     told, judges = replace(run.said, is_read=True), run.benchmark.judges
     options["progress"] = False
@@ -103,7 +103,7 @@ def again(run: Run, **options: Any) -> Run:
         if named and named not in judges.rules:
             options["judge"] = Absent(*(told.grader or ("nobody", True)))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they were told when it was scored first
+        warnings.simplefilter("ignore")  # they were shown when the run was first scored
         return _scored(run.benchmark, run.ready, {**run.options, **options}, told, run.about)
 
 

@@ -1,4 +1,4 @@
-"""A run, or a metric's result, as people are shown it: its rows as items, by the view of its benchmark's room."""
+"""Makes items to show from the rows of a run or of a metric's result, by the view of the benchmark's room."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,10 +19,10 @@ from halluscope.terminal import is_quiet
 
 
 def shown(run: Run) -> Shown:
-    """What is shown of a run.
+    """Return what is shown of a run.
 
-    A room's `view` has `items`: rows as they stand in items.jsonl, the options, and the facts of voters (None if nobody
-    voted) to one item per row, in their order.
+    A room's `view` has a function `items`: it takes rows as in items.jsonl, the options, and the facts of voters (None
+    if nobody voted), and gives an item per row, in the same order.
     """
     voted = run.said.voted
     rows = [plain(row) for row in items(run)]
@@ -33,7 +33,7 @@ def shown(run: Run) -> Shown:
 
 
 def all_shown(runs: Mapping[str, Run]) -> list[Shown]:
-    """What is shown of several runs, by names that tell them apart; a bar says how many are read."""
+    """Return what is shown of several runs, under their different names; a progress bar is shown."""
     each = tqdm(runs.items(), desc="reading", unit=" runs", delay=2, leave=False, disable=is_quiet())
     return [replace(shown(run), name=name) for name, run in each]
 
@@ -45,18 +45,19 @@ def of_result(
     name: str,
     **options: Any,
 ) -> Shown:
-    """What is shown of a metric's result, without a run.
+    """Return what is shown of a metric's result, without a run.
 
     Args:
-        result: of `compute`, with its table of rows (`per_image=True` or the like).
+        result: a result of `compute`, with its table of rows (`per_image=True` or the like).
         predictions: the responses, as `compute` got them.
-        references: likewise.
-        name: of the responses.
-        options: that `compute` got, as far as they are shown: such as `image_ids`, `questions`, `vocabulary`.
+        references: the references, as `compute` got them.
+        name: the name of the responses.
+        options: options that `compute` got and that matter for what is shown: such as `image_ids`, `questions`,
+            `vocabulary`.
 
     Raises:
-        ValueError: for what is no result of a benchmark, one without its table of rows, or of other rows; and for an
-            option that `compute` does not have.
+        ValueError: if the result is not of a benchmark, has no table of rows, or is about other rows, or for an option
+            that `compute` does not have.
     """
     said, known = paired(predictions, references)
     said = texts("predictions", said)
@@ -69,15 +70,15 @@ def of_result(
         raise ValueError(_lacking(benchmark))
     if len(found) != len(said):
         raise ValueError(
-            f"The result is about {len(found):,} rows, and there are {len(said):,} predictions; expected those that "
-            "it was made of."
+            f"The result is about {len(found):,} rows, but there are {len(said):,} predictions; expected the "
+            "predictions that were scored."
         )
     rows = list(_rows(benchmark, said, _read(benchmark, known), found, options))
     scores = {key: value for key, value in result.items() if key != benchmark.items}
     shown = list(benchmark.module("view").items(rows, options, None))
     if any(mark.end > len(item.text) for item in shown for mark in item.marks):
         raise ValueError(
-            "The predictions end before places that the result names; expected those that it was made of."
+            "The result marks places beyond the end of a prediction; expected the predictions that were scored."
         )
     return Shown(name, scores, shown, options)
 
@@ -89,7 +90,7 @@ def _rows(
     found: Sequence[Mapping[str, Any]],
     options: Mapping[str, Any],
 ) -> Iterator[dict[str, Any]]:
-    """Rows as they stand in a run's items.jsonl."""
+    """Yield rows in the form of a run's items.jsonl."""
     columns = {
         name: listed(name, value, "a list, one per row", len(found))
         for name, value in options.items()
@@ -103,17 +104,17 @@ def _rows(
 
 def _lacking(benchmark: Benchmark) -> str:
     if not benchmark.items:
-        return f"{benchmark.title} scores no responses one by one: there is nothing to show of each."
+        return f"{benchmark.title} does not score single responses, so there is nothing to show of each."
     return (
-        f"The result has no {benchmark.items}, which tells what was found in each row; ask for it: "
+        f"The result has no {benchmark.items}, which says what was found in each row; ask for it with "
         f"compute(..., {benchmark.items}=True)."
     )
 
 
 def _read(benchmark: Benchmark, references: Sequence[Any]) -> Sequence[Any]:
-    """The references; where they are rows of the dataset, as they are read before they are scored.
+    """Return the references; if they are rows of the dataset, they are read as scoring reads them.
 
-    Where a metric takes the images' ids beside its references, these are no rows.
+    If a metric takes the images' ids next to its references, its references are no rows.
     """
     if "image_ids" in benchmark.given:
         return references
@@ -122,21 +123,21 @@ def _read(benchmark: Benchmark, references: Sequence[Any]) -> Sequence[Any]:
 
 
 def of_signature(result: Any) -> Benchmark:
-    """The benchmark that a result is of.
+    """Return the benchmark of a result.
 
     Raises:
-        ValueError: for what is no result.
+        ValueError: if it is no result.
     """
     signed = result.get(registry.SIGNATURE) if isinstance(result, Mapping) else None
     if not isinstance(signed, str):
         raise ValueError(
-            f"The result is {brief(result)}; expected what a metric's compute gave, with a signature."
+            f"The result is {brief(result)}; expected what a metric's compute returned, with a signature."
         )
     return registry.benchmark(signed.partition("|")[0])
 
 
 def _id(benchmark: Benchmark, place: int, reference: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What finds a row: what its reference or an option says, else its place."""
+    """Return the id of a row: by its reference or an option, else its place."""
     dataset = registry.identity(benchmark)
     known = {**dict.fromkeys(dataset.id, place), **dict.fromkeys(dataset.also, "")}
     return {
@@ -146,7 +147,7 @@ def _id(benchmark: Benchmark, place: int, reference: Any, given: Mapping[str, An
 
 
 def _voters(voted: Voted) -> list[str]:
-    """The voters' names: each judge, and which of its questions it votes by, where it is asked several."""
+    """Return the voters' names: each judge, with the number of the question if a judge is asked several."""
     judges = voted.facts["judges"]
     each = voted.votes.shape[2] // len(judges)
     numbers = [f", question {number}" for number in range(1, each + 1)] if each > 1 else [""]

@@ -1,6 +1,6 @@
-"""What is said of results and of differences between models: a benchmark's report, in tables and notes.
+"""Reports results and differences between models as tables and notes.
 
-Commands print it, and a report's page shows it.
+Commands print them, and a report's page shows them.
 """
 
 import math
@@ -30,13 +30,13 @@ from halluscope.runs.comparing import Compared, Comparison
 from halluscope.signature import keys_of
 
 FEW = 10
-"""So many differences between models are shown all; of more, only those from the best model."""
+"""Up to this many differences between models are all shown; if there are more, only those from the best model."""
 
 
 def with_choices(
     benchmark: Benchmark, scores: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """A result, and what was chosen of the options that "all" may stand for, such as POPE's parser."""
+    """Return a result with the values of the options for which "all" may be given, such as POPE's parser."""
     unless = defaults(benchmark.compute)
     every = [option.name for option in benchmark.options if option.every]
     return {**{name: options.get(name, unless[name]) for name in every}, **scores}
@@ -50,15 +50,15 @@ def of_results(
     rows: Sequence[Any] = (),
     every: bool = False,
 ) -> list[Table | Notes]:
-    """A benchmark's report on results, and whether they are about the same rows.
+    """Return a benchmark's report on results, and whether these are about the same rows.
 
     Args:
-        benchmark: by which all were scored.
+        benchmark: the benchmark of all results.
         results: each as `with_choices` gives it.
-        options: of the metric.
-        paper: what is shown among them; None for nothing.
-        rows: that were scored, where they are known; some reports say more of them.
-        every: whether an option varies over the same responses.
+        options: the metric's options.
+        paper: published results to show among them; None for none.
+        rows: the rows that were scored, if they are known; some reports say more about them.
+        every: whether the results are about the same responses, with different values of an option.
     """
     named = counted(results)
     shown = [*((_judged(*one), one[1]) for one in named), *paper.results] if paper else named
@@ -69,13 +69,13 @@ def of_results(
 
 
 def _judged(name: str, result: Mapping[str, Any]) -> str | Label:
-    """A name, and who judged its result, among those of a paper."""
+    """Return a name, with who judged its result, to be shown among a paper's results."""
     said = judged_by(result)
     return Label(name, said) if said else name
 
 
 def of_other_rows(results: Named) -> list[str]:
-    """Which results in one table are about other rows than the first."""
+    """Say which results in one table are about other rows than the first."""
     data = {name: keys_of(result["signature"])["data"] for name, result in results}
     if len(set(data.values())) == 1:
         return []
@@ -87,12 +87,12 @@ def of_other_rows(results: Named) -> list[str]:
 
 
 def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> list[Table | Notes]:
-    """Differences between runs, which have a letter each, and what a reader has to know of them.
+    """Return tables of the runs, with a letter each, and of their differences, and what a reader has to know.
 
     Args:
         found: the differences.
-        benchmark: of the runs.
-        most: from more of them on, only those with the best run are shown; 0 for all.
+        benchmark: the benchmark of the runs.
+        most: if there are more differences, only those from the best run are shown; 0 for all.
     """
     letters = _letters(found)
     rows: list[list[Cell]] = [
@@ -102,7 +102,7 @@ def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> li
     if 0 < most < len(shown):
         shown = _with_the_best(found, benchmark)
         lines.append(
-            f"{len(found.scores):,} differences are corrected together; those with the best are shown"
+            f"{len(found.scores):,} differences are corrected together; those from the best run are shown"
         )
     tables: list[Table | Notes] = [
         Table("runs", ["run", "responses", ROWS], rows, left=2),
@@ -112,7 +112,7 @@ def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> li
 
 
 def _with_the_best(found: Comparison, benchmark: Benchmark) -> list[Compared]:
-    """The differences from the run whose score is the best, by the first of the scores."""
+    """Return the differences from the best run by the first of the scores."""
     score = found.scores[0].score
     values = {
         name: value
@@ -127,13 +127,13 @@ def _with_the_best(found: Comparison, benchmark: Benchmark) -> list[Compared]:
 
 
 def _letters(found: Comparison) -> dict[str, str]:
-    """A letter for each run, by its name: A, B, ... Z, AA, AB, ..."""
+    """Return a letter for each run, by its name: A, B, ... Z, AA, AB, ..."""
     words = ("".join(word) for length in count(1) for word in product(ascii_uppercase, repeat=length))
     return dict(zip(found.of, words, strict=False))
 
 
 def of_parts(found: Comparison, benchmark: Benchmark) -> Iterator[Table | Notes]:
-    """The differences of groups, and of classes, that hold."""
+    """Yield the significant differences in groups and in classes."""
     letters = _letters(found)
     for what, compared in (("groups", found.groups), ("classes", found.classes)):
         yield from _held(what, compared, letters, benchmark, 1 - found.resampling.level)
@@ -150,11 +150,13 @@ def _held(
     if held:
         yield _table(what, held, letters, benchmark)
     if compared:
-        yield Notes([f"{len(held):,} of {len(compared):,} differences of {what} hold, corrected together"])
+        yield Notes(
+            [f"{len(held):,} of {len(compared):,} differences in {what} are significant, corrected together"]
+        )
 
 
 def remarks(found: Comparison) -> list[str]:
-    """What was cut, in what runs differ beside, and what so few resamples cannot tell."""
+    """Say which runs were cut, how else runs differ, and if there are too few resamples for small p values."""
     lines = []
     cut = [f"{one_line(name)} has {rows:,}" for name, rows in found.of.items() if rows > found.rows]
     if cut:
@@ -163,7 +165,7 @@ def remarks(found: Comparison) -> list[str]:
         shown = ", ".join(
             f"{one_line(name)} {one_line(value)}" for name, value in zip(found.of, values, strict=True)
         )
-        lines.append(f"Not scored alike, which moves differences too: {key} is {shown}.")
+        lines.append(f"The runs were not scored alike, which also changes differences: {key} is {shown}.")
     for what, least in ((found.scores, 2), (found.groups, 2), (found.classes, 1)):
         needed = least * len(what) / (1 - found.resampling.level)
         if found.resampling.resamples + 1 <= needed:
@@ -183,7 +185,7 @@ def _table(
 
 
 def _row(one: Compared, letters: Mapping[str, str], benchmark: Benchmark) -> list[Cell]:
-    """A difference, with its scores as `halluscope score` prints them."""
+    """Return a row for a difference, with its scores as `halluscope score` prints them."""
     by, points = one.by, benchmark.is_points(one.score)
     form, times = ("+.3f", 1) if points else ("+.1f", 100)
     return [

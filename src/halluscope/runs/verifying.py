@@ -1,8 +1,8 @@
-"""Whether a run's folder holds what was written: each file by its checksum, and the scores by making them once more.
+"""Checks that a run's folder is unchanged: each file by its checksum, and the scores by computing them again.
 
-Checksums find each change, but whoever makes one can make the checksums anew; so nothing rests on them alone. The rows
-and the replies are scored again, by the same code as before, with nobody to ask; the scores, the signature and what was
-found in each row must come out as they stand there.
+Checksums find each change, but whoever changes a file can also rewrite the checksums, so they alone prove nothing. The
+rows and the replies are scored again by the same code, without asking any judge; the scores, the signature, and what
+was found in each row must be the same as in the folder.
 """
 
 import math
@@ -19,17 +19,17 @@ from halluscope.runs import folder as folders
 from halluscope.runs.run import Run, again
 
 ROUNDING = 1e-12
-"""By so much, as a share, a score may differ: another machine adds in another order."""
+"""The relative difference that a score may have, since another machine may add in another order."""
 
 NOTHING = object()
-"""What stands where the other side has something."""
+"""Stands for a value that only the other side has."""
 
 
 def differences(folder: Path) -> Iterator[str]:
-    """What of a run is not as it was written, or does not come out when it is scored once more; nothing if all is well.
+    """Yield what in a run was changed, or differs when it is scored again; nothing if all is well.
 
     Raises:
-        RunError: for what is no run.
+        RunError: if the folder is no run.
         OSError: if a file cannot be read.
     """
     yield from folders.changed(folder)
@@ -37,7 +37,7 @@ def differences(folder: Path) -> Iterator[str]:
         run = folders.read(folder)
         made = again(run)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-        yield f"it cannot be scored once more: {error}"
+        yield f"it cannot be scored again: {error}"
         return
     yield from _of_facts(run, made)
     kept = folders.plain(finite(run.scores))
@@ -48,25 +48,27 @@ def differences(folder: Path) -> Iterator[str]:
 
 
 def check(folder: Path) -> Run:
-    """Read a run whose files are as they were written.
+    """Read a run whose files are unchanged.
 
     Raises:
-        RunError: if they are not.
+        RunError: if a file was changed.
     """
     if found := next(folders.changed(folder), None):
-        raise RunError(f"{folder}: {found}. `halluscope verify {folder}` tells what differs.")
+        raise RunError(f"{folder}: {found}. `halluscope verify {folder}` shows what differs.")
     return folders.read(folder)
 
 
 def checked(given: Sequence[Path]) -> dict[str, Run]:
-    """Read the runs that are meant, each as `check` does: by the names of their responses, or by their folders, where
-    two are alike.
+    """Read runs, each as `check` does.
 
     Args:
-        given: folders of runs, or folders that hold some.
+        given: folders of runs, or folders that hold runs.
+
+    Returns:
+        The name of a run's responses, or its folder where two names are alike -> the run.
 
     Raises:
-        RunError: for a folder without runs, or a run whose files are not as they were written.
+        RunError: for a folder without runs, or a run whose files were changed.
     """
     runs = {folder: check(folder) for folder in folders.folders(given)}
     names = [run.name for run in runs.values()]
@@ -74,21 +76,21 @@ def checked(given: Sequence[Path]) -> dict[str, Run]:
 
 
 def _of_facts(run: Run, made: Run) -> Iterator[str]:
-    """What stands in run.json and does not fit the rest."""
+    """Yield what in run.json does not fit the rest."""
     known = {"signature": made.scores["signature"], "rows": len(made.ready.matched.rows)}
     for name, expected in known.items():
         yield from _between(run.about.get(name), expected, f"{RUN}, {name}")
 
 
 def _between(kept: Any, made: Any, where: str) -> Iterator[str]:
-    """The places at which two values of JSON differ."""
+    """Yield the places at which two values of JSON differ."""
     if _is_same(kept, made):
         return
     if isinstance(kept, Mapping) and isinstance(made, Mapping):
         for name in dict.fromkeys([*kept, *made]):
             yield from _between(kept.get(name, NOTHING), made.get(name, NOTHING), f"{where}, {brief(name)}")
     else:
-        yield f"{where}: {_shown(kept)} stands there, but {_shown(made)} comes out"
+        yield f"{where}: {_shown(kept)} in the folder, but {_shown(made)} when scored again"
 
 
 def _is_same(kept: Any, made: Any) -> bool:

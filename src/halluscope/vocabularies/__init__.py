@@ -1,7 +1,7 @@
-"""The class names that a benchmark asks about, in category order.
+"""Holds the class names that benchmarks ask about, in category order.
 
-A built-in vocabulary is one TOML file beside this module: its names are facts of the dataset, its `mentions`
-(what a text may call a class) are this project's own table and serve only the lexical judge.
+A built-in vocabulary is one TOML file in this folder. Its names are facts of the dataset; its `mentions` (what a text
+may call a class) are this project's own table, and only the lexical judge uses them.
 """
 
 import difflib
@@ -25,17 +25,18 @@ from halluscope.inputs import class_names, listed
 CUSTOM = "custom"
 
 MOST_COMPARED = 10_000
-"""Among so many classes a misspelt name's neighbour is looked for."""
+"""How many classes are searched for the name nearest to a misspelt one."""
 
 
 @dataclass(frozen=True)
 class Plain:
-    """How a plain question speaks of a class.
+    """How a question of the set "plain" names a class.
 
     Attributes:
-        word: stands for the class's name; "" for the name.
-        kind: "one" takes an article, "mass" takes none ("bread"), "many" takes none and a verb in the plural ("skis").
-        means: what the dataset holds to be one, where that is more or less than the word says; "" where it is not.
+        word: used instead of the class's name; "" for the name itself.
+        kind: "one" takes an article, "mass" takes no article ("bread"), "many" takes no article and a plural verb
+            ("skis").
+        means: what counts as the class in the dataset, if it is more or less than the word says; otherwise "".
     """
 
     word: str = ""
@@ -45,16 +46,16 @@ class Plain:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Class names in category order, with what language needs to know about them.
+    """Class names in category order, with what is needed to write and to read them in sentences.
 
     Attributes:
         name: "coco", "objects365", or "custom-<8 hexadecimal digits of the names' sha256>" for the user's own list.
         classes: the names, unique and not empty.
         plurals: the names that take no article ("scissors").
-        mentions: class name -> words and phrases, in the singular, that a text uses for it.
-        lower_case: whether questions ask for the names in lower case ("Cabinet/shelf" as "cabinet/shelf").
-        plain: class name -> how a plain question speaks of it, where it does not use the name as it stands.
-        groups: name of a group -> its classes, where the dataset sorts its classes into groups.
+        mentions: class name -> words and phrases, in the singular, that a text may use for it.
+        lower_case: whether questions write the names in lower case ("Cabinet/shelf" as "cabinet/shelf").
+        plain: class name -> how a question of the set "plain" names it, if not by the name itself.
+        groups: name of a group -> its classes, if the dataset has groups of classes.
     """
 
     name: str
@@ -66,7 +67,7 @@ class Vocabulary:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def word(self, cls: str) -> str:
-        """What a question calls a class."""
+        """Return what a question calls a class."""
         return cls.lower() if self.lower_case else cls
 
     def presence(self, objects: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
@@ -76,7 +77,7 @@ class Vocabulary:
             ValueError: for a name outside the vocabulary, with its row and the nearest known name.
         """
         listed = class_names(objects)
-        what = f"A table of {len(listed):,} texts by {len(self.classes):,} classes"
+        what = f"A table of {len(listed):,} texts and {len(self.classes):,} classes"
         limits.check("cells", len(listed) * len(self.classes), what)
         column = {name: i for i, name in enumerate(self.classes)}
         table = np.zeros((len(listed), len(self.classes)), dtype=bool)
@@ -88,10 +89,10 @@ class Vocabulary:
         return table
 
     def check_annotated(self, classes: Collection[str], where: str) -> None:
-        """Check that labels were made for these very classes: of one that nobody looked for, all are missing.
+        """Check that images were annotated with exactly these classes: a class that was not looked for is in no image.
 
         Raises:
-            BuildError: if the labels know others, or fewer; the message names them.
+            BuildError: if the annotated classes differ; the message names some that are missing or unknown.
         """
         missing = [name for name in self.classes if name not in {*classes}]
         unknown = [name for name in classes if name not in {*self.classes}]
@@ -103,8 +104,8 @@ class Vocabulary:
             ]
             raise BuildError(
                 f"{where} does not have the {len(self.classes):,} categories of the vocabulary {self.name!r}: it "
-                f"{' and '.join(named)}. What nobody looked for would count as hallucinated wherever a text mentions "
-                "it. Get the whole annotations, or correct the names."
+                f"{' and '.join(named)}. Every mention of a class that was not annotated would count as hallucinated. "
+                "Get the complete annotations, or correct the names."
             )
 
     def _unknown(self, name: object) -> str:
@@ -114,15 +115,16 @@ class Vocabulary:
         hint = f" Did you mean {near[0]!r}?" if near else ""
         return (
             f"{brief(name)}, which is not one of the {len(self.classes)} classes of the vocabulary {self.name!r}."
-            f"{hint} Pass vocabulary=[...] to score another list of classes."
+            f"{hint} To score another list of classes, pass vocabulary=[...]."
         )
 
 
 def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
-    """Find a built-in vocabulary by name, or make one of a list of class names.
+    """Find a built-in vocabulary by name, or make one from a list of class names.
 
     Raises:
-        ValueError: for an unknown name, what is no list, an empty one, names that are not text, or that come twice.
+        ValueError: for an unknown name, or if the list is not a list, is empty, or holds a name that is not text or
+            occurs twice.
         LimitExceeded: for a list with more names than the limit "classes".
     """
     if isinstance(vocabulary, Vocabulary):
@@ -149,10 +151,10 @@ def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
 
 
 def part_of(classes: Sequence[str]) -> Vocabulary:
-    """A vocabulary of these classes that knows of language what a built-in one knows of them.
+    """Make a vocabulary of these classes, with the plurals and the lower case of a built-in one that has them all.
 
-    A part of the built-in classes is asked about as the whole is ("Is there a cabinet/shelf", "Are there scissors"); of
-    other classes only those that are plurals in a built-in vocabulary are known to be plurals.
+    Some of the built-in classes are asked about as all of them are ("Is there a cabinet/shelf", "Are there scissors").
+    If no built-in vocabulary has all the classes, those are plurals that are plurals in any built-in vocabulary.
 
     Raises:
         ValueError: as `load`.
@@ -166,7 +168,7 @@ def part_of(classes: Sequence[str]) -> Vocabulary:
 
 
 def names() -> list[str]:
-    """The built-in vocabularies' names."""
+    """Return the built-in vocabularies' names."""
     files = resources.files(__package__).iterdir()
     return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 
@@ -176,7 +178,7 @@ def _builtin(name: str) -> Vocabulary:
     if name not in names():
         raise ValueError(
             f"There is no vocabulary {brief(name)}; known are {', '.join(names())}. "
-            "A list of class names serves as well: vocabulary=['dog', 'cup', ...]."
+            "You may also pass a list of class names: vocabulary=['dog', 'cup', ...]."
         )
     table = tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
     classes = table["classes"]

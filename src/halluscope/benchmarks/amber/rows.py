@@ -9,9 +9,10 @@ from halluscope.benchmarks.amber import words
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, json_rows
 from halluscope.foreign import brief
-from halluscope.inputs import is_like_a_list, listed, texts
+from halluscope.inputs import listed, texts
 from halluscope.numbers import is_id
-from halluscope.reading.rows import Source, read_columns, read_each
+from halluscope.reading.fields import Fields
+from halluscope.reading.rows import Source, read_columns, read_each, read_once
 
 GENERATIVE, DISCRIMINATIVE = "generative", "discriminative"
 TASKS = (GENERATIVE, DISCRIMINATIVE)
@@ -128,15 +129,7 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[AmberRow]:
     Raises:
         ValueError: for a row that is none, or an id that comes twice.
     """
-    found: dict[int, AmberRow] = {}
-    for number, given in enumerate(rows):
-        row = read(given, f"{where}[{number}]")
-        if found.setdefault(row.id, row) is not row:
-            raise ValueError(
-                f"{where}[{number}] has the id {row.id}, as a row before it has; expected each row once. Remove one "
-                "of them."
-            )
-    return list(found.values())
+    return read_once(rows, where, lambda row, place, _: read(row, place))
 
 
 def read(row: Any, where: str) -> AmberRow:
@@ -150,28 +143,24 @@ def read(row: Any, where: str) -> AmberRow:
     if not isinstance(row, Mapping) or (missing := [name for name in NEEDED if name not in row]):
         lacks = f" It has no {', '.join(missing)}." if isinstance(row, Mapping) else ""
         raise ValueError(f"{where} is {brief(row)}; expected a row of the dataset amber.{lacks}")
-    if not is_id(row["id"]):
-        raise ValueError(f"{where}: id is {brief(row['id'])}; expected a whole number of 64 bits.")
-    for name in ("file_name", "prompt"):
-        if not isinstance(row[name], str) or not row[name].strip():
-            raise ValueError(f"{where}: {name} is {brief(row[name])}; expected a text.")
-    described = _one_of(row, "task", TASKS, where) == GENERATIVE
-    dimension = _one_of(row, "dimension", DIMENSIONS, where)
+    found = Fields(row, where)
+    described = found.one_of("task", TASKS) == GENERATIVE
+    dimension = found.one_of("dimension", DIMENSIONS)
     if (dimension == GENERATION) != described:
         raise ValueError(
             f"{where}: task is {row['task']!r} and dimension {dimension!r}; expected {GENERATION!r} where an image is "
             "described, and there alone."
         )
     return AmberRow(
-        id=int(row["id"]),
-        file_name=row["file_name"],
-        prompt=row["prompt"],
+        id=found.whole("id"),
+        file_name=found.text("file_name"),
+        prompt=found.text("prompt"),
         task=row["task"],
         dimension=dimension,
-        answer=None if described else _one_of(row, "answer", ANSWERS, where),
-        truth=_annotated(row, "truth", where) if described else (),
-        hallu=_annotated(row, "hallu", where) if described else (),
-        form=str(row.get("form") or ""),
+        answer=None if described else found.one_of("answer", ANSWERS),
+        truth=_annotated(found, "truth") if described else (),
+        hallu=_annotated(found, "hallu") if described else (),
+        form=found.form,
     )
 
 
@@ -225,23 +214,14 @@ def _joined(
     }
 
 
-def _one_of(row: Mapping[str, Any], name: str, known: Sequence[str], where: str) -> str:
-    value = row[name]
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{where}: {name} is {brief(value)}; expected one of {', '.join(map(repr, known))}.")
-    return value
-
-
-def _annotated(row: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
+def _annotated(found: Fields, name: str) -> tuple[str, ...]:
     """The words of an annotation."""
-    value = row[name]
-    if not is_like_a_list(value) or not all(isinstance(word, str) for word in value):
-        raise ValueError(f"{where}: {name} is {brief(value)}; expected a list of words.")
-    if unknown := words.load().unknown(value):
+    annotated = found.words(name)
+    if unknown := words.load().unknown(annotated):
         raise ValueError(
-            f"{where}: {name} holds {brief(unknown[0])}, which is none of the words that AMBER annotates."
+            f"{found.where}: {name} holds {brief(unknown[0])}, which is none of the words that AMBER annotates."
         )
-    return tuple(value)
+    return annotated
 
 
 def read_pairs(similar: Any) -> list[tuple[str, str]]:

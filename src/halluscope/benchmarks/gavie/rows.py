@@ -7,7 +7,8 @@ from typing import Any
 from halluscope.foreign import brief
 from halluscope.inputs import is_like_a_list
 from halluscope.judging.graders.judged import Criterion, as_option
-from halluscope.numbers import id_of, is_id
+from halluscope.numbers import is_id
+from halluscope.reading.fields import Fields
 from halluscope.reading.rows import read_each, read_once
 
 MOST = 10
@@ -122,29 +123,22 @@ def read(row: Any, where: str, number: int = 0) -> Instruction:
     is_upstreams = row.keys() == {"image_id", "question"}
     if not is_upstreams and (missing := [name for name in NEEDED if name not in row]):
         raise ValueError(f"{where} has no {', '.join(missing)}: it is no row of the dataset gavie.")
-    id = number if is_upstreams else row["id"]
-    if not is_id(id):
-        raise ValueError(f"{where}: id is {brief(id)}; expected a whole number of 64 bits.")
-    given, question = row.get("image_id"), row.get("question")
-    image_id = id_of(given) if isinstance(given, str) else given
-    if not is_id(image_id):
-        raise ValueError(f"{where}: image_id is {brief(given)}; expected a whole number of 64 bits.")
-    if not isinstance(question, str) or not question.strip():
-        raise ValueError(f"{where}: question is {brief(question)}; expected a text.")
-    regions = row.get("regions")
+    found = Fields(row, where)
     return Instruction(
-        int(id),  # type: ignore[arg-type]
-        int(image_id),  # type: ignore[arg-type]
-        question,
-        None if regions is None else _regions(regions, where),
-        str(row.get("form") or ""),
+        id=number if is_upstreams else found.whole("id"),
+        image_id=found.whole("image_id", or_digits=True),
+        question=found.text("question"),
+        regions=_regions(found),
+        form=found.form,
     )
 
 
-def _regions(given: Any, where: str) -> tuple[Region, ...]:
+def _regions(found: Fields) -> tuple[Region, ...] | None:
+    if (given := found.given.get("regions")) is None:
+        return None
     if not is_like_a_list(given):
-        raise ValueError(f"{where}: regions is {brief(given)}; expected a list of regions, or null.")
-    return tuple(region(one, f"{where}: regions[{number}]") for number, one in enumerate(given))
+        raise found.wrong("regions", "a list of regions, or null")
+    return tuple(region(one, f"{found.where}: regions[{number}]") for number, one in enumerate(given))
 
 
 def region(given: Any, where: str) -> Region:

@@ -128,9 +128,8 @@ def compute(
     if not counting.visual_only:
         _check_controls(questions, layout)
     warn_of_a_part(len(questions), counting.questions)
-    if bias is None:
-        bias = "answers" if given is None and grading.named(READERS) else "official"
-    word("bias", bias, BIAS)
+    usual = "answers" if given is None and grading.named(READERS) else "official"
+    bias = word("bias", usual if bias is None else bias, BIAS)
     word("prompts", prompts, tuple(wordings.WORDINGS))
     needs_judge = given is None or (agreed is None and not counting.visual_only)
     if needs_judge and not grading.named(READERS):
@@ -151,17 +150,11 @@ def compute(
     result |= {
         "unread": verdicts.unread,
         "uncertain": verdicts.uncertain,
-        "questions": len(questions),
-        "pairs": len(np.unique(layout.pair)),
-        "figures": len(np.unique(layout.figure[~layout.no_visual])),
-        "sets": layout.sets,
-        "counts": scoring.counted(layout),
+        **_sizes(questions, layout),
         "thoughts": thought,
         "signature": signature(
             "hallusionbench",
-            data=data_of(
-                "hallusionbench", ([*one.id, one.question, one.yes, one.details] for one in questions)
-            ),
+            data=data_of("hallusionbench", map(_about, questions)),
             protocol=protocol,
             correctness=judge_key if given is None else GIVEN,
             same=_same_key(counting, agreed, judge_key),
@@ -188,6 +181,22 @@ def chance(references: Sequence[Any], protocol: str = OFFICIAL) -> dict[str, flo
     """
     questions = read_all(references)
     return scoring.chance(Layout.of([questions[row] for row in _counted(questions, protocol)]))
+
+
+def _about(question: VisualQuestion) -> list[Any]:
+    """What tells a question from others."""
+    return [*question.id, question.question, question.yes, question.details]
+
+
+def _sizes(questions: Sequence[VisualQuestion], layout: Layout) -> dict[str, Any]:
+    """How much the scores are made of."""
+    return {
+        "questions": len(questions),
+        "pairs": len(np.unique(layout.pair)),
+        "figures": len(np.unique(layout.figure[~layout.no_visual])),
+        "sets": layout.sets,
+        "counts": scoring.counted(layout),
+    }
 
 
 # Who judges.

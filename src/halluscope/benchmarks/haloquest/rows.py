@@ -8,10 +8,9 @@ from typing import Any
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, ending
 from halluscope.foreign import brief
-from halluscope.inputs import is_like_a_list
 from halluscope.judging.graders.judged import Criterion, as_option
-from halluscope.numbers import id_of, is_id
 from halluscope.reading import tables
+from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Source, once_by_id, read_columns, read_once
 
 IMAGE_TYPES = ("generated", "real")
@@ -161,13 +160,16 @@ def read(row: Any, where: str) -> HaloQuestion:
             f"{where} has no {' and no '.join(map(repr, missing))}; expected a row of the dataset haloquest, or of "
             "haloquest-eval.csv."
         )
-    _check(given, names, where)
+    found = Fields(given, where, names)
     return HaloQuestion(
-        **{name: given[name] for name in ("file_name", "image_type", "type", "question")},
-        id=int(given["id"]),
-        answers=tuple(given["answers"]),
+        id=found.whole("id", or_digits=bool(names)),
+        file_name=found.text("file_name"),
+        image_type=found.one_of("image_type", IMAGE_TYPES),
+        type=found.one_of("type", TYPES),
+        question=found.text("question"),
+        answers=_answers(found),
         url=str(given.get("url") or ""),
-        form=str(given.get("form") or ""),
+        form=found.form,
     )
 
 
@@ -176,9 +178,6 @@ def _of_upstream(row: Mapping[str, Any]) -> dict[str, Any]:
     named = {column: row[name] for column, name in _UPSTREAM.items() if name in row}
     if "id" not in named and _UNNAMED in row:
         named["id"] = row[_UNNAMED]
-    if isinstance(named.get("id"), str):
-        number = id_of(named["id"])
-        named["id"] = named["id"] if number is None else number
     if isinstance(named["answers"], str):
         named["answers"] = [
             " ".join(text.split()) for text in named["answers"].split(BETWEEN) if text.strip()
@@ -186,21 +185,10 @@ def _of_upstream(row: Mapping[str, Any]) -> dict[str, Any]:
     return named
 
 
-def _check(given: Mapping[str, Any], names: Mapping[str, str], where: str) -> None:
-    """Check the values of a row; a message calls a column as the file does."""
-
-    def wrong(name: str, expected: str) -> ValueError:
-        said = names.get(name) or name
-        return ValueError(f"{where}: {said} is {brief(given[name])}; expected {expected}.")
-
-    if not is_id(given["id"]):
-        raise wrong("id", "a whole number of 64 bits")
-    for name in ("file_name", "question"):
-        if not isinstance(given[name], str) or not given[name].strip():
-            raise wrong(name, "a text")
-    for name, known in (("image_type", IMAGE_TYPES), ("type", TYPES)):
-        if not isinstance(given[name], str) or given[name] not in known:
-            raise wrong(name, f"one of {', '.join(map(repr, known))}")
-    answers = list(given["answers"]) if is_like_a_list(given["answers"]) else []
-    if not answers or not all(isinstance(text, str) and text.strip() for text in answers):
-        raise wrong("answers", "right answers, at least one, each a text")
+def _answers(found: Fields) -> tuple[str, ...]:
+    """The right answers: at least one, none of them blank."""
+    expected = "right answers, at least one, each a text"
+    answers = found.words("answers", expected)
+    if not answers or not all(text.strip() for text in answers):
+        raise found.wrong("answers", expected)
+    return answers

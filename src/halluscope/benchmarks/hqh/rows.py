@@ -6,7 +6,7 @@ from typing import Any
 
 from halluscope.foreign import brief
 from halluscope.judging.graders.judged import Criterion, as_option
-from halluscope.numbers import is_id
+from halluscope.reading.fields import Fields
 from halluscope.reading.rows import read_each, read_once
 
 LEVELS = {
@@ -124,23 +124,14 @@ def read(row: Any, where: str) -> FreeQuestion:
     if not isinstance(row, Mapping):
         raise ValueError(f"{where} is {brief(row)}; expected a row of the dataset hqh, or of HQH.json.")
     names = _UPSTREAM if "instruction" in row else {}
-    fields: dict[str, Any] = {
-        name: row.get(names.get(name, name)) for name in FreeQuestion.__dataclass_fields__
-    }
-    for name in ("id", "image_id"):
-        if not is_id(fields[name]):
-            raise ValueError(f"{where}: {name} is {brief(fields[name])}; expected a whole number of 64 bits.")
-        fields[name] = int(fields[name])
-    for name in ("question", "answer"):
-        if not isinstance(fields[name], str) or not fields[name].strip():
-            raise ValueError(f"{where}: {names.get(name, name)} is {brief(fields[name])}; expected a text.")
-    for name in ("caption", "details"):
-        if not isinstance(fields[name], str | None):
-            raise ValueError(f"{where}: {name} is {brief(fields[name])}; expected a text, or null.")
-        fields[name] = fields[name] or None
-    fields["form"] = str(fields["form"] or "")
-    if not isinstance(fields["type"], str) or fields["type"] not in LEVELS:
-        raise ValueError(
-            f"{where}: type is {brief(fields['type'])}; expected one of HQH's types: {', '.join(LEVELS)}."
-        )
-    return FreeQuestion(**fields)
+    found = Fields({name: row.get(names.get(name, name)) for name in COLUMNS}, where, names)
+    return FreeQuestion(
+        id=found.whole("id"),
+        image_id=found.whole("image_id"),
+        question=found.text("question"),
+        answer=found.text("answer"),
+        type=found.one_of("type", LEVELS),
+        caption=found.text_or_none("caption"),
+        details=found.text_or_none("details"),
+        form=found.form,
+    )

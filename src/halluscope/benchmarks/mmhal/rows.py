@@ -5,9 +5,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from halluscope.foreign import brief
-from halluscope.inputs import is_like_a_list
 from halluscope.judging.graders.judged import Criterion, as_option
-from halluscope.numbers import is_id
+from halluscope.reading.fields import Fields
 from halluscope.reading.rows import read_each, read_once
 
 TYPES = (
@@ -127,25 +126,15 @@ def read(row: Any, where: str, number: int = 0) -> RatedQuestion:
     given: dict[str, Any] = {name: row.get(names.get(name, name)) for name in COLUMNS}
     if names and given["id"] is None:
         given["id"] = number
-    _check(given, names, where)
-    given["id"], given["contents"] = int(given["id"]), tuple(given["contents"])
-    given["image_url"], given["form"] = given["image_url"] or None, str(given["form"] or "")
-    return RatedQuestion(**given)
-
-
-def _check(given: Mapping[str, Any], names: Mapping[str, str], where: str) -> None:
-    def wrong(name: str, expected: str) -> ValueError:
-        return ValueError(f"{where}: {names.get(name, name)} is {brief(given[name])}; expected {expected}.")
-
-    if not is_id(given["id"]):
-        raise wrong("id", "a whole number of 64 bits")
-    for name in ("image_id", "question", "answer", "topic"):
-        if not isinstance(given[name], str) or not given[name].strip():
-            raise wrong(name, "a text")
-    if not isinstance(given["image_url"], str | None):
-        raise wrong("image_url", "a text, or null")
-    contents = given["contents"]
-    if not is_like_a_list(contents) or not all(isinstance(one, str) for one in contents):
-        raise wrong("contents", "a list of words")
-    if not isinstance(given["type"], str) or given["type"] not in TYPES:
-        raise wrong("type", f"one of MMHal-Bench's types: {', '.join(TYPES)}")
+    found = Fields(given, where, names)
+    return RatedQuestion(
+        id=found.whole("id"),
+        image_id=found.text("image_id"),
+        question=found.text("question"),
+        answer=found.text("answer"),
+        type=found.one_of("type", TYPES),
+        topic=found.text("topic"),
+        contents=found.words("contents"),
+        image_url=found.text_or_none("image_url"),
+        form=found.form,
+    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from halluscope.foreign import brief
-from halluscope.numbers import is_id
+from halluscope.reading.fields import Fields
 from halluscope.reading.rows import read_rows
 
 NEEDED = ("image_id", "true_caption")
@@ -114,11 +114,6 @@ def _caption(row: Any, column: str, where: str) -> str:
 def _read(row: Any, where: str) -> CaptionedImage:
     if not isinstance(row, Mapping) or not {*NEEDED} <= row.keys():
         raise ValueError(f"{where} is {brief(row)}; expected a row with {' and '.join(NEEDED)}.")
-    if not is_id(row["image_id"]):
-        raise ValueError(
-            f"{where}: image_id is {brief(row['image_id'])}; expected a whole number of 64 bits."
-        )
+    found = Fields(row, where)
     caption = _caption(row, "true_caption", where)
-    return CaptionedImage(
-        int(row["image_id"]), caption, str(row.get("prompt") or ""), str(row.get("form") or "")
-    )
+    return CaptionedImage(found.whole("image_id"), caption, str(row.get("prompt") or ""), found.form)

@@ -4,7 +4,7 @@ Each reply is read as yes, no or neither by a named rule (`halluscope.responses.
 compared with what is in the image.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from itertools import compress
 from typing import Any
@@ -126,22 +126,15 @@ def compute(
     counts = scoring.count(place, shape)
     score = partial(_score, conventions=conventions, by_class=objects is not None, samplings=samplings)
     result: dict[str, Any] = _each(score(counts[None]), lambda values: float(values[0]))
-    for table, of in [
-        (result, counts.sum(axis=0)),
-        *zip(result.get("samplings", {}).values(), counts, strict=False),
-    ]:
-        table["rows"] = int(of.sum())
-        if objects is not None:
-            table["undefined_classes"] = scoring.undefined_classes(of, conventions)
-    about = [
-        values if values is not None else [""] * rows
-        for values in (image_ids, objects, sampling, questions, references)
-    ]
+    tables = [result, *result.get("samplings", {}).values()]
+    for table, of in zip(tables, [counts.sum(axis=0), *counts], strict=False):
+        table |= _sizes(of, conventions, by_class=objects is not None)
+    about = (image_ids, objects, sampling, questions, references)
     result |= {
         "thoughts": thought,
         "signature": signature(
             "pope",
-            data=data_of("pope", zip(*about, strict=True)),
+            data=data_of("pope", zip(*(values or [""] * rows for values in about), strict=True)),
             parser=parser,
             **({} if convention == own else {"convention": convention}),
             objects="no" if objects is None else len(classes),
@@ -162,21 +155,17 @@ def compute(
     if per_question:
         result["per_question"] = _of_each_question(present, answers, conventions)
     if others is not None:
-        answered = [answer is not None for answer in others]
         columns: dict[str, Sequence[Any] | None] = {
+            "predictions": said,
+            "references": others,
             "objects": objects,
             "sampling": sampling,
             "image_ids": image_ids,
             "questions": questions,
             "forms": forms,
         }
-        kept: dict[str, Any] = {
-            name: list(compress(of, answered)) for name, of in columns.items() if of is not None
-        }
         result["corrected"] = compute(
-            list(compress(said, answered)),
-            list(filter(None, others)),
-            **kept,
+            **_answered(columns, others),
             parser=parser,
             convention=convention,
             bootstrap=bootstrap,
@@ -204,6 +193,18 @@ def _answers(corrected: Any, rows: int) -> list[str | None]:
             "corrected has no answer to any of the questions; expected 'yes', 'no' or None per row."
         )
     return found
+
+
+def _answered(columns: Mapping[str, Sequence[Any] | None], answers: Sequence[str | None]) -> dict[str, Any]:
+    """The columns that are there, without the rows that have no answer."""
+    kept = [answer is not None for answer in answers]
+    return {name: list(compress(values, kept)) for name, values in columns.items() if values is not None}
+
+
+def _sizes(counts: Counts, conventions: Conventions, by_class: bool) -> dict[str, int]:
+    """How much a table's scores are made of."""
+    sizes = {"rows": int(counts.sum())}
+    return sizes | ({"undefined_classes": scoring.undefined_classes(counts, conventions)} if by_class else {})
 
 
 def _groups(

@@ -21,9 +21,10 @@ from halluscope.benchmarks.throne.scoring import AllAverage, ClassF, Conventions
 from halluscope.foreign import brief
 from halluscope.inputs import array, class_names, flags, ids, labelled, paired, texts
 from halluscope.judging.cost.planning import Plan, plan_poll
+from halluscope.judging.questions import QuestionSet
 from halluscope.judging.voters import voting
 from halluscope.judging.voters.lexical import LexicalJudge
-from halluscope.judging.voters.poll import Voting
+from halluscope.judging.voters.poll import Poll, Voting
 from halluscope.judging.voters.resolve import lexical
 from halluscope.judging.voters.voting import IGNORED
 from halluscope.judging.votes import OTHER, UNASKED
@@ -126,30 +127,25 @@ def compute(
     poll = checks.build(Voting, judging, "throne")
     reader = _reader(poll, vocabulary, votes) if explain else None
     certified = None if certificate is None else _check_certificate(certificate, votes, all_average)
-    scored = None if cells is None else _check_cells(cells, present)
-    sample = None if cells_of is None else whole("cells_of", cells_of, 1)
-    if scored is not None and sample is not None:
-        _warn_of_few(int(scored.sum()), sample, len(present))
+    sample = None if cells is None else _check_cells(cells, present)
+    size = None if cells_of is None else whole("cells_of", cells_of, 1)
+    if sample is not None and size is not None:
+        _warn_of_few(int(sample.sum()), size, len(present))
     if votes is not None:
-        cast = voting.check(votes, *present.shape).astype(np.int8)
-        k = voting.required(poll.agreement, cast.shape[-1])
-        asked_by: dict[str, object] = {"judges": GIVEN, "questions": GIVEN}
+        cast = _given(votes, poll, present)
     else:
         questions = prompts.load(poll.questions)
         if certified:
-            about = {"vocabulary": vocabulary.name, "questions": questions.name}
-            certified.check(about | {"texts": texts_of(predictions)})
-            certified.check_size(predictions)
-        held = poll.hold(predictions, present, vocabulary, questions)
-        cast, k, asked_by = held.votes, held.k, {"judges": held.judges, "questions": held.questions}
-    labels = voting.label(*voting.count(cast), k)
+            _check_about(certified, predictions, vocabulary, questions)
+        cast = poll.hold(predictions, present, vocabulary, questions)
+    labels = voting.label(*voting.count(cast.votes), cast.k)
     hits = Hits.of(labels, present)
     result: dict[str, Any] = _scores(hits, conventions)
     result |= {
         "ignored": float((labels == IGNORED).mean()) if votes is not None or poll.ask == "all" else None,
         "unparsed": None
         if votes is not None
-        else float((cast == OTHER).sum() / max(1, (cast != UNASKED).sum())),
+        else float((cast.votes == OTHER).sum() / max(1, (cast.votes != UNASKED).sum())),
         "undefined_classes": scoring.undefined_classes(hits),
         "images": len(present),
         "median_characters": float(np.median([len(text) for text in predictions])),
@@ -158,8 +154,9 @@ def compute(
     }
     made_by = {
         "data": data_of(vocabulary.name, labelled(references, image_ids)),
-        **asked_by,
-        "agreement": f"{k}of{cast.shape[-1]}",
+        "judges": cast.judges,
+        "questions": cast.questions,
+        "agreement": f"{cast.k}of{cast.votes.shape[-1]}",
         "beta": f"{beta:g}",
         "class_f": class_f,
         "all_average": all_average,
@@ -171,19 +168,17 @@ def compute(
     if bootstrap:
         drawn = resampling.weights(len(present), scoring.NUMBERS * present.shape[1])
         result["interval"] = resampling.intervals(map(partial(scoring.score, hits, conventions), drawn))
-    if scored is not None:
-        rows = scored.any(axis=1)
-        asked = Hits.of(np.where(scored, labels, IGNORED)[rows], present[rows])
-        sampled: dict[str, Any] = _scores(asked, conventions)
+    if sample is not None:
+        sampled = _sampled(sample, labels, present, conventions)
         result["difference"] = {name: result[name] - value for name, value in sampled.items()}
-        result["sampled"] = sampled | {"cells": int(scored.sum()), "cells_of": cells_of}
-        which = f"{scored.sum()}-{hashlib.sha256(scored.tobytes()).hexdigest()[:8]}"
-        result["sampled"]["signature"] = signature("throne", **made_by, cells=which)
+        which = f"{sample.sum()}-{hashlib.sha256(sample.tobytes()).hexdigest()[:8]}"
+        signed = signature("throne", **made_by, cells=which)
+        result["sampled"] = {**sampled, "cells": int(sample.sum()), "cells_of": cells_of, "signature": signed}
     if certified:
         certified.check({name: made_by[name] for name in ("judges", "agreement")})
         corrected = _corrected(certified, predictions, labels, present, vocabulary, conventions, level)
-        signed = certified.signed | {"interval": f"{level:g},{METHOD}"}
-        result["corrected"] = corrected | {"signature": signature("throne", **made_by | signed)}
+        made_by |= certified.signed | {"interval": f"{level:g},{METHOD}"}
+        result["corrected"] = corrected | {"signature": signature("throne", **made_by)}
     if per_class:
         result["classes"] = _of_each_class(hits, beta, vocabulary)
     if per_image:
@@ -277,6 +272,36 @@ def _check_certificate(
             "pooled over images, or by class, can be corrected."
         )
     return read_certificate(given)
+
+
+def _check_about(
+    certificate: Certificate, texts: Sequence[str], vocabulary: Vocabulary, questions: QuestionSet
+) -> None:
+    """Check that a certificate is about these texts, judged in this way.
+
+    Raises:
+        ValueError: if it is about others.
+    """
+    certificate.check({"vocabulary": vocabulary.name, "questions": questions.name, "texts": texts_of(texts)})
+    certificate.check_size(texts)
+
+
+def _given(votes: ArrayLike, poll: Voting, present: NDArray[np.bool_]) -> Poll:
+    """Votes that were cast elsewhere, as a poll has them.
+
+    Raises:
+        ValueError: for an array of another shape or kind, or an agreement that they cannot have.
+    """
+    cast = voting.check(votes, *present.shape).astype(np.int8)
+    return Poll(cast, voting.required(poll.agreement, cast.shape[-1]), [GIVEN], GIVEN)
+
+
+def _sampled(
+    sample: NDArray[np.bool_], labels: NDArray[np.int8], present: NDArray[np.bool_], conventions: Conventions
+) -> dict[str, float]:
+    """The scores on some cells alone."""
+    rows = sample.any(axis=1)
+    return _scores(Hits.of(np.where(sample, labels, IGNORED)[rows], present[rows]), conventions)
 
 
 def _corrected(

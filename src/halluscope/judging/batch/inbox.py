@@ -1,4 +1,4 @@
-"""Reads what came of batch files into the store: in any order, in part, twice, and nothing that was not asked."""
+"""Reads the output of batch files into the store: in any order, in parts, even twice, only for exported requests."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ from halluscope.judging.voters.endpoint import vote_of
 from halluscope.judging.votes import UNASKED
 
 AT_ONCE = 10_000
-"""How many answers are read before they are kept, in one step for each judge and question."""
+"""How many votes and replies are read before they are kept, in one step per judge and question."""
 
 EXPECTED = (
     "a line of a batch's output or error file, with a custom_id, and a response with its status_code and body, or an "
@@ -30,20 +30,20 @@ EXPECTED = (
 )
 
 Answer = tuple[str, Wanted, Any]
-"""A request's id, what it asked, and the answer as it was read, or a `Failure`."""
+"""A request's id, what it asked, and the vote or reply as it was read, or a `Failure`."""
 
 
 @dataclass
 class Taken:
-    """What was read.
+    """The counts of what was read.
 
     Attributes:
         asked: how many requests were exported, in all rounds.
-        new: how many answers are kept now.
-        kept: how many equal ones were kept before.
-        others: how many say something else than what was kept before, which stays.
-        failures: how many requests got no answer, by reason.
-        said: what the server said to one of each reason, fit to be shown.
+        new: how many votes and replies are newly kept.
+        kept: how many equal those that were kept before.
+        others: how many differ from those kept before, which are not replaced.
+        failures: how many requests got no vote or reply, by reason.
+        said: for each reason, one of the server's messages, made safe to show.
     """
 
     asked: int
@@ -55,24 +55,24 @@ class Taken:
 
     @property
     def answers(self) -> int:
-        """How many lines there were."""
+        """How many lines have been read."""
         return self.new + self.kept + self.others + self.failures.total()
 
 
 def take(files: Sequence[Path], folder: Path, store: AnswerStore) -> Taken:
-    """Keep what came.
+    """Keep the votes and replies in batches' output.
 
-    All files are looked through before anything is kept. Whoever is killed in the middle may do it again.
+    All files are checked before anything is kept. A run that is killed halfway may be repeated.
 
     Args:
-        files: what came of batches, JSON lines (.gz too).
-        folder: where the rounds of the export lie.
-        store: where the answers are kept.
+        files: the output files of batches, JSON lines (.gz too).
+        folder: the folder with the rounds of the export.
+        store: where votes and replies are kept.
 
     Raises:
-        BuildError: for a line that is none of a batch's output, or was not asked for; nothing is kept then.
+        BuildError: for a line that is not from a batch's output, or was not asked for; nothing is then kept.
         LimitExceeded: for a file or a line that is too large.
-        FileNotFoundError: if a file is not there, or the folder holds no round.
+        FileNotFoundError: if a file does not exist, or the folder holds no round.
         StoreError: if the store cannot be read or written.
     """
     check_once(files)
@@ -95,7 +95,7 @@ def _asked(folder: Path) -> dict[str, Wanted]:
 
 
 def _rows(files: Iterable[Path], asked: dict[str, Wanted]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The lines of the files, each with the id of a request that was exported."""
+    """Yield the lines of the files, each after the id of its exported request."""
     for file in files:
         for where, row in lines(file, "reply"):
             if (
@@ -106,9 +106,9 @@ def _rows(files: Iterable[Path], asked: dict[str, Wanted]) -> Iterator[tuple[str
                 raise BuildError(f"{where} is {foreign.brief(row)}; expected {EXPECTED}. Nothing was kept.")
             if row[ID] not in asked:
                 raise BuildError(
-                    f"{where} answers the request {foreign.brief(row[ID])}, which is in no round of the export; "
-                    "expected answers to what was exported. Name the folder of its own export, or leave the file "
-                    "out. Nothing was kept."
+                    f"{where} answers the request {foreign.brief(row[ID])}, which is not in any round of the export; "
+                    "expected answers to exported requests. Name the folder of the export that it belongs to, or leave "
+                    "the file out. Nothing was kept."
                 )
             yield row[ID], row
 
@@ -119,7 +119,7 @@ def _read(id: str, wanted: Wanted, row: dict[str, Any]) -> Answer:
 
 
 def _completion(row: dict[str, Any]) -> Any:
-    """What the server replied, or a `Failure`."""
+    """Return what the server replied, or a `Failure`."""
     response, error = row.get("response"), row.get("error")
     if isinstance(error, dict) and error:
         return _failure(f"error {foreign.heard(foreign.brief(error.get('code'), 400), 40)}", error)
@@ -132,14 +132,14 @@ def _completion(row: dict[str, Any]) -> Any:
 
 
 def _failure(reason: str, words: Any) -> Failure:
-    """A failure for which the server has words."""
+    """Return a failure with the server's message."""
     inner = words.get("error", words) if isinstance(words, dict) else words
     said = inner.get("message", inner) if isinstance(inner, dict) else inner
     return Failure(reason, words=said if isinstance(said, str) else foreign.brief(said, 400) if said else "")
 
 
 def _keep(answers: Sequence[Answer], folder: Path, store: AnswerStore, taken: Taken) -> None:
-    """Keep answers, and count what became of them."""
+    """Keep votes and replies, and count how many are new, equal, different, or missing."""
     replies: dict[str, tuple[Reply, str]] = {}
     votes: dict[str, tuple[Vote, Any]] = {}
     for id, wanted, said in answers:
@@ -158,7 +158,7 @@ def _keep(answers: Sequence[Answer], folder: Path, store: AnswerStore, taken: Ta
 def _keep_replies(
     replies: dict[str, tuple[Reply, str]], folder: Path, store: AnswerStore, taken: Taken
 ) -> None:
-    """Keep replies; one that was asked anew replaces what is kept, once."""
+    """Keep replies; one that was asked again replaces the kept reply, but only once."""
     anew = {id for id, (wanted, _) in replies.items() if wanted.fresh}
     anew -= came(folder) if anew else set()
     for replace in (False, True):
@@ -168,7 +168,9 @@ def _keep_replies(
             _count(taken, None if replace else was, said)
     if anew:
         with only_writer(folder / CAME) as file:
-            file.write("".join(f"\n{id}" for id in anew).encode())  # a line that was cut off stays alone
+            file.write(
+                "".join(f"\n{id}" for id in anew).encode()
+            )  # so a line that was cut off stays separate
 
 
 def _keep_votes(votes: Iterable[tuple[Vote, tuple[int, float]]], store: AnswerStore, taken: Taken) -> None:
@@ -183,7 +185,7 @@ def _keep_votes(votes: Iterable[tuple[Vote, tuple[int, float]]], store: AnswerSt
 
 
 def _word(said: Any) -> Any:
-    """What counts of an answer: a reply, or a vote without its margin."""
+    """Return what is compared: a reply, or a vote without its margin."""
     return said if isinstance(said, str) else said[0]
 
 

@@ -1,4 +1,4 @@
-"""Writes what a server is to be asked as batch files in OpenAI's form, round by round, instead of asking it."""
+"""Writes requests to a server as batch files in OpenAI's format, round by round, instead of sending them."""
 
 import filecmp
 import json
@@ -32,7 +32,7 @@ from halluscope.numbers import whole
 URL = f"/v1/{PATH}"
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
-"""What OpenAI takes in one batch file (platform.openai.com/docs/guides/batch)."""
+"""The most requests and bytes that OpenAI accepts in one batch file (platform.openai.com/docs/guides/batch)."""
 
 
 @dataclass
@@ -40,10 +40,10 @@ class BatchFile:
     """A file of requests to one judge.
 
     Attributes:
-        name: of the file, in its folder.
+        name: the file's name in its folder.
         judge: the judge's key.
-        requests: how many it holds.
-        bytes: how large it is.
+        requests: how many requests the file holds.
+        bytes: the file's size in bytes.
     """
 
     name: str
@@ -53,24 +53,24 @@ class BatchFile:
 
 
 class _NothingNew(Exception):
-    """There is no round to be written."""
+    """Raised if there is no new round to write."""
 
 
 @dataclass
 class Outbox:
-    """The round of requests that is being written, as `halluscope.judging.store.Outbox` has it.
+    """The round of requests that is being written; an implementation of `halluscope.judging.store.Outbox`.
 
     Attributes:
-        folder: where all rounds lie.
-        requests: how many of them one file may hold.
-        bytes: how large one file may be.
-        fresh: whether what comes shall replace what is kept.
-        files: that were written, and are to be sent.
-        later: how many questions may be asked in later rounds at most, by the judge's key.
+        folder: the folder of all rounds.
+        requests: how many requests one file may hold.
+        bytes: how many bytes one file may have.
+        fresh: whether new replies are to replace kept ones.
+        files: the files that were written and are to be sent.
+        later: the most questions that may be asked in later rounds, by the judge's key.
         again: how many of the requests were in an earlier round too.
-        put: how often a request was put down, one that was there already included.
-        part: the folder of this round; of the last one where that holds the same.
-        is_new: whether it holds what the last one does not.
+        put: how often a request was written down, counting repeated ones.
+        part: the folder of this round, or of the last round if that holds the same requests.
+        is_new: whether this round differs from the last one.
 
     Raises:
         OutputError: if the folder is a file.
@@ -87,7 +87,7 @@ class Outbox:
     put: int = 0
 
     def __post_init__(self) -> None:
-        """Check the limits, and look at what is there."""
+        """Check the limits, and read the earlier rounds."""
         whole("requests", self.requests, 1, what="a number of requests")
         whole("bytes", self.bytes, 1, what="a number of bytes")
         if self.folder.exists() and not self.folder.is_dir():
@@ -100,12 +100,13 @@ class Outbox:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Take requests. When all are there, the round appears in the folder in one step.
+        """Accept requests inside this context. At its end, the round appears in the folder in one step.
 
-        If there is none, or the last round holds the same, no round appears; in the latter case `part` is the last one.
+        If there are no requests, or the last round holds the same ones, no round appears; in the latter case `part` is
+        the last round's folder.
 
         Raises:
-            OSError: if it cannot be written.
+            OSError: if the round cannot be written.
         """
         with suppress(_NothingNew), new_folder(self.folder) as new:
             self._new = new / self.part.name
@@ -122,30 +123,30 @@ class Outbox:
 
     @property
     def now(self) -> Counter[str]:
-        """How many requests of the round there are, by the judge's key."""
+        """How many requests the round has, by the judge's key."""
         counted: Counter[str] = Counter()
         for file in self.files:
             counted[file.judge] += file.requests
         return counted
 
     def put_reply(self, judge: str, prompt: str, repeat: int, seed: int, body: Mapping[str, Any]) -> None:
-        """Put down the request for a grader's reply.
+        """Write down the request for a grader's reply.
 
         Raises:
-            OutputError: if it is larger than a file may be.
+            OutputError: if the request is larger than a file may be.
         """
         self._put(Reply(judge, sha256(prompt).hex(), repeat, seed, self.fresh), body)
 
     def put_vote(self, judge: str, text: str, question: Question, body: Mapping[str, Any]) -> None:
-        """Put down the request for a voter's vote.
+        """Write down the request for a voter's vote.
 
         Raises:
-            OutputError: if it is larger than a file may be.
+            OutputError: if the request is larger than a file may be.
         """
         self._put(Vote(judge, question.frame, question.text, sha256(text).hex()), body)
 
     def put_off(self, judge: str, questions: int) -> None:
-        """Count questions that are asked in a later round, if the votes that come before leave them open."""
+        """Count questions that are asked in a later round if earlier votes leave them open."""
         if questions:
             self.later[judge] += questions
 
@@ -157,7 +158,7 @@ class Outbox:
         line = json.dumps({ID: id, "method": "POST", "url": URL, "body": body}) + "\n"
         if len(line) > self.bytes:
             raise OutputError(
-                f"A request to {one_line(wanted.judge, 80)} has {len(line):,} bytes, and a file may have "
+                f"A request to {one_line(wanted.judge, 80)} has {len(line):,} bytes, but a file may have only "
                 f"{self.bytes:,}. Allow larger files (--bytes)."
             )
         self._ids.add(id)
@@ -168,7 +169,7 @@ class Outbox:
         self._list.write(listed(id, wanted))
 
     def _file(self, judge: str, size: int) -> tuple[BatchFile, IO[str]]:
-        """The file that takes the next request to a judge, of so many bytes."""
+        """Return the file for the next request to a judge, which has `size` bytes."""
         if judge in self._open:
             file, stream = self._open[judge]
             if file.requests < self.requests and file.bytes + size <= self.bytes:

@@ -1,7 +1,7 @@
-"""What is asked by batch files: each request by an id that is a digest of it, and a list that says what each id means.
+"""The requests in batch files: each has an id, which is a digest of the request, and a list says what each id means.
 
-A batch file holds requests, one per line, and goes to a server as a whole; what comes back names each request by its id
-alone. All rounds of one export lie in one folder: `round-1`, `round-2`, ..., each with its batch files and its list.
+A batch file holds requests, one per line, and is sent to a server as a whole. The output names each request only by its
+id. All rounds of an export are in one folder: `round-1`, `round-2`, ..., each with its batch files and its list.
 """
 
 import hashlib
@@ -22,24 +22,24 @@ from halluscope.judging.store_records import FoundBy, utf8
 ID = "custom_id"
 
 LIST = "asked.jsonl"
-"""The list of a round."""
+"""The file with a round's list of requests."""
 
 CAME = "came.txt"
-"""The ids that were asked anew, and whose replies have come; one per line, in the folder of all rounds."""
+"""The file with the ids that were asked again and have come, one per line; it is in the folder of all rounds."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A grader's reply that is asked for.
+    """A grader's reply that is requested.
 
     Attributes:
-        judge: its key.
+        judge: the grader's key.
         prompt: the sha256 of the prompt, in hexadecimal digits.
-        repeat: which repeat it is.
-        seed: of the reply.
-        fresh: whether it shall replace one that is kept.
+        repeat: the number of the repeat.
+        seed: the seed of the reply.
+        fresh: whether the reply is to replace one that is kept.
     """
 
     judge: str
@@ -50,23 +50,23 @@ class Reply:
 
     @property
     def about(self) -> tuple[str | int, ...]:
-        """What tells it from others."""
+        """What tells this request from others."""
         return "reply", self.judge, self.prompt, self.repeat, self.seed
 
     @property
     def found_by(self) -> FoundBy:
-        """What the store finds it by."""
+        """What the store finds the reply by."""
         return utf8(self.judge), bytes.fromhex(self.prompt), self.repeat, self.seed
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A voter's vote that is asked for.
+    """A voter's vote that is requested.
 
     Attributes:
-        judge: its key.
-        frame: of the question.
-        question: as it is put.
+        judge: the voter's key.
+        frame: the question's frame.
+        question: the question as it is asked.
         text: the sha256 of the text, in hexadecimal digits.
     """
 
@@ -77,7 +77,7 @@ class Vote:
 
     @property
     def about(self) -> tuple[str | int, ...]:
-        """What tells it from others."""
+        """What tells this request from others."""
         return "vote", self.judge, self.frame, self.question, self.text
 
 
@@ -85,33 +85,33 @@ Wanted = Reply | Vote
 
 
 def custom_id(wanted: Wanted) -> str:
-    """The id of a request: a digest of what is asked, in 48 hexadecimal digits."""
+    """Return the id of a request: a digest of what is asked, in 48 hexadecimal digits."""
     return hashlib.blake2b(json.dumps(wanted.about).encode(), digest_size=24).hexdigest()
 
 
 def listed(id: str, wanted: Wanted) -> str:
-    """A line of the list."""
+    """Return a request as a line of the list."""
     return json_line({ID: id, **asdict(wanted)})
 
 
 def rounds(folder: Path) -> list[Path]:
-    """The folders of the rounds so far, in their order."""
+    """Return the folders of the rounds so far, in their order."""
     found = {number: path for path in folder.glob("round-*") if (number := _number(path))}
     return [found[number] for number in sorted(found)]
 
 
 def next_round(folder: Path) -> Path:
-    """The folder of a further round."""
+    """Return the folder of the next round."""
     last = max(map(_number, rounds(folder)), default=0)
     return folder / f"round-{last + 1}"
 
 
 def read_list(part: Path) -> Iterator[tuple[str, Wanted]]:
-    """What was asked in a round, by the id of each request.
+    """Yield what was asked in a round, each request after its id.
 
     Raises:
-        BuildError: for a list that is not as it was written.
-        FileNotFoundError: if there is none.
+        BuildError: for a list that has been changed since it was written.
+        FileNotFoundError: if there is no list.
     """
     for where, row in lines(part / LIST):
         wanted = _wanted(row)
@@ -124,20 +124,20 @@ def read_list(part: Path) -> Iterator[tuple[str, Wanted]]:
 
 
 def came(folder: Path) -> set[str]:
-    """The ids that were asked anew, and whose replies have come."""
+    """Return the ids that were asked again and whose replies have come."""
     file = folder / CAME
     return set(file.read_text(encoding="utf-8").split()) if file.exists() else set()
 
 
 def came_anew(folder: Path) -> set[FoundBy]:
-    """What the replies are found by that were asked anew, and have come."""
+    """Return what the replies are found by that were asked again and have come."""
     ids = came(folder)
     of_lists = (one for part in rounds(folder) if ids for one in read_list(part))
     return {wanted.found_by for id, wanted in of_lists if id in ids and isinstance(wanted, Reply)}
 
 
 def _wanted(row: Any) -> Wanted | None:
-    """What a line of the list says; None for one that says something else."""
+    """Return the request in a line of the list; None if the line is not a request."""
     match row:
         case {
             "custom_id": str(),
@@ -162,6 +162,6 @@ def _wanted(row: Any) -> Wanted | None:
 
 
 def _number(path: Path) -> int:
-    """The number of a round's folder; 0 for another."""
+    """Return the number of a round's folder; 0 for another folder."""
     number = path.name.removeprefix("round-")
     return int(number) if number.isdecimal() and number.isascii() else 0

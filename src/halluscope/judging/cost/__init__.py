@@ -1,1 +1,1 @@
-"""What judging will take, before it is done: prompts, tokens, FLOP and time."""
+"""Estimates what judging will cost before it is done: prompts, tokens, FLOP and time."""

@@ -1,6 +1,6 @@
-"""What can be said of a language model before it is loaded, or even there: its key, its shape, its prompts' tokens.
+"""Finds out about a language model before it is loaded, or even downloaded: its key, its shape, its prompts' tokens.
 
-Of a model on the Hub only what describes it is fetched, its configuration and its tokenizer; never its weights.
+Only the configuration and the tokenizer of a model on the Hub are fetched, never its weights.
 """
 
 from collections.abc import Sequence
@@ -25,15 +25,15 @@ from halluscope.judging.voters.scoring import ScoringVoter
 from halluscope.judging.voters.served import AS_USUAL, Served, is_served
 
 CHARACTERS_A_TOKEN = 4.0
-"""A rule of thumb for English."""
+"""How many characters a token has in English, by a rule of thumb."""
 
 
 class Work(NamedTuple):
-    """What each prompt takes; what prompts share is counted once, in equal parts.
+    """What each of n prompts costs; a beginning that prompts share is counted once, in equal parts.
 
     Attributes:
-        tokens: [n], tokens read.
-        flop: [n], NaN where the model's shape is not known.
+        tokens: tokens read [n].
+        flop: FLOP [n]; NaN if the model's shape is not known.
     """
 
     tokens: NDArray[np.float64]
@@ -45,13 +45,13 @@ class Outlook:
     """A judge that is a language model, not loaded.
 
     Attributes:
-        model: as the user wrote it.
-        name: as it stands in a signature; never a path.
-        key: as it stands in the store; None where that cannot be known.
-        shape: None where it is not known.
-        reader: the judge with its tokenizer alone; None where that is not to be had.
-        missing: what is not to be had, for people; empty if the judge can be asked.
-        reply: the longest reply of a model behind an endpoint, in tokens; 0 for one that says nothing.
+        model: the model as the user wrote it.
+        name: the model's name in a signature; never a path.
+        key: the judge's key in the store; None if it cannot be known.
+        shape: the model's shape; None if it is not known.
+        reader: the judge with only its tokenizer; None if the tokenizer is not available.
+        missing: what is not available, in words; empty if the judge can be asked.
+        reply: the longest reply of a model behind an endpoint, in tokens; 0 for a model that generates nothing.
         by_text: whether a request holds all questions about a text.
     """
 
@@ -65,7 +65,7 @@ class Outlook:
     by_text: bool = False
 
     def work(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Work:
-        """What prompts take: by the judge's own tokenizer, or by a rule of thumb."""
+        """Return what prompts cost, by the judge's own tokenizer or by a rule of thumb."""
         if self.reader:
             return self.reader.work(texts, questions, pairs, self.shape)
         tokens = characters(texts, questions, pairs) / CHARACTERS_A_TOKEN
@@ -73,15 +73,15 @@ class Outlook:
 
 
 def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> list[Outlook]:
-    """What can be said of models: behind servers, or Hub ids, folders and GGUF files that `engine` is to run here.
+    """Return the outlook on models: behind servers, or Hub ids, folders and GGUF files that `engine` is to run here.
 
     Args:
-        models: by their names; checkers among them.
-        engine: what runs those of this machine.
-        served: how those behind servers are asked.
+        models: the models' names, including checkers.
+        engine: what runs the models on this machine.
+        served: how models behind servers are asked.
 
     Raises:
-        JudgeUnavailable: if the engine cannot run one, or its files are not those of a judge.
+        JudgeUnavailable: if the engine cannot run a model, or a model's files are not those of a judge.
     """
     outlooks, hub_is_there = [], True
     for model in models:
@@ -94,7 +94,7 @@ def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> li
 
 
 def _behind(name: str, served: Served) -> Outlook:
-    """What can be said of a model behind a server, which is not asked: it is taken to take every other setting."""
+    """Return the outlook on a model behind a server; the server is not asked, and assumed to accept every setting."""
     judge = served.judge(name)
     if isinstance(judge, ScoringVoter):
         return Outlook(name, judge.name, judge.key, None, None, by_text=True)
@@ -130,7 +130,7 @@ def _outlook(model: str, found: Weights | None, missing: str, engine: Engine) ->
 
 
 def characters(texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> NDArray[np.float64]:
-    """How many characters each prompt has."""
+    """Return how many characters each prompt has."""
     of_text = np.array([len(text) for text in texts], dtype=np.float64)
     around = np.array([len(question.prompt("")) for question in questions], dtype=np.float64)
     lengths: NDArray[np.float64] = of_text[pairs[:, 0]] + around[pairs[:, 1]]
@@ -138,7 +138,7 @@ def characters(texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
 
 
 class Reader(LanguageModelJudge):
-    """A judge with its tokenizer and configuration, without its weights: it reads prompts and answers none."""
+    """A judge with its tokenizer and configuration, but without weights: it reads prompts, and does not vote."""
 
     config: dict[str, Any]
 
@@ -152,7 +152,7 @@ class Reader(LanguageModelJudge):
     def work(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs, of: Shape | None
     ) -> Work:
-        """What each prompt takes of a model of this shape."""
+        """Return what each prompt costs with a model of this shape."""
         self.load()
         shown = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
         return self._work(self._token_ids(shown, questions, pairs), pairs, of)
@@ -170,7 +170,7 @@ class Seq2SeqReader(Reader, Seq2SeqJudge):
 
 
 class CausalReader(Reader, CausalJudge):
-    """Reads prompts as a decoder-only model does: once what those about a text begin with."""
+    """Reads prompts as a decoder-only model does: the beginning that prompts about a text share is read once."""
 
     def _work(self, ids: Sequence[list[int]], pairs: Pairs, of: Shape | None) -> Work:
         tokens = np.array([len(one) for one in ids], dtype=np.float64)
@@ -192,24 +192,25 @@ def _flop(of: Shape | None, tokens: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.full(len(tokens), np.nan) if of is None else of.flop(tokens)
 
 
-def _find(model: str, hub_is_there: bool) -> tuple[Weights | None, str, bool]:
-    """A model, what is missing of it, and whether the Hub is (still) there to be asked about the next.
+def _find_here(model: str, path: Path) -> tuple[Weights, str]:
+    """A model on this machine, and what is missing of it."""
+    try:
+        return weights.find(model), ""
+    except JudgeUnavailable as error:
+        if not (path / "config.json").is_file():
+            raise
+        encodes = weights.encodes(path / "config.json")
+        return Weights(str(path), path.resolve().name, "", is_encoder_decoder=encodes), str(error)
 
-    The model's source is empty where only its name and revision are known.
+
+def _find(model: str, hub_is_there: bool) -> tuple[Weights | None, str, bool]:
+    """Return a model, what is missing of it, and whether the Hub can still be asked about the next model.
+
+    The model's source is empty if only its name and revision are known.
     """
     path = Path(model).expanduser()
     if path.exists():
-        try:
-            return weights.find(model), "", hub_is_there
-        except JudgeUnavailable as error:
-            if not (path / "config.json").is_file():
-                raise
-            encodes = weights.encodes(path / "config.json")
-            return (
-                Weights(str(path), path.resolve().name, "", is_encoder_decoder=encodes),
-                str(error),
-                hub_is_there,
-            )
+        return *_find_here(model, path), hub_is_there
     name, _, wanted = model.partition("@")
     revision = wanted or weights.REVISIONS.get(name, "main")
     from huggingface_hub import snapshot_download

@@ -1,7 +1,8 @@
-"""What a poll will take, before it is held: questions, tokens, FLOP, time, and what the store spares.
+"""Plans a poll before it is held: questions, tokens, FLOP, time, and how much the store saves.
 
-The questions are those that `asking` puts to stand-ins: a judge's kept answers where there are any, the lexical judge's
-for the rest. With ask="all" every question is put, and their number is exact; with ask="needed" it is an estimate.
+The questions are those that `asking` puts to stand-ins, which give a judge's kept votes where there are any, and the
+lexical judge's votes for the rest. With ask="all" every question is asked, and their number is exact; with ask="needed"
+it is an estimate.
 """
 
 import math
@@ -33,26 +34,26 @@ from halluscope.numbers import finite
 from halluscope.vocabularies import Vocabulary
 
 SAMPLED_PROMPTS = 20_000
-"""Of more prompts than this, the tokens are counted in every so many texts, by length."""
+"""If there are more prompts than this, tokens are counted in a sample of the texts, chosen evenly by length."""
 
 MEASURED_PROMPTS = 4_096
-"""How many prompts a calibration has at hand; it ends when its time is up."""
+"""The most prompts for a calibration, which ends when its time is up."""
 
 MEASURED_BATCHES = 3
-"""How many batches a calibration has at the least, after one that is not timed, where there are as many."""
+"""The fewest batches that a calibration times, if there are as many, after a first one that is not timed."""
 
 
 LONGEST_CALIBRATION = 86_400
-"""A day, in seconds."""
+"""The longest time for a calibration, in seconds: a day."""
 
 BY_CHARACTERS = "tokens by a rule of thumb, 4 characters each"
-"""How tokens were counted where there is no tokenizer."""
+"""The note on how tokens were counted without a tokenizer."""
 
 Prices = tuple[float, float]
-"""Of a million tokens that are read, and of a million that are said, in any currency."""
+"""The prices of a million tokens read, and of a million tokens generated, in any currency."""
 
 HIGHEST_PRICE = 1e6
-"""Of a million tokens, in any currency."""
+"""The highest price of a million tokens, in any currency."""
 
 
 @dataclass(frozen=True)
@@ -60,18 +61,18 @@ class Load:
     """What one judge will be asked.
 
     Attributes:
-        judge: its name; of an embedded judge its key.
-        questions: how many are put to it; each text is asked about once.
-        kept: how many of these the store answers; None where its key is not known, or its answers are not kept.
-        tokens: that it reads for the rest; None for a judge without a model.
-        flop: that it computes for the rest; None where its shape is not known.
-        seconds: that the rest takes on all workers together; None unless that was measured.
-        flop_per_second: as measured, of one worker; None unless that was measured.
-        measured: how many questions were asked in measuring; their answers are kept, and the rest is without them.
-        requests: how many requests the rest takes of a judge that is asked about a text at once; None for any other.
-        said: how many tokens the rest's replies have at the most; None for a judge of this machine.
-        money: what the rest costs at the most, in the currency of the prices; None without prices.
-        note: what is not to be had, or how tokens were counted.
+        judge: the judge's name; for an embedded judge, its key.
+        questions: how many questions the judge is asked; each text is asked about once.
+        kept: how many of these the store answers; None if the judge's key is not known, or its votes are not kept.
+        tokens: how many tokens the judge reads for the rest; None for a judge without a model.
+        flop: how much the judge computes for the rest, in FLOP; None if its shape is not known.
+        seconds: how long the rest takes on all workers together; None unless measured.
+        flop_per_second: the speed of one worker; None unless measured.
+        measured: how many questions were asked in measuring; their votes are kept, and they are not part of the rest.
+        requests: how many requests the rest takes, for a judge that gets one request per text; None for any other.
+        said: the most tokens that the replies to the rest may have; None for a judge on this machine.
+        money: the most that the rest may cost, in the currency of the prices; None without prices.
+        note: what is not available, or how tokens were counted.
     """
 
     judge: str
@@ -95,17 +96,17 @@ class Load:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run will take.
+    """What a run will cost.
 
     Attributes:
-        loads: judge by judge, in the order in which they are asked.
+        loads: the load of each judge, in the order in which they are asked.
         ask: "all" or "needed".
-        at_least: how many questions are put for certain: every question, or the first about every cell.
-        at_most: how many there are.
-        store: the file of kept answers.
+        at_least: how many questions are certainly asked: every question, or the first about every cell.
+        at_most: how many questions there are.
+        store: the file of kept votes and replies.
         workers: among how many processes each judge's work is divided.
         asked: what a judge is asked: "questions", or a grader's "prompts".
-        repeats: how often it is asked each.
+        repeats: how often a judge is asked each of them.
     """
 
     loads: tuple[Load, ...]
@@ -123,13 +124,13 @@ class Plan:
         return self.ask == "all"
 
     def total(self, amount: str) -> float | None:
-        """The sum of a amount over the language models; None if one of them is not known."""
+        """Return the sum of an amount over the language models; None if it is not known for one of them."""
         amounts = [getattr(load, amount) for load in self.loads if load.tokens is not None]
         return None if not amounts or None in amounts else sum(amounts)
 
 
 class Put(NamedTuple):
-    """Questions that were put to a judge about texts, as `Judge.answer` gets them."""
+    """Questions that a judge was asked about texts, as `Judge.answer` gets them."""
 
     texts: Sequence[str]
     questions: Sequence[Question]
@@ -138,15 +139,15 @@ class Put(NamedTuple):
 
 @dataclass
 class StandIn:
-    """Answers in a judge's place, and keeps what it was asked.
+    """Votes in a judge's place, and remembers what it was asked.
 
     Attributes:
-        key: the judge's, or its name where that is not known.
-        speaker: gives the answers that are not kept.
-        kept_in: where kept answers are found; None for a judge whose answers are not kept.
-        stored: whether one file's answers serve the next.
-        puts: what was asked and not kept.
-        kept: how many answers were.
+        key: the judge's key, or its name if the key is not known.
+        speaker: gives the votes that are not kept.
+        kept_in: where kept votes are found; None for a judge whose votes are not kept.
+        stored: whether votes about one file of responses are used for the next.
+        puts: the questions whose votes were not kept.
+        kept: how many votes were kept.
     """
 
     key: str
@@ -157,7 +158,7 @@ class StandIn:
     kept: int = 0
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
-        """Answer each pair at once."""
+        """Vote on all pairs in one batch."""
         given = np.full((len(texts), len(questions)), UNASKED, dtype=np.int8)
         if self.kept_in:
             self.kept_in.of(self.key, texts).recall(questions, given)
@@ -171,11 +172,11 @@ class StandIn:
         yield np.arange(len(pairs)), codes
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is held."""
 
 
 class _ReadsOnce(LexicalJudge):
-    """The lexical judge, which reads each text once however often it is asked."""
+    """The lexical judge, but it reads each text only once, however often it is asked."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__(vocabulary)
@@ -198,24 +199,24 @@ def plan_poll(
 ) -> Plan:
     """Plan what a poll will ask.
 
-    Nothing is downloaded but what describes a model, no endpoint is asked, and nothing is written, unless `calibrate`
-    is given.
+    Unless `calibrate` is given, nothing is downloaded except the files that describe a model, no endpoint is asked, and
+    nothing is written.
 
     Args:
-        sets: texts and the classes in each text's image, of each LVLM, scored one after the other.
+        sets: for each LVLM, its texts and the classes in each text's image; they are scored one after the other.
         classes: the vocabulary.
-        poll: how it is held. A judge whose weights cannot be had is planned as far as it is known; the time is divided
-            by the workers; a store that is not there is not made.
+        poll: the options of the poll. A judge whose weights are not available is planned as far as it is known; the
+            time is divided by the workers; a store that does not exist is not created.
         question_set: what is asked.
-        calibrate: about how many seconds to ask each judge of this machine that is there, with questions of the run;
-            the votes are kept in the store, so that they are not asked again. 0 asks nothing.
-        prices: of a million tokens that a model behind an endpoint reads, and of a million that it says; what a server
-            has in its cache is not cheaper here.
-        only_present: as `Voting.hold` has it.
+        calibrate: about how many seconds to ask each judge available on this machine, with questions of the run; the
+            votes are kept in the store, so they are not asked again. 0 asks nothing.
+        prices: the prices of a million tokens that a model behind an endpoint reads, and of a million that it
+            generates; tokens in a server's cache count in full.
+        only_present: as for `Voting.hold`.
 
     Raises:
-        ValueError: for an agreement that cannot be, a judge twice, a time that is no number of seconds, or prices where
-            there is no endpoint.
+        ValueError: for an impossible agreement, a judge named twice, a time that is not a number of seconds, or prices
+            without an endpoint.
     """
     finite("calibrate", calibrate, 0, LONGEST_CALIBRATION, "a number of seconds, 0 for no measurement,")
     present = [classes.presence(references) for _, references in sets]
@@ -274,27 +275,27 @@ def _stand_in(
 
 
 def check_prices(prices: Prices | None, meant: Sequence[str | Judge], option: str = "judges") -> None:
-    """Check what tokens are to cost.
+    """Check the prices of tokens.
 
     Args:
-        prices: of a million tokens read, and of a million said.
-        meant: who is asked.
-        option: that names them.
+        prices: the prices of a million tokens read, and of a million generated.
+        meant: the judges that are asked.
+        option: the option that names them.
 
     Raises:
-        ValueError: for prices that are none, or where nobody is behind an endpoint.
+        ValueError: for malformed prices, or if no judge is behind an endpoint.
     """
     if prices is None:
         return
     if not isinstance(prices, list | tuple) or len(prices) != 2:
         raise ValueError(
-            f"prices is {brief(prices)}; expected two: of a million tokens read, and of a million said."
+            f"prices is {brief(prices)}; expected two: of a million tokens read, and of a million generated."
         )
     for price in prices:
         finite("prices", price, 0, HIGHEST_PRICE, "the price of a million tokens")
     if not any(is_served(judge) for judge in meant):
         raise ValueError(
-            f"prices are for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'); {option} names none."
+            f"prices are for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), but {option} names none."
         )
 
 
@@ -325,12 +326,12 @@ def _load(stand_in: StandIn, outlook: Outlook | None, prices: Prices | None) -> 
 
 
 def cost(tokens: float, said: int | None, prices: Prices) -> float:
-    """What it costs to read so many tokens, and to say others."""
+    """Return what it costs to read `tokens` tokens and to generate `said` tokens."""
     return (tokens * prices[0] + (said or 0) * prices[1]) / 1e6
 
 
 def _work(puts: Sequence[Put], outlook: Outlook) -> tuple[float, float, bool]:
-    """Tokens and FLOP of what was put, and whether they are scaled up from a sample, by the prompts' characters."""
+    """Return the tokens and FLOP of the questions, and whether they are scaled up from a sample, by characters."""
     sample, sampled = _sample(puts)
     works = [outlook.work(*put) for put in sample]
     whole, part = (sum(float(characters(*put).sum()) for put in some) for some in (puts, sample))
@@ -341,7 +342,7 @@ def _work(puts: Sequence[Put], outlook: Outlook) -> tuple[float, float, bool]:
 
 
 def _sample(puts: Sequence[Put]) -> tuple[Sequence[Put], bool]:
-    """All that was put, or of many prompts those about every so many texts, in the order of their lengths."""
+    """Return all questions; or, if there are many, those about a sample of the texts, chosen evenly by length."""
     step = -(-sum(len(put.pairs) for put in puts) // SAMPLED_PROMPTS)
     if step <= 1:
         return puts, False
@@ -360,7 +361,7 @@ def _sample(puts: Sequence[Put]) -> tuple[Sequence[Put], bool]:
 def _measured(
     load: Load, puts: Sequence[Put], outlook: Outlook, judge: Judge, store: Any, seconds: float
 ) -> Load:
-    """The same load after the judge was asked for a while; its answers are kept."""
+    """Return the load after asking the judge for about `seconds`; its votes are kept."""
     put = _of_middling_length(max(puts, key=lambda put: len(put.pairs)))
     work, kept = outlook.work(*put), AnswerStore(store)
     known = kept.of(judge.key, put.texts)
@@ -394,7 +395,7 @@ def _measured(
 
 
 def _of_middling_length(put: Put) -> Put:
-    """Questions about whole texts of a middling length, at most `MEASURED_PROMPTS` or those about one text."""
+    """Return all questions about texts of medium length, at most `MEASURED_PROMPTS` or those about one text."""
     texts = sorted(np.unique(put.pairs[:, 0]).tolist(), key=lambda i: len(put.texts[i]))
     a_text = len(put.pairs) / len(texts)
     number = max(1, min(len(texts), int(MEASURED_PROMPTS / a_text)))

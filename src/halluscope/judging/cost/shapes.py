@@ -1,7 +1,7 @@
-"""How much a language model computes: FLOP by formula from its shape, a multiplication and an addition being two.
+"""How much a language model computes: FLOP by a formula from its shape; a multiplication and an addition count as two.
 
-What the model's definition asks for is counted, whatever shortcut an engine takes; norms, activations and look-ups
-are left out (under 1 %).
+The formula counts the operations in the model's definition, whatever shortcuts an engine takes. Norms, activations and
+look-ups are left out (under 1 %).
 """
 
 from collections.abc import Mapping
@@ -12,22 +12,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 STEPS = 2
-"""How many tokens of a reply are read: the word, and that it ends there."""
+"""How many tokens of a reply are generated: the word, and the end of the reply."""
 
 Flop = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class EncoderDecoder:
-    """The shape of T5 and its like.
+    """The shape of T5 and similar models.
 
     Attributes:
-        width: of a token's state.
+        width: the width of a token's state.
         inner: heads x the width of a head.
-        hidden: of the feed-forward layers.
-        layers: of the encoder.
-        decoder_layers: of the decoder.
-        vocabulary: how many tokens there are.
+        hidden: the width of the feed-forward layers.
+        layers: the number of the encoder's layers.
+        decoder_layers: the number of the decoder's layers.
+        vocabulary: how many different tokens there are.
         gated: whether a feed-forward layer has two matrices that read its input.
     """
 
@@ -40,10 +40,10 @@ class EncoderDecoder:
     gated: bool = True
 
     def flop(self, tokens: ArrayLike, steps: int = STEPS) -> Flop:
-        """To answer a prompt of so many tokens with a reply of `steps` tokens.
+        """Return the FLOP for reading a prompt of this many tokens and generating `steps` tokens of a reply.
 
-        FLAN-T5-base, 170 tokens, in GFLOP: 28.9 in the encoder's matrices, 4.8 for the keys and values of
-        cross-attention, 1.1 in the encoder's attention, 0.5 in two steps.
+        For FLAN-T5-base and 170 tokens these are, in GFLOP: 28.9 in the encoder's matrices, 4.8 for the keys and values
+        of cross-attention, 1.1 in the encoder's attention, and 0.5 in two steps.
 
         >>> SHAPES["google/flan-t5-base"].flop(170).round(-8)
         np.float64(35300000000.0)
@@ -59,17 +59,17 @@ class EncoderDecoder:
 
 @dataclass(frozen=True)
 class DecoderOnly:
-    """The shape of a model that reads a prompt and goes on with it.
+    """The shape of a decoder-only model.
 
     Attributes:
-        width: of a token's state.
+        width: the width of a token's state.
         inner: heads x the width of a head.
-        kept: what attention keeps of a token: key and value heads x the width of a head.
-        hidden: of the feed-forward layers that a token passes through.
-        layers: how many.
-        vocabulary: how many tokens there are.
+        kept: the width of the keys that attention keeps per token (key and value heads x the width of a head).
+        hidden: the width of the feed-forward layers that a token passes through.
+        layers: the number of layers.
+        vocabulary: how many different tokens there are.
         gated: whether a feed-forward layer has two matrices that read its input.
-        shares: whether prompts can share what the model keeps of their common beginning (neither windows nor running
+        shares: whether prompts can share the model's cache of their common beginning (neither windows nor running
             states).
     """
 
@@ -83,7 +83,7 @@ class DecoderOnly:
     shares: bool = True
 
     def read(self, tokens: ArrayLike, before: ArrayLike = 0) -> Flop:
-        """To read so many tokens that come after `before` others."""
+        """Return the FLOP for reading this many tokens after `before` others."""
         new, old = np.asarray(tokens, dtype=np.float64), np.asarray(before, dtype=np.float64)
         attention = 2 * self.width * (self.inner + self.kept)
         feed_forward = (2 + self.gated) * self.width * self.hidden
@@ -92,7 +92,7 @@ class DecoderOnly:
         return result
 
     def flop(self, tokens: ArrayLike, before: ArrayLike = 0, steps: int = STEPS) -> Flop:
-        """To answer a prompt of so many tokens, which come after `before` others, with a reply of `steps` tokens."""
+        """Return the FLOP for reading this many tokens after `before` others and generating `steps` tokens."""
         read = np.asarray(tokens, dtype=np.float64) + (steps - 1)
         return self.read(read, before) + steps * 2 * self.width * self.vocabulary
 
@@ -108,46 +108,59 @@ SHAPES: dict[str, Shape] = {
 
 
 def shape(config: Mapping[str, Any]) -> Shape | None:
-    """The shape that a model's configuration states, in the words of T5, BART, GPT-2 or Llama; None in others'."""
-    config = config.get("text_config") or config
-
-    def number(*names: str) -> int:
-        return int(next(config[name] for name in names if config.get(name) is not None))
-
-    def number_or(otherwise: int, *names: str) -> int:
-        return number(*names) if any(config.get(name) is not None for name in names) else otherwise
-
+    """Return the shape in a model's configuration, if it uses the names of T5, BART, GPT-2 or Llama; else None."""
+    stated = _Stated(config.get("text_config") or config)
     try:
-        width, vocabulary = number("d_model", "hidden_size", "n_embd"), number("vocab_size")
-        if config.get("is_encoder_decoder"):
-            heads, layers = (
-                number("num_heads", "encoder_attention_heads"),
-                number("num_layers", "encoder_layers"),
-            )
-            return EncoderDecoder(
-                width,
-                inner=heads * number_or(width // heads, "d_kv"),
-                hidden=number("d_ff", "encoder_ffn_dim"),
-                layers=layers,
-                decoder_layers=number_or(layers, "num_decoder_layers", "decoder_layers"),
-                vocabulary=vocabulary,
-                gated="gated" in str(config.get("feed_forward_proj")),
-            )
-        heads = number("num_attention_heads", "n_head")
-        head = number_or(width // heads, "head_dim")
-        hidden = number_or(4 * width, "moe_intermediate_size", "intermediate_size", "n_inner", "ffn_dim")
-        layer_types = config.get("layer_types") or []
-        windows = config.get("sliding_window") is not None and not layer_types
-        return DecoderOnly(
-            width,
-            inner=heads * head,
-            kept=number_or(heads, "num_key_value_heads") * head,
-            hidden=hidden * number_or(1, "num_experts_per_tok"),
-            layers=number("num_hidden_layers", "n_layer"),
-            vocabulary=vocabulary,
-            gated=config.get("hidden_act") in ("silu", "swish")
-            or str(config.get("model_type")).startswith("gemma"),
-            shares=not windows and all(kind == "full_attention" for kind in layer_types),
-        )
+        return _encoder_decoder(stated) if stated.config.get("is_encoder_decoder") else _decoder_only(stated)
     except (StopIteration, TypeError, ValueError, ZeroDivisionError):
         return None
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """The numbers of a configuration, whatever it calls them."""
+
+    config: Mapping[str, Any]
+
+    def number(self, *names: str) -> int:
+        return int(next(self.config[name] for name in names if self.config.get(name) is not None))
+
+    def number_or(self, otherwise: int, *names: str) -> int:
+        return self.number(*names) if any(self.config.get(name) is not None for name in names) else otherwise
+
+    @property
+    def width(self) -> int:
+        return self.number("d_model", "hidden_size", "n_embd")
+
+
+def _encoder_decoder(of: _Stated) -> EncoderDecoder:
+    heads = of.number("num_heads", "encoder_attention_heads")
+    layers = of.number("num_layers", "encoder_layers")
+    return EncoderDecoder(
+        of.width,
+        inner=heads * of.number_or(of.width // heads, "d_kv"),
+        hidden=of.number("d_ff", "encoder_ffn_dim"),
+        layers=layers,
+        decoder_layers=of.number_or(layers, "num_decoder_layers", "decoder_layers"),
+        vocabulary=of.number("vocab_size"),
+        gated="gated" in str(of.config.get("feed_forward_proj")),
+    )
+
+
+def _decoder_only(of: _Stated) -> DecoderOnly:
+    heads = of.number("num_attention_heads", "n_head")
+    head = of.number_or(of.width // heads, "head_dim")
+    hidden = of.number_or(4 * of.width, "moe_intermediate_size", "intermediate_size", "n_inner", "ffn_dim")
+    layer_types = of.config.get("layer_types") or []
+    windows = of.config.get("sliding_window") is not None and not layer_types
+    gemma = str(of.config.get("model_type")).startswith("gemma")
+    return DecoderOnly(
+        of.width,
+        inner=heads * head,
+        kept=of.number_or(heads, "num_key_value_heads") * head,
+        hidden=hidden * of.number_or(1, "num_experts_per_tok"),
+        layers=of.number("num_hidden_layers", "n_layer"),
+        vocabulary=of.number("vocab_size"),
+        gated=of.config.get("hidden_act") in ("silu", "swish") or gemma,
+        shares=not windows and all(kind == "full_attention" for kind in layer_types),
+    )

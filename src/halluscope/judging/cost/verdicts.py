@@ -1,4 +1,4 @@
-"""What a grader's verdicts will take, before it is asked: prompts, tokens, money, and what the store spares."""
+"""Plans a grader's verdicts before it is asked: prompts, tokens, money, and how much the store saves."""
 
 from collections.abc import Sequence
 
@@ -14,23 +14,23 @@ from halluscope.judging.transcript import Absent
 
 
 def foresee(judge: str, device: str | None = None, prices: Prices | None = None) -> Outlook | None:
-    """What can be said of a grader that is a model of this machine; None of one behind an endpoint.
+    """Return the outlook on a grader that is a model on this machine; None for one behind an endpoint.
 
     Args:
-        judge: its name.
+        judge: the grader's name.
         device: where it is to run.
-        prices: what its tokens are to cost.
+        prices: the prices of its tokens.
 
     Raises:
         JudgeUnavailable: if its files are not those of a judge.
-        ValueError: for prices that are none, or of a model of this machine.
+        ValueError: for malformed prices, or prices for a model on this machine.
     """
     check_prices(prices, [judge], "judge")
     return None if judge.startswith(ENDPOINT) else look([judge], Engine(device=device))[0]
 
 
 def stand_in(judge: str, outlook: Outlook | None) -> str | ChatJudge:
-    """Who is to note what is asked: the judge, or somebody without weights where it has none yet."""
+    """Return the judge that is asked while prompts are noted: the grader, or a stand-in if its weights are missing."""
     return Absent(outlook.name, greedy=True) if outlook and outlook.missing else judge
 
 
@@ -41,13 +41,14 @@ def plan_verdicts(
 
     Args:
         ledger: the prompts that were noted.
-        judge: its name.
-        outlook: as `foresee` has it.
-        fresh: whether what is kept is asked again.
-        prices: of a million tokens that a model behind an endpoint reads, and of a million that it says.
+        judge: the grader's name.
+        outlook: the outlook that `foresee` returned.
+        fresh: whether kept replies are asked for again.
+        prices: the prices of a million tokens that a model behind an endpoint reads, and of a million that it
+            generates.
 
     Raises:
-        ValueError: if nothing was to be asked.
+        ValueError: if there was nothing to ask.
         StoreError: if the store cannot be read.
     """
     if ledger.judge is None:
@@ -76,6 +77,6 @@ def plan_verdicts(
 
 
 def _prompts(places: Sequence[Place], judge: ChatJudge) -> list[str]:
-    """The prompts that are sent; one whose reply is always the same is sent once."""
+    """Return the prompts that are sent; a greedy judge gets each prompt once."""
     prompts = [prompt for prompt, *_ in places]
     return list(dict.fromkeys(prompts)) if is_greedy(judge) else prompts

@@ -1,22 +1,22 @@
-"""Judges that get whole prompts and give whole replies. What a reply says is the caller's to read."""
+"""The interface of judges that take whole prompts and give whole replies, which the caller reads."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 MAX_TOKENS = 256
-"""A longer reply is cut off, and a reply that is cut off is none."""
+"""How many tokens a reply may have; a longer reply is cut off, and does not count as a reply."""
 
 Schema = Mapping[str, Any]
 """The JSON schema of a reply."""
 
 
 class ChatJudge(Protocol):
-    """Anyone who replies to prompts.
+    """Anything that replies to prompts.
 
-    A judge says what else it can by attributes that are true. With `structured` it holds its replies to a JSON schema:
-    `replies` then gets `schemas`, one per prompt. With `seeded` it draws its replies by a seed: `replies` then gets
-    `seeds`, one per prompt. With `greedy` its reply to a prompt is always the same, and it is not asked for it twice.
+    A judge shows what else it can do by attributes that are true. With `structured` it holds its replies to a JSON
+    schema: `replies` then gets `schemas`, one per prompt. With `seeded` it draws its replies by a seed: `replies` then
+    gets `seeds`, one per prompt. With `greedy` its reply to a prompt is always the same, so it is asked only once.
     """
 
     @property
@@ -26,24 +26,24 @@ class ChatJudge(Protocol):
 
     @property
     def key(self) -> str:
-        """What stands in a signature and in the store: everything about the judge that can move a reply.
+        """The judge's name in signatures and in the store: everything about it that can change a reply.
 
-        Model, temperature, the longest reply, and whether it is held to a schema; never an access key, and never a path
-        of this machine. The seed of a reply stands beside it. A call of `replies` may change it, for a server that
-        refuses a setting, but not while replies come.
+        It gives model, temperature, the longest reply, and whether replies are held to a schema, but never an access
+        key or a path on this machine. The seed of a reply is stored next to it. A call of `replies` may change the key
+        if a server refuses a setting, but not while replies come.
         """
         ...
 
     def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
-        """Each prompt's place with the reply, in any order, as they come; None where there was none.
+        """Yield each prompt's place with the reply, in any order, as they come; None if no reply came.
 
-        A reply depends on its prompt and its seed alone.
+        A reply depends only on its prompt and its seed.
 
         Raises:
-            JudgeUnavailable: if there is nobody to reply.
+            JudgeUnavailable: if the judge cannot be asked.
         """
         ...
 
     def close(self) -> None:
-        """Free what the judge holds (a model's memory). It may be asked again afterwards."""
+        """Free what the judge holds, such as a model's memory. The judge may be asked again afterwards."""
         ...

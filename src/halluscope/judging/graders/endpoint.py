@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible endpoint that replies to prompts: OpenAI's, a gateway's, or one's own."""
+"""A grader: a model behind an OpenAI-compatible endpoint, such as OpenAI's, a gateway's, or your own."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,28 +10,29 @@ from halluscope.judging.server import KEY_VARIABLE, Server
 
 
 class EndpointJudge(OverChat):
-    """A model that is asked over HTTP, each prompt as the only message of a chat.
+    """A model that is asked over HTTP, with each prompt as the only message of a chat.
 
     Args:
-        model: as the server calls it; "MODEL@http://host/v1" gives the address with it.
+        model: its name on the server; "MODEL@http://host/v1" includes the address.
         base_url: the address; by default the environment's OPENAI_BASE_URL, else OpenAI's.
         key_variable: the environment variable that holds the access key. OPENAI_API_KEY may be unset for a server that
-            wants none. The key goes to https:// and to this machine; over plain http:// to another machine only if the
-            environment variable HALLUSCOPE_KEY_TO names the host.
+            needs no key. The key is sent to https:// addresses and to this machine, and over plain http:// to another
+            machine only if the environment variable HALLUSCOPE_KEY_TO names the host.
         temperature: how freely a reply is drawn; None leaves it to the server.
-        max_tokens: how long a reply may be, thinking included.
-        structured: hold replies to the JSON schema of what is asked, where there is one (OpenAI's structured output).
-        at_once: how many requests may be under way, or have come back without being taken.
+        max_tokens: how many tokens a reply may have, including thinking.
+        structured: hold replies to the JSON schema that goes with a prompt, if there is one (OpenAI's structured
+            output).
+        at_once: how many requests may be under way, or have a reply that the caller has not taken.
         attempts: how often a prompt is tried.
         timeout: seconds that the server may be silent in an attempt; all attempts of a prompt with their waits may
             take `attempts` times as long.
-        leave_out: settings that the server is known to refuse, of `halluscope.judging.chat_completions.SETTINGS`.
+        leave_out: settings that the server is known to refuse, from `halluscope.judging.chat_completions.SETTINGS`.
 
-    A temperature, a seed or a schema that the server refuses is left out, with a warning, and `key` says so.
+    A temperature, a seed or a schema that the server refuses is left out, with a warning, and `key` records it.
 
     Raises:
         MissingExtra: without httpx2.
-        JudgeUnavailable: for no model, an address that is none, or an access key that is not there.
+        JudgeUnavailable: if the model is missing, the address cannot be used, or the access key is not set.
     """
 
     def __init__(
@@ -55,12 +56,12 @@ class EndpointJudge(OverChat):
 
     @property
     def model(self) -> str:
-        """As the server calls it."""
+        """The model's name on the server."""
         return self._chat.model
 
     @property
     def key(self) -> str:
-        """The model, a digest of the address if it is not OpenAI's, and what is sent beside the prompt."""
+        """The model, a digest of the address if it is not OpenAI's, and the settings sent with a prompt."""
         return f"{self._chat.key}{':json_schema' if self.structured else ''}"
 
     @property
@@ -74,15 +75,15 @@ class EndpointJudge(OverChat):
         schemas: Sequence[Schema | None] | None = None,
         seeds: Sequence[int] | None = None,
     ) -> Iterator[tuple[int, str | None]]:
-        """Ask about all prompts, many at once. The first call asks a word first, to learn what the server takes.
+        """Send all prompts, many at once. The first call sends a test prompt first, to see what the server accepts.
 
         Args:
             prompts: each the only message of a chat.
-            schemas: of each prompt's reply, or None; they count where `structured` is true.
-            seeds: of each prompt's reply, sent along; by default 0.
+            schemas: the JSON schema of each prompt's reply, or None; they count only if `structured` is true.
+            seeds: the seed of each prompt's reply, sent along; by default 0.
 
         Raises:
-            JudgeUnavailable: if the server is down, refuses the access key, or knows no such model.
+            JudgeUnavailable: if the server is down, refuses the access key, or does not know the model.
         """
         every = len(prompts)
         asked = list(zip(prompts, schemas or [None] * every, seeds or [0] * every, strict=True))
@@ -90,11 +91,11 @@ class EndpointJudge(OverChat):
         return self._replies(asked)
 
     def body(self, prompt: str, schema: Schema | None = None, seed: int = 0) -> dict[str, Any]:
-        """The request for one prompt, as JSON."""
+        """Return the request for one prompt, as JSON."""
         return self._chat.body(prompt, **self._own(schema, seed))
 
     def read(self, completion: Any) -> str | Failure:
-        """The reply in a chat completion; one that is cut off is none."""
+        """Return the reply in a chat completion; a reply that was cut off is a `Failure`."""
         return reply_of(completion)
 
     def _replies(self, asked: Sequence[tuple[str, Schema | None, int]]) -> Iterator[tuple[int, str | None]]:
@@ -102,12 +103,12 @@ class EndpointJudge(OverChat):
             yield place, reply if isinstance(reply, str) else None
 
     def _own(self, schema: Schema | None, seed: int = 0) -> dict[str, Any]:
-        """The settings of one request alone."""
+        """Return the settings for one request alone."""
         return {**(_held_to(schema) if schema and self.structured else {}), "seed": seed}
 
 
 def _held_to(schema: Schema) -> dict[str, Any]:
-    """The setting by which a server holds a reply to a schema."""
+    """Return the setting by which a server holds a reply to a schema."""
     return {
         FORMAT: {
             "type": "json_schema",

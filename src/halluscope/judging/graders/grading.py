@@ -1,4 +1,4 @@
-"""How verdicts on free text are asked of a language model, and how often."""
+"""The options of verdicts on free text: who gives them, how often, and how a language model is asked."""
 
 import warnings
 from collections.abc import Collection, Sequence
@@ -20,28 +20,28 @@ from halluscope.numbers import finite, whole
 from halluscope.options import Option
 
 GIVEN = "given"
-"""Stands in a signature for verdicts that the user gave."""
+"""The entry in a signature for verdicts that the user gave."""
 
 MOST_REPEATS = 1000
-"""More repeats than that say nothing more."""
+"""The most repeats; more would tell nothing new."""
 
 MOST_TOKENS = 1_000_000
 
 LARGEST_SEED = 2**63 - 1
-"""A store keeps no larger seed, and a server takes none."""
+"""The largest seed that a store keeps, and that a server accepts."""
 
 HOTTEST = 2.0
-"""No endpoint takes a higher temperature."""
+"""The highest temperature that endpoints accept."""
 
 V = TypeVar("V")
 
 
 def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
-    """What the command line offers of `Grading`; `device`, `store` and `progress` are those of every judge.
+    """Return the command-line options for `Grading`; `device`, `store` and `progress` are options of every judge.
 
     Args:
-        rules: the names that the benchmark knows, for the help.
-        max_tokens: how long a reply may be unless the user says otherwise.
+        rules: the names of the benchmark's rules, for the help.
+        max_tokens: how many tokens a reply may have unless the user says otherwise.
     """
     return (
         Option(
@@ -56,22 +56,26 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
         ),
         Option(
             "judge_seed",
-            "the seed of its first replies, sent to an endpoint (default: --seed)",
+            "the seed of the judge's first replies, sent to an endpoint (default: --seed)",
             int,
             metavar="N",
         ),
-        Option("temperature", "of an endpoint's replies, 0 to 2 (default: 0)", float, metavar="T"),
+        Option(
+            "temperature", "the temperature of an endpoint's replies, 0 to 2 (default: 0)", float, metavar="T"
+        ),
         LEAVE_OUT,
-        Option("fresh", "ask again, and replace the replies that are kept", flag=True),
+        Option("fresh", "ask again, and replace the kept replies", flag=True),
         Option(
             "at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"
         ),
         Option(
-            "max_failed", f"the share of unreadable verdicts that is an error (default: {MAX_FAILED})", float
+            "max_failed",
+            f"the share of verdicts that may be unreadable before it is an error (default: {MAX_FAILED})",
+            float,
         ),
         Option(
             "max_tokens",
-            f"how long a language model's reply may be (default: {max_tokens})",
+            f"how many tokens a language model's reply may have (default: {max_tokens})",
             int,
             metavar="N",
         ),
@@ -79,12 +83,12 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
 
 
 def given(name: str, columns: str, does: str) -> Option:
-    """What the command line offers for verdicts that somebody gave: a file, or a run, for each file of responses.
+    """Return the command-line option for verdicts from the user: a file, or a run, for each file of responses.
 
     Args:
-        name: of the option.
+        name: the option's name.
         columns: what each row of the file holds, for the help.
-        does: what nobody else does then, such as "rates".
+        does: what no other judge then does, for the help, such as "rates".
     """
     about = f"a file, or a run's folder, for each of --responses, with {columns}; nothing else {does}"
     return Option(name, about, many=True, metavar="FILE", each=True)
@@ -97,22 +101,22 @@ class Grading:
     Attributes:
         judge: the name of a rule that the benchmark knows, or a language model: an endpoint "openai:MODEL[@BASE_URL]",
             a local model's folder, Hub id or GGUF file, or a chat judge.
-        repeats: how often it judges each answer, 1 to 1,000, each time with a seed of its own. A local model decodes
-            greedily, so that its repeats are equal.
+        repeats: how often a language model judges each response, 1 to 1,000, each time with another seed. A local model
+            decodes greedily, so its repeats are equal.
         judge_seed: the seed of the first repeat's replies, by default the metric's `seed`; each further repeat has the
-            next one. An endpoint is sent it, and replies are kept by it: another one asks anew.
-        temperature: how freely an endpoint draws its replies, 0 to 2. A local model takes 0 alone; a chat judge that is
-            given has its own.
-        leave_out: settings that the endpoint is known to refuse, of
-            `halluscope.judging.chat_completions.SETTINGS`; otherwise it is asked which.
-        fresh: ask again what was asked already; the new replies replace those that are kept.
-        at_once: the most requests that may be under way to an endpoint; there are fewer while the server is overloaded.
-        max_failed: the share of its replies, 0 to 1, that may be unreadable before that is an error.
-        max_tokens: how long a reply may be of a judge that is named; a chat judge that is given has its own.
+            next seed. The seed is sent to an endpoint, and replies are kept by it, so another seed asks again.
+        temperature: how freely an endpoint draws its replies, 0 to 2. A local model accepts only 0; a chat judge that
+            is given as an object has its own temperature.
+        leave_out: settings that the endpoint is known to refuse, from
+            `halluscope.judging.chat_completions.SETTINGS`; by default the endpoint is asked which it refuses.
+        fresh: ask again what was asked already; the new replies replace the kept ones.
+        at_once: the most requests that may be under way to an endpoint; fewer while the server is overloaded.
+        max_failed: the share of the judge's replies, 0 to 1, that may be unreadable before it is an error.
+        max_tokens: how many tokens a reply may have; a chat judge that is given as an object has its own limit.
         device: where a local model runs; None takes a GPU if there is one.
-        store: where replies are kept: a path, or None for the user's cache. A transcript of what was said is read
-            instead of asking anybody; a ledger notes what would be asked.
-        progress: show what it is doing.
+        store: where replies are kept: a path, or None for the user's cache. A finished transcript is read instead of
+            asking any judge; a ledger notes what would be asked.
+        progress: show what the judge is doing.
 
     Raises:
         ValueError: for an option out of range.
@@ -146,10 +150,13 @@ class Grading:
         kind("store", self.store, stores, "a path, or None for the user's cache")
 
     def check_once(self, why: str) -> None:
-        """Check that nothing is to be judged several times, or otherwise, where that would change nothing.
+        """Check that no option asks a language model to judge again or differently, where it would have no effect.
+
+        Args:
+            why: why it would have no effect, for the message.
 
         Raises:
-            ValueError: if it is; the message says why it would change nothing.
+            ValueError: if `repeats`, `temperature` or `fresh` is set.
         """
         plain = {"repeats": 1, "temperature": 0, "fresh": False}
         for name, value in plain.items():
@@ -157,17 +164,17 @@ class Grading:
                 raise ValueError(f"{name} is {given}, but {why}; expected {value}.")
 
     def named(self, names: Collection[str]) -> bool:
-        """Whether the judge is one of these names, which stand for rules instead of a language model."""
+        """Whether the judge is one of these names, which mean rules instead of a language model."""
         return isinstance(self.judge, str) and self.judge in names
 
     def prepare(self, rules: Collection[str]) -> None:
-        """Find the language model and the store, so that what is wrong with them shows before anything is asked.
+        """Find the language model and the store, so that errors in them appear before anything is asked.
 
         Args:
-            rules: the names that the benchmark knows, for whoever misspelt one.
+            rules: the names of the benchmark's rules, for the message about a misspelt name.
 
         Raises:
-            ValueError: for a seed that is too large, or a temperature of a model that decodes greedily.
+            ValueError: for a seed that is too large, or a temperature for a model that decodes greedily.
             JudgeUnavailable: if there is no such language model.
         """
         from halluscope.judging.graders.resolve import check_name
@@ -190,7 +197,7 @@ class Grading:
 
     @property
     def drawn(self) -> dict[str, str]:
-        """By which seeds a language model's replies were drawn, as it stands in a signature; nothing if by none."""
+        """The seeds of a language model's replies, as in a signature; empty if the model decodes greedily."""
         if is_greedy(self.chat):
             return {}
         last = self.judge_seed + self.repeats - 1
@@ -198,10 +205,10 @@ class Grading:
 
     @cached_property
     def chat(self) -> ChatJudge:
-        """The language model that is meant, not loaded and not asked yet.
+        """The language model that the user means, not loaded and not asked yet.
 
         Raises:
-            JudgeUnavailable: if there is none.
+            JudgeUnavailable: if there is no such model.
         """
         from halluscope.judging.graders.resolve import resolve_chat
 
@@ -216,7 +223,7 @@ class Grading:
 
     @cached_property
     def kept(self) -> AnswerStore | AskAnew | Transcript:
-        """Where its replies are kept."""
+        """The store in which the language model's replies are kept."""
         if isinstance(self.store, AskAnew | Transcript):
             return self.store
         assert not isinstance(self.store, Ledger), "nothing is kept in it"
@@ -230,12 +237,12 @@ class Grading:
             asked: the prompts, and how the replies are read.
 
         Returns:
-            [repeats][prompts]: the verdict, None where no reply came or it could not be read; all None where the
-            prompts go to a ledger.
+            Verdicts [repeats][prompts]: None if no reply came or it could not be read, and all None if the prompts go
+            to a ledger.
 
         Raises:
-            JudgingFailed: if more than `max_failed` of the prompts have none.
-            JudgeUnavailable: if there is nobody to reply.
+            JudgingFailed: if more than `max_failed` of the prompts have no verdict.
+            JudgeUnavailable: if the language model cannot be asked.
             StoreError: if the store cannot be read or written.
         """
         if isinstance(self.store, Ledger):

@@ -1,6 +1,6 @@
-"""Verdicts on responses as numbers: given by the user, asked of a language model, or by nobody.
+"""Verdicts on responses as numbers: given by the user, by a rule, by a language model, or missing.
 
-What a verdict says has a name, such as "rating" or "correct" (`Criterion`). Nobody's verdict is NaN: it counts in no
+What a verdict says has a name, such as "rating" or "correct" (`Criterion`). A missing verdict is NaN and counts in no
 score, neither as good nor as bad.
 """
 
@@ -22,7 +22,7 @@ from halluscope.signature import data_of
 from halluscope.stats.ratios import Floats
 
 NOBODY = "none"
-"""The judge that gives no verdict, where responses come first and are judged later."""
+"""The judge that gives no verdict, for responses that are collected first and judged later."""
 
 V = TypeVar("V")
 
@@ -32,12 +32,12 @@ _KINDS: Mapping[type, Any] = {bool: bool | np.bool_, int: int | np.integer, floa
 
 @dataclass(frozen=True)
 class Criterion:
-    """What a verdict says of a response.
+    """One thing that a verdict says about a response.
 
     Attributes:
-        name: such as "rating".
-        kind: bool, int or float.
-        most: the most that it may be; the least is 0.
+        name: its name, such as "rating".
+        kind: the type of its values: bool, int or float.
+        most: its largest value; the smallest is 0.
     """
 
     name: str
@@ -45,22 +45,22 @@ class Criterion:
     most: int = 1
 
     def number(self, value: Any, where: str) -> float:
-        """A value as a number; NaN for None, where nobody could judge.
+        """Return a value as a number; NaN for None, which means that the response could not be judged.
 
         Raises:
-            ValueError: for another kind, or a number out of range.
+            ValueError: for a value of another kind, or a number out of range.
         """
         if value is None:
             return math.nan
         if not self._fits(value):
             raise ValueError(
                 f"{where}: {self.name} is {brief(value)}; expected {_WHAT[self.kind].format(self.most)}, or null if "
-                "nobody could judge it."
+                "it could not be judged."
             )
         return float(value)
 
     def plain(self, number: float) -> Any:
-        """A number as the value that it stands for; None where nobody could judge."""
+        """Return the value that a number stands for; None if the response could not be judged."""
         return None if math.isnan(number) else self.kind(number)
 
     def _fits(self, value: Any) -> bool:
@@ -71,14 +71,14 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Judged:
-    """What was judged.
+    """The verdicts on all responses.
 
     Attributes:
         criteria: what a verdict says.
-        values: criterion -> [repeats, responses], NaN where nobody could judge.
-        key: who judged, as it stands in a signature.
-        drawn: by which seeds a language model's replies were drawn, as it stands in a signature.
-        notes: what else a language model says of each response, in the first repeat; empty if none judged.
+        values: maps a criterion to an array [repeats, responses], with NaN for responses that could not be judged.
+        key: who judged, as in a signature.
+        drawn: the seeds of a language model's replies, as in a signature.
+        notes: what else a language model says about each response, in the first repeat; empty if no model judged.
     """
 
     criteria: Sequence[Criterion]
@@ -98,11 +98,11 @@ class Judged:
         return len(next(iter(self.values.values())))
 
     def each(self) -> Iterator[dict[str, Floats]]:
-        """The verdicts of each repeat: criterion -> [responses]."""
+        """Yield the verdicts of each repeat, as a mapping from criterion to values [responses]."""
         return ({name: rows[repeat] for name, rows in self.values.items()} for repeat in range(self.repeats))
 
     def of(self, row: int) -> dict[str, Any]:
-        """What is said of a response in the first repeat, for a table of rows; of several, also each one's verdict."""
+        """Return a response's verdict in the first repeat, for a table of rows; of several repeats, all."""
         each = {one.name: [*map(one.plain, self.values[one.name][:, row].tolist())] for one in self.criteria}
         return {
             **{name: verdicts[0] for name, verdicts in each.items()},
@@ -111,10 +111,10 @@ class Judged:
         }
 
     def digest(self, ids: Sequence[Hashable]) -> dict[str, str]:
-        """`verdicts`, which tells a language model's verdicts from others; nothing if none judged.
+        """Return `verdicts`, a digest that tells these verdicts of a language model from others; {} if no model judged.
 
         Args:
-            ids: of the responses.
+            ids: the responses' ids.
         """
         if not self.by_model:
             return {}
@@ -126,7 +126,7 @@ class Judged:
 
 
 def _short(number: float) -> float:
-    """A number as a digest has it: -1 where nobody could judge."""
+    """Return a number in the form used in a digest: -1 if the response could not be judged."""
     return -1 if math.isnan(number) else int(number) if number == int(number) else float(number)
 
 
@@ -138,31 +138,31 @@ def judge(
     rules: Mapping[str, Callable[[], Judged]],
     ask: Callable[[], Judged],
 ) -> Judged:
-    """The verdicts that are given; else those of a rule; else a language model's.
+    """Return the given verdicts, if there are any; else a rule's verdicts; else a language model's.
 
     Args:
-        grading: who judges, and how it is asked.
+        grading: who judges, and how the language model is asked.
         criteria: what a verdict says.
         rows: how many responses there are.
-        given: the name of the option for given verdicts, and its value; None if there are none.
+        given: the name of the option for given verdicts, and its value, which is None without given verdicts.
         rules: the judges that need no model, by their names.
-        ask: asks the language model, which is found before.
+        ask: asks the language model, after it has been found.
 
     Raises:
-        ValueError: for verdicts that are none, repeats of what is the same each time, or no judge at all.
+        ValueError: for malformed verdicts, for repeats of what is the same each time, or if no judge is named.
         JudgeUnavailable: if there is no such language model.
-        JudgingFailed: if too many of its replies cannot be read.
+        JudgingFailed: if too many of the language model's replies cannot be read.
     """
     name, verdicts = given
     if verdicts is not None:
-        grading.check_once(f"the {name} are given and nothing is judged")
+        grading.check_once(f"the {name} are given, so nothing is judged")
         return from_given(name, verdicts, criteria, rows)
     if grading.named(rules):
         grading.check_once(f"{grading.judge!r} gives the same verdicts each time")
         return rules[grading.judge]()
     if grading.named(("",)):
         raise ValueError(
-            f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {name} that somebody gave. With "
+            f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {name} of your own. With "
             f"{' or '.join(map(repr, rules))} no model is asked."
         )
     grading.prepare(rules)
@@ -170,22 +170,22 @@ def judge(
 
 
 def nobody(criteria: Sequence[Criterion], rows: int) -> Judged:
-    """No verdict on any response."""
+    """Return no verdict (NaN) for each response."""
     return Judged(criteria, {one.name: np.full((1, rows), np.nan) for one in criteria}, NOBODY)
 
 
 def from_given(name: str, verdicts: Any, criteria: Sequence[Criterion], rows: int) -> Judged:
-    """Verdicts that a user gives.
+    """Return verdicts that a user gives.
 
     Args:
-        name: of the option.
-        verdicts: one per response: a mapping with a value for each criterion, or None where nobody could judge. Of one
-            criterion the value alone serves.
+        name: the option's name.
+        verdicts: one per response: a mapping with a value for each criterion, or None if the response could not be
+            judged. If there is only one criterion, its value alone is enough.
         criteria: what a verdict says.
         rows: how many responses there are.
 
     Raises:
-        ValueError: for a verdict that is none.
+        ValueError: for a malformed verdict.
     """
     given = listed(name, verdicts, "a list, one per row", rows)
     found = [_numbers(verdict, criteria, f"{name}[{row}]") for row, verdict in enumerate(given)]
@@ -203,7 +203,7 @@ def _numbers(verdict: Any, criteria: Sequence[Criterion], where: str) -> list[fl
     if not isinstance(verdict, Mapping) or not {*names} <= verdict.keys():
         raise ValueError(
             f"{where} is {brief(verdict, 120)}; expected {' and '.join(map(repr, names))}, or null for a response that "
-            "nobody could judge."
+            "could not be judged."
         )
     return [one.number(verdict[one.name], where) for one in criteria]
 
@@ -216,15 +216,15 @@ def from_model(
     numbers: Callable[[V], Sequence[float]],
     notes: Callable[[V | None], Mapping[str, Any]],
 ) -> Judged:
-    """Verdicts of a language model.
+    """Return a language model's verdicts.
 
     Args:
         grading: who judged.
-        prompts: what was asked, as it stands in a signature.
+        prompts: the name of the prompts, as in a signature.
         criteria: what a verdict says.
-        verdicts: [repeats][responses], None where there is none, as `Grading.verdicts` gives them.
-        numbers: a verdict's value for each criterion.
-        notes: what else it says; of no verdict too.
+        verdicts: verdicts [repeats][responses], None if missing, as `Grading.verdicts` returns them.
+        numbers: returns a verdict's value for each criterion.
+        notes: returns what else a verdict says; also called for a missing verdict.
     """
     nothing = [math.nan] * len(criteria)
     table = np.array(
@@ -238,17 +238,17 @@ def from_model(
 def as_option(
     name: str, verdicts: Any, responses: str, ids: Sequence[Hashable], criteria: Sequence[Criterion]
 ) -> dict[str, Any]:
-    """The option of a metric for given verdicts, read if a file or a run is named; nothing if there are none.
+    """Return a metric's option for given verdicts, read from a file or a run if one is named; {} without verdicts.
 
     Args:
-        name: of the option.
-        verdicts: a file, a run's folder, or what the metric takes.
-        responses: as `read_given` has it, like `ids` and `criteria`.
-        ids: of the questions.
+        name: the option's name.
+        verdicts: a file, a run's folder, or verdicts in the form that the metric accepts.
+        responses: the name of the responses, as for `read_given`.
+        ids: the questions' ids.
         criteria: what a verdict says.
 
     Raises:
-        ValueError: as `read_given`.
+        ValueError: as for `read_given`.
     """
     if isinstance(verdicts, str | Path):
         verdicts = read_given(verdicts, responses, ids, criteria)
@@ -262,13 +262,13 @@ def read_given(
 
     Args:
         file: the verdicts; a run's folder stands for its rows.
-        responses: the name of the responses that were judged; rows that name others in `responses` are left out.
-        ids: of the questions.
+        responses: the name of the responses that were judged; rows with another name in `responses` are left out.
+        ids: the questions' ids.
         criteria: what a verdict says.
 
     Raises:
-        ValueError: for a row that is none, an id that comes twice or is no question's, a question without one, or a
-            folder that holds no run of these responses.
+        ValueError: for a malformed row, an id that occurs twice or belongs to no question, a question without a
+            verdict, or a folder that holds no run of these responses.
         FileNotFoundError: if there is no such file.
     """
     found: dict[Hashable, Mapping[str, Any]] = {}
@@ -284,19 +284,19 @@ def read_given(
             raise ValueError(f"{where}: the id {brief(key)} is not among the {len(ids):,} questions.")
         if key in found:
             raise ValueError(
-                f"{where} is the second verdict of the id {key}; expected one. Remove one of them."
+                f"{where} is the second verdict on the id {key}; expected one. Remove one of them."
             )
         found[key] = {one.name: row[one.name] for one in criteria if one.name in row}
     if missing := [key for key in ids if key not in found]:
         raise ValueError(
-            f"{file} has no verdict of {len(missing):,} of the {len(ids):,} questions, such as id {missing[0]} of "
-            f"{responses}; expected one per question, with null where nobody could judge."
+            f"{file} has no verdict on {len(missing):,} of the {len(ids):,} questions, such as id {missing[0]} of "
+            f"{responses}; expected one per question, with null for a response that could not be judged."
         )
     return [found[key] for key in ids]
 
 
 def _rows(given: Path, responses: str) -> Iterator[tuple[str, Any]]:
-    """The rows of a file, or of a run of these responses, each with where it stands."""
+    """Return the rows of a file, or of a run of these responses, each with its place for messages."""
     if not given.is_dir():
         return json_rows(given)
     if not (given / RUN).is_file():
@@ -309,6 +309,6 @@ def _rows(given: Path, responses: str) -> Iterator[tuple[str, Any]]:
     if of != responses:
         raise ValueError(
             f"{given} is a run of the responses {brief(of)}; expected a run of {brief(responses)}. Name the "
-            "runs in the order of the responses, and the responses as they were named then: NAME=FILE."
+            "runs in the order of the responses, and give the responses the names of those runs: NAME=FILE."
         )
     return json_rows(given / ITEMS)

@@ -1,4 +1,4 @@
-"""What a grader would be asked, noted instead of being asked."""
+"""Notes what a grader would be asked, without asking."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,14 +10,14 @@ from halluscope.judging.graders.verdicts import Place, places_of
 
 @dataclass
 class Ledger:
-    """Stands in a store's place, and notes each prompt that is put to a grader; nobody is asked.
+    """Takes the place of a store, and notes each prompt for a grader; no grader is asked.
 
     Attributes:
-        path: where replies are kept; None for the user's cache. It is not opened here.
+        path: the store's path; None for the user's cache. The store is not opened here.
         places: each prompt, repeat and seed, once, in the order in which they came.
-        judge: the grader; None if none was to be asked.
-        max_tokens: how long its reply may be.
-        repeats: how often it is to be asked each prompt.
+        judge: the grader; None if no grader was to be asked.
+        max_tokens: how many tokens the grader's reply may have.
+        repeats: how often the grader is to be asked each prompt.
     """
 
     path: str | Path | None = None

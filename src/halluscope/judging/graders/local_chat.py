@@ -10,12 +10,12 @@ from halluscope.judging.models.seq2seq import Seq2SeqJudge
 
 
 class LocalChat:
-    """A model of this machine, by greedy decoding.
+    """A model on this machine, with greedy decoding.
 
     Args:
         model: a Hub id, a folder, or a GGUF file.
-        max_tokens: how long a reply may be.
-        device: where it runs; None takes a GPU if there is one.
+        max_tokens: how many tokens a reply may have.
+        device: where the model runs; None takes a GPU if there is one.
 
     Raises:
         JudgeUnavailable: if there is no such model.
@@ -33,7 +33,7 @@ class LocalChat:
     greedy = True
 
     def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
-        """Reply to each prompt, the shortest first. The same prompt has the same reply, so it is asked once."""
+        """Reply to each prompt, the shortest first. Equal prompts have equal replies, so each is asked once."""
         places: dict[str, list[int]] = {}
         for place, prompt in enumerate(prompts):
             places.setdefault(prompt, []).append(place)
@@ -41,7 +41,7 @@ class LocalChat:
         for i, reply in self._model.replies(unique, self._max_tokens):
             same = places[unique[i]]
             if reply is None:
-                self.failures[f"longer than {self._max_tokens} tokens, or no room for them"] += len(same)
+                self.failures[f"longer than {self._max_tokens} tokens, or no room for as many"] += len(same)
             yield from ((place, reply) for place in same)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""From the name of a judge of free text to the judge, checked before it is loaded or asked."""
+"""Finds the judge of free text that a user names, and checks it before it is loaded or asked."""
 
 from collections.abc import Collection
 from typing import Any
@@ -15,26 +15,25 @@ from halluscope.paths import is_there
 def resolve_chat(
     judge: str | ChatJudge, *, device: str | None = None, max_tokens: int = MAX_TOKENS, **endpoint: Any
 ) -> ChatJudge:
-    """The judge that is meant, not loaded and not asked yet.
+    """Return the judge that the user means, without loading or asking it yet.
 
     Args:
         judge: "openai:MODEL" or "openai:MODEL@http://host/v1" for an OpenAI-compatible endpoint; a local model (Hub
             id, folder or GGUF file); or a judge.
         device: where a local model runs; None takes a GPU if there is one.
-        max_tokens: how long a reply may be.
-        endpoint: what else `endpoint.EndpointJudge` takes: base_url, key_variable, temperature, structured (here true
-            unless you say otherwise), at_once, attempts, timeout. A local model decodes greedily, whatever stands
-            here.
+        max_tokens: how many tokens a reply may have.
+        endpoint: further arguments of `endpoint.EndpointJudge`: base_url, key_variable, temperature, structured (here
+            true by default), at_once, attempts, timeout. They do not matter to a local model, which decodes greedily.
 
     Raises:
-        JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
+        JudgeUnavailable: for a judge that is unknown, without weights, or not available.
         MissingExtra: without the packages that the judge needs.
     """
     if not isinstance(judge, str):
         if not hasattr(judge, "replies") or not hasattr(judge, "key"):
             raise JudgeUnavailable(
-                f"judge: {brief(judge)} is no judge of free text; expected 'openai:MODEL[@URL]', a local model, or a "
-                "chat judge."
+                f"judge: {brief(judge)} is not a judge of free text; expected 'openai:MODEL[@URL]', a local model, or "
+                "a chat judge."
             )
         return judge
     if judge.startswith(ENDPOINT):
@@ -45,11 +44,11 @@ def resolve_chat(
 
 
 def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
-    """Check a name: a plain word is no model, unless a folder or file of that name is there.
+    """Check a name: a plain word is not a model, unless a folder or file has that name.
 
     Args:
-        judge: a name; a judge that is given needs none.
-        rules: the names of rules that would do as well.
+        judge: a name; a judge that is given as an object passes.
+        rules: the names of the benchmark's rules, for the message.
 
     Raises:
         JudgeUnavailable: for a name that cannot be a judge's.
@@ -59,7 +58,7 @@ def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
     if "/" in judge or "\\" in judge or is_there(judge):
         return
     known = (
-        f"Without a model there is {' and '.join(map(repr, rules))}."
+        f"Without a model there are {' and '.join(map(repr, rules))}."
         if rules
         else "`halluscope info NAME` says which rules the benchmark NAME knows."
     )

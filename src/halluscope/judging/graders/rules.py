@@ -1,17 +1,18 @@
-"""Reads a free-text answer to a yes/no question as yes, no or uncertain. Every rule has a name; no model is asked.
+"""Reads a free-text response to a yes/no question as yes, no or uncertain. Every rule has a name; no model is asked.
 
-What a model thinks aloud, in <think> ... </think>, is not read. The rules, in order; the first that applies decides:
+What a model thinks aloud, in <think> ... </think>, is not read. These are the rules in their order; the first that
+applies decides:
 
-- `empty`: no letter in it: unread.
+- `empty`: the response has no letter: unreadable.
 - `undecided`: it opens with a no and goes on to say that the question cannot be answered: uncertain.
-- `contradiction`: it opens with one of yes and no and concludes with the other: uncertain.
-- `conclusion`: "so, yes", "the answer is no", "Final answer: yes": that; the last one counts.
-- `opening`: it begins with a yes or a no: that. A "no" that belongs to a noun ("No data ...") does not count.
-- `single word`: a yes stands alone somewhere and no "no", or the reverse: that.
-- `refusal`: "I cannot determine", "without the chart", "it depends": uncertain.
-- `restated`: a sentence holds the question's words in their order: yes, or no if the sentence denies. Not where the
-  answer calls something false or wrong.
-- `unread`: none of them. That is no answer; whoever counts has to say how many there are.
+- `contradiction`: it opens with yes and concludes with no, or the reverse: uncertain.
+- `conclusion`: it says "so, yes", "the answer is no" or "Final answer: yes": yes or no; the last of these counts.
+- `opening`: it begins with a yes or a no: yes or no. A "no" that belongs to a noun ("No data ...") does not count.
+- `single word`: it has a separate "yes" somewhere and no separate "no", or the reverse: yes or no.
+- `refusal`: it says "I cannot determine", "without the chart", "it depends": uncertain.
+- `restated`: a sentence has the question's words in their order: yes, or no if the sentence denies. The rule does not
+  apply if the response calls something false or wrong.
+- `unread`: no rule applies: unreadable. The caller must say how many such responses there are.
 """
 
 import re
@@ -19,20 +20,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 KEY = "rules-1"
-"""Stands in a signature; the number goes up when a rule changes."""
+"""The rules' name in a signature; the number goes up when a rule changes."""
 
 YES, NO, UNCERTAIN = "yes", "no", "uncertain"
 
 LONGEST = 20_000
-"""Characters of an answer that are read; what follows is a model that did not stop."""
+"""How many characters of a response are read; a longer one comes from a model that did not stop."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What an answer says.
+    """What a response says.
 
     Attributes:
-        answer: "yes", "no", "uncertain", or None where no rule could read it.
+        answer: "yes", "no", "uncertain", or None if no rule could read the response.
         rule: the name of the rule that decided.
     """
 
@@ -42,11 +43,11 @@ class Reading:
 
 @lru_cache(maxsize=10_000)
 def read(answer: str, question: str = "") -> Reading:
-    """Read an answer.
+    """Read a response.
 
     Args:
-        answer: a model's raw text.
-        question: what it was asked; without it the rule `restated` cannot apply.
+        answer: the model's raw text.
+        question: what the model was asked; without it the rule `restated` cannot apply.
 
     >>> read("Yes, it is.").answer, read("**No**").answer, read("I cannot tell.").answer
     ('yes', 'no', 'uncertain')
@@ -134,14 +135,14 @@ _REFUSAL = re.compile(
 
 
 def spoken(text: str) -> str:
-    """What stands outside of <think> ... </think>; an end without a beginning ends what stands before it."""
+    """Return the text outside of <think> ... </think>; a closing tag without an opening one ends a thought too."""
     *before, last = _THOUGHT.split(text)
     begun = [parts[0] for parts in map(_THINKS.split, before) if len(parts) > 1]
     return "".join([*begun, _THINKS.split(last)[0]])
 
 
 def _plain(text: str) -> str:
-    """Lowercased, with plain quotes and without Markdown's marks."""
+    """Return a text in lowercase, with plain quotes and without Markdown's marks."""
     return _MARKUP.sub("", text.lower().translate(_APOSTROPHES)).strip()
 
 
@@ -189,10 +190,10 @@ _CONTEXT = re.compile(r"^.*,\s*(?=(?:is|are|was|were|do|does|did|can|has|have)\b
 
 
 def _restated(text: str, question: str) -> str | None:
-    """Whether a sentence states or denies what was asked, with its words in its order.
+    """Return yes or no if a sentence states or denies what was asked, with the question's words in their order.
 
-    Only the last sentence of the question asks, less what stands before its verb ("According to the map, ..."); two
-    words at least have to be there.
+    Only the last sentence of the question counts, without a phrase before its verb ("According to the map, ..."). It
+    must have at least two words.
     """
     asked = [part for part in _SENTENCE_END.split(question) if part.rstrip().endswith("?")]
     wanted = _content(_CONTEXT.sub("", asked[-1])) if asked else []
@@ -221,13 +222,13 @@ def _tokens(text: str) -> list[str]:
 
 
 def _content(text: str) -> list[str]:
-    """The words that carry meaning, less their endings."""
+    """Return the words that carry meaning, without their endings."""
     tokens = (_SIGNS.get(token, token) for token in _tokens(text))
     return [stem(token) for token in tokens if token not in _EMPTY]
 
 
 def stem(word: str) -> str:
-    """A lowercased word less its ending, roughly: "buses" and "bus" are "bus"."""
+    """Return a lowercased word roughly without its ending: "buses" and "bus" become "bus"."""
     for ending in ("ies", "ing", "es", "ed", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word.removesuffix(ending)

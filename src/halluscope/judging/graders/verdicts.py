@@ -1,7 +1,7 @@
-"""From prompts to verdicts: hostile text put into a prompt, replies asked for and kept, and read strictly.
+"""Gets verdicts for prompts: quotes hostile text in a prompt, asks for replies, keeps them, and reads them strictly.
 
-A reply is found by its content: the judge's key, the prompt, which repeat it is, and its seed. So a killed run goes on
-where it was, a second run asks nothing, one with another seed asks anew, and the order of prompts moves nothing.
+A kept reply is found by the judge's key, the prompt, the number of the repeat, and the seed. So a killed run continues
+where it stopped, a second run asks nothing, one with another seed asks again, and the order of prompts does not matter.
 """
 
 import hashlib
@@ -33,9 +33,9 @@ class Asked(Generic[V]):
     """What a judge is asked, and how its reply is read.
 
     Attributes:
-        prompt: the whole of it, such as `fill` makes it.
-        read: the verdict in a reply, None if it cannot be read: see `one_of` and `json_object`.
-        schema: what the reply has to be in JSON, for a judge that can be held to it; None for a reply in words.
+        prompt: the whole prompt, as `fill` makes it.
+        read: returns the verdict in a reply, None if the reply is unreadable: see `one_of` and `json_object`.
+        schema: the JSON schema of the reply, for a judge that can be held to it; None for a reply in words.
     """
 
     prompt: str
@@ -44,16 +44,16 @@ class Asked(Generic[V]):
 
 
 FIRST = 50
-"""How many prompts are asked before the rest: if no reply to them can be read, the rest is not asked."""
+"""How many prompts are asked first; if none of the replies to them can be read, the rest is not asked."""
 
 HALF = 0.5
-"""Whoever allows this share to fail is asked everything: no readable reply among the first may then be by chance."""
+"""If this share may fail, everything is asked, because it may be chance that no first reply is readable."""
 
 STILL_TO_BE_ASKED = "still to be asked"
-"""Why there is no reply where requests go to an outbox."""
+"""The reason for a missing reply if requests go to an outbox."""
 
 Place = tuple[str, int, int]
-"""A prompt, which repeat of it, and the seed of the reply."""
+"""A prompt, the number of its repeat, and the seed of the reply."""
 
 
 def collect(
@@ -69,24 +69,24 @@ def collect(
     """Ask each distinct prompt `repeats` times, and read the replies.
 
     Args:
-        asked: what is asked; the same prompt is read in the same way.
-        judge: who replies. The caller closes it.
-        repeats: 1 or more.
-        seed: of the first repeat's replies; each further repeat has the next one. A greedy judge has none.
-        store: where kept replies are found and each new one is kept as it comes, readable or not. No reply at all is
-            not kept, so that the next run asks again. None keeps nothing. If it has an outbox, a judge behind an
-            endpoint is not asked: the requests go there.
+        asked: what is asked; equal prompts are read in the same way.
+        judge: who replies. The caller closes the judge.
+        repeats: how often each prompt is asked, 1 or more.
+        seed: the seed of the first repeat's replies; each further repeat has the next seed. A greedy judge has no seed.
+        store: where kept replies are found, and each new reply is kept as it comes, readable or not. A missing reply is
+            not recorded, so the next run asks again. None keeps nothing. If the store has an outbox, a judge behind an
+            endpoint is not asked, and the requests go to the outbox.
         max_failed: the share of prompts, 0 to 1, that may be without a readable verdict.
-        progress: show a bar.
+        progress: show a progress bar.
 
     Returns:
-        [repeats][prompts]: the verdict, None where no reply came or it could not be read.
+        Verdicts [repeats][prompts]: None if no reply came or it could not be read.
 
     Raises:
-        ValueError: if `max_failed` is no share.
+        ValueError: if `max_failed` is not a share.
         JudgingFailed: if more than `max_failed` of the prompts have no readable verdict; or if none of the first
-            `FIRST` has one, and `max_failed` is less than `HALF`: then the others are not asked.
-        JudgeUnavailable: if there is nobody to reply.
+            `FIRST` prompts has one and `max_failed` is less than `HALF`, in which case the others are not asked.
+        JudgeUnavailable: if the judge cannot be asked.
         StoreError: if the store cannot be read or written.
     """
     check_max_failed(max_failed)
@@ -102,18 +102,18 @@ def collect(
 
 
 def places_of(prompts: Iterable[str], judge: ChatJudge, repeats: int, seed: int) -> list[Place]:
-    """What `collect` asks: each distinct prompt in each repeat."""
+    """Return what `collect` asks: each distinct prompt in each repeat."""
     each = dict.fromkeys(prompts)
     return [(prompt, repeat, of) for repeat, of in enumerate(_seeds(judge, repeats, seed)) for prompt in each]
 
 
 def _seeds(judge: ChatJudge, repeats: int, seed: int) -> list[int]:
-    """Of each repeat's replies; a greedy judge has none."""
+    """Return the seed of each repeat's replies; 0 for a greedy judge."""
     return [0 if is_greedy(judge) else seed + repeat for repeat in range(repeats)]
 
 
 def is_greedy(judge: ChatJudge) -> bool:
-    """Whether its reply to a prompt is always the same."""
+    """Whether a judge's reply to a prompt is always the same."""
     return bool(getattr(judge, "greedy", False))
 
 
@@ -136,7 +136,7 @@ def _replies(
         arriving = [(part, _ask(judge, part, each, outbox)) for part in (first, rest) if part]
     failed = 0
     title = foreign.one_line(key)
-    hidden = not progress or outbox is not None  # what is put into an outbox has no reply, and has not failed
+    hidden = not progress or outbox is not None  # a request in an outbox has no reply, but has not failed
     with tqdm(total=len(missing), desc=title, unit="prompt", disable=hidden, delay=1) as bar:
         for part, said in arriving:
             if part is rest and max_failed < HALF and not outbox:
@@ -158,7 +158,7 @@ def _replies(
 def _ask(
     judge: ChatJudge, places: Sequence[Place], each: Mapping[str, Asked[Any]], outbox: Outbox | None
 ) -> Iterator[tuple[int, str | None]]:
-    """The judge's replies, held to the schemas and drawn by the seeds if they can be; none if an outbox takes them."""
+    """Return the judge's replies, held to the schemas and drawn by the seeds if it can; with an outbox, only None."""
     if outbox:
         return _put_down(outbox, judge, places, each)
     more: dict[str, Any] = {}
@@ -172,7 +172,7 @@ def _ask(
 def _put_down(
     outbox: Outbox, judge: Any, places: Sequence[Place], each: Mapping[str, Asked[Any]]
 ) -> Iterator[tuple[int, str | None]]:
-    """Let somebody else ask."""
+    """Put the requests in the outbox; yield None for each reply."""
     for number, (prompt, repeat, seed) in enumerate(places):
         outbox.put_reply(judge.key, prompt, repeat, seed, judge.body(prompt, each[prompt].schema, seed))
         judge.failures[STILL_TO_BE_ASKED] += 1
@@ -187,7 +187,7 @@ def _check_first(
     key: str,
     left: int,
 ) -> None:
-    """Check that one of the first replies can be read, before the rest is asked."""
+    """Check that at least one of the first replies can be read, before the rest is asked."""
     if any(each[prompt].read(reply) is not None for (prompt, *_), reply in replies.items()):
         return
     facts = _facts(len(replies) + silent, list(replies.values()), failures, silent, key)
@@ -196,18 +196,18 @@ def _check_first(
         f"JSON with {' and '.join(schema['properties'])}" if schema else "the form that the prompt asks for"
     )
     raise JudgingFailed(
-        f"{facts} Expected {form}. The other {left:,} were not asked. Take a judge that does as it is told; allow "
-        "longer replies (--max-tokens, in Python max_tokens) where they were cut off; or ask all the same: "
-        f"--max-failed {HALF:g} or more (in Python max_failed). Replies that came are kept where there is a store."
+        f"{facts} Expected {form}. The other {left:,} were not asked. Use a judge that follows instructions; allow "
+        "longer replies (--max-tokens, in Python max_tokens) if they were cut off; or ask the rest anyway with "
+        f"--max-failed {HALF:g} or more (in Python max_failed). Replies that came are kept if there is a store."
     )
 
 
 def _facts(n: int, unread: Sequence[str], failures: Counter[str], silent: int, key: str) -> str:
-    """What came instead of verdicts."""
+    """Say how many verdicts are missing, and what came instead."""
     shown = ", ".join(foreign.quoted(reply, 120) for reply in unread[:SHOWN])
     return (
-        f"{silent + len(unread)} of {n} prompts have no readable verdict of {key}: {silent} without a reply"
-        f"{reasons(failures)}, {len(unread)} with one that says something else"
+        f"{silent + len(unread)} of {n} prompts have no readable verdict from {key}: {silent} without a reply"
+        f"{reasons(failures)}, {len(unread)} with a reply that says something else"
         f"{f' ({shown})' if shown else ''}."
     )
 
@@ -223,12 +223,12 @@ def _report(
         warnings.warn(facts, stacklevel=3)
         return
     again = (
-        "Run again to ask for the replies that are missing (kept ones are not asked again); allow longer replies "
-        "(--max-tokens, in Python max_tokens) where they were cut off; take"
+        "Run again to ask for the missing replies (kept ones are not asked again); allow longer replies "
+        "(--max-tokens, in Python max_tokens) if they were cut off; use"
     )
     raise JudgingFailed(
-        f"{facts} At most {max_failed:.1%} may fail. {again if silent else 'Take'} a judge that does as it is told; or "
-        "allow more failures (--max-failed, in Python max_failed)."
+        f"{facts} At most {max_failed:.1%} may fail. {again if silent else 'Use'} a judge that follows instructions; "
+        "or allow more failures (--max-failed, in Python max_failed)."
     )
 
 
@@ -236,7 +236,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 def key_of(name: str, template: str) -> str:
-    """What stands in a signature for what is asked: a name, and eight hexadecimal digits over the words.
+    """Return a template's entry in a signature: a name, and eight hexadecimal digits that depend on its words.
 
     >>> key_of("prompt-1", "Is it so?"), key_of("prompt-1", "Is it so? ")
     ('prompt-1-5bfd76fc', 'prompt-1-2ec11385')
@@ -247,8 +247,8 @@ def key_of(name: str, template: str) -> str:
 def fill(template: str, **fields: str) -> str:
     """Put texts into a template in a single pass, each as a JSON string: within quotes, on one line.
 
-    So a text can neither pose as a placeholder nor end its quotes and go on as the template. That a judge is not talked
-    round by what stands in the quotes is the template's and the judge's affair.
+    So a text can neither pose as a placeholder, nor end its quotes and go on as part of the template. The template and
+    the judge must make sure that the words inside the quotes do not persuade the judge.
 
     Raises:
         ValueError: if the template's placeholders are not the fields.
@@ -269,7 +269,7 @@ _AROUND = " \t\r\n*_`#\"'\u201c\u201d"
 
 
 def one_of(*words: str) -> Callable[[str], str | None]:
-    """A reader of replies that are one of these words and nothing else.
+    """Return a function that reads replies that are one of these words and nothing else.
 
     Case, blanks, quotes, Markdown's marks around the word, and a full stop after it do not count.
 
@@ -286,7 +286,7 @@ def one_of(*words: str) -> Callable[[str], str | None]:
 
 
 def json_object(reply: str) -> dict[str, Any] | None:
-    """The JSON object that a reply is, alone or in one Markdown fence; a name that stands twice makes it unreadable.
+    """Return the JSON object that a reply is, alone or in a Markdown fence; None if it is not one, or repeats a name.
 
     >>> json_object('```json\\n{"verdict": "correct", "extra": 2}\\n```')
     {'verdict': 'correct', 'extra': 2}
@@ -301,7 +301,7 @@ def json_object(reply: str) -> dict[str, Any] | None:
 
 
 def unfenced(reply: str) -> str:
-    """A reply without the Markdown fence around it."""
+    """Return a reply without the Markdown fence around it."""
     text = reply.strip()
     if text.startswith("```") and text.endswith("```"):
         text = text[3:-3].removeprefix("json")
@@ -309,16 +309,16 @@ def unfenced(reply: str) -> str:
 
 
 def stands_in(reply: str, texts: Iterable[str]) -> bool:
-    """Whether a reply stands as it is in one of the texts that are judged, white space apart.
+    """Whether a reply occurs in one of the texts that are judged, apart from white space.
 
-    Such a reply may be the text's, not the judge's.
+    Such a reply may come from the text, not from the judge.
     """
     bare = "".join(unfenced(reply).split())
     return any(bare in "".join(text.split()) for text in texts)
 
 
 def json_of(**parts: Schema) -> Schema:
-    """The JSON schema of an object that has these parts, and no other."""
+    """Return the JSON schema of an object that has these parts, and no others."""
     return {
         "type": "object",
         "properties": parts,
@@ -328,4 +328,4 @@ def json_of(**parts: Schema) -> Schema:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")

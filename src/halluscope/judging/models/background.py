@@ -1,4 +1,4 @@
-"""Prepare the next while the present is used: tokenizing beside a GPU that computes."""
+"""Prepares the next item while the current one is in use, such as tokenizing while a GPU computes."""
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,9 +8,9 @@ T = TypeVar("T")
 
 
 def ahead(items: Iterable[T]) -> Iterator[T]:
-    """The same items in the same order, each made by a thread while the one before it is in use.
+    """Yield the same items in the same order; a thread makes each item while the one before it is in use.
 
-    An error in making an item is raised where that item would come.
+    An error in making an item is raised where that item would have come.
     """
     iterator = iter(items)
     end = object()

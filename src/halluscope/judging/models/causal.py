@@ -15,20 +15,20 @@ from halluscope.judging.models.decoding import Steps
 from halluscope.judging.models.language_model import Ids, LanguageModelJudge
 
 TODAY = "{%- macro strftime_now(format) -%} 26 Jul 2024 {%- endmacro -%}"
-"""What chat templates that tell the date are given, every day, as an answer depends on it (Llama 3.2's own example)."""
+"""Fixes the date for chat templates that state it, because votes depend on it (the date is Llama 3.2's own example)."""
 
 SHARED_FROM = 8
-"""From how many questions about a text on the text is read once for all of them."""
+"""From this many questions about a text on, the text is read once for all of them."""
 
 SPREAD = {"cuda": 32, "cpu": 0}
-"""By how many tokens such questions may differ in one batch, by type of device: to a GPU a small batch costs as much as
-a larger one, a CPU computes the padding too."""
+"""By how many tokens questions about one text may differ in length in a batch, by type of device: on a GPU a small
+batch costs as much as a larger one, and a CPU computes the padding too."""
 
 
 class CausalJudge(LanguageModelJudge):
-    """An instruct model, asked as the user of a chat: yes or no is the first word of its reply.
+    """An instruct model, asked as the user of a chat: the vote is the first word of its reply.
 
-    What all prompts about a text begin with is read once, and the questions go in batches off its cache.
+    The beginning that all prompts about a text share is read once, and batches of questions continue from its cache.
     """
 
     rule = "first-word"
@@ -37,7 +37,7 @@ class CausalJudge(LanguageModelJudge):
     _shares = True
 
     def turn(self, prompt: str) -> str:
-        """The chat up to the model's turn.
+        """Return the chat up to the model's turn.
 
         Raises:
             JudgeUnavailable: if the model's chat template fails, or leaves the prompt out.
@@ -53,13 +53,13 @@ class CausalJudge(LanguageModelJudge):
         except Exception as error:  # a template is a program: it may raise anything
             raise self._broken(f"fails ({type(error).__name__}: {one_line(error, 200)})") from error
         if prompt.strip() not in chat:
-            raise self._broken("leaves out what is asked")
+            raise self._broken("leaves out the prompt")
         return chat
 
     def _broken(self, what: str) -> JudgeUnavailable:
         return JudgeUnavailable(
-            f"The chat template of the judge {brief(self.weights.name)} {what}; expected one that takes a user's turn "
-            "in plain text. Take another model, or mend the template in its folder."
+            f"The chat template of the judge {brief(self.weights.name)} {what}; expected one that accepts a user's "
+            "turn in plain text. Use another model, or fix the template in its folder."
         )
 
     def _check(self, tokenizer: Any) -> None:
@@ -101,13 +101,13 @@ class CausalJudge(LanguageModelJudge):
         return self._of_device(SPREAD) if takes_places else 0
 
     def _decide_after(self, cache: Any, block: Any) -> list[int]:
-        """Answer codes of prompts that go on from the cache of what they share."""
+        """Return the votes' codes for prompts that continue from the cache of their shared beginning."""
         return self._decide(self._voting.begin(block, cache))
 
     def _shared(self, prefix: Ids) -> Any:
-        """What the model keeps of a prefix; None, with a warning, if that cannot be gone on from in two ways.
+        """Return the model's cache of a prefix; None, with a warning, if several prompts cannot continue from it.
 
-        A layer that keeps a window or a running state has none of what the next questions need once one is read.
+        Once a question is read, a layer that keeps a window or a running state has lost what the next ones need.
         """
         if not self._shares:
             return None
@@ -117,8 +117,8 @@ class CausalJudge(LanguageModelJudge):
         self._shares = kinds == {"DynamicLayer"}
         if not self._shares:
             warnings.warn(
-                f"{self.weights.name} keeps {', '.join(sorted(kinds))} of what it read, which prompts cannot share; "
-                "each is read whole, several times as slow.",
+                f"{self.weights.name} keeps {', '.join(sorted(kinds))} as its cache, which prompts cannot share; each "
+                "prompt is read whole, which is several times as slow.",
                 stacklevel=2,
             )
             return None
@@ -126,7 +126,10 @@ class CausalJudge(LanguageModelJudge):
 
 
 def common_prefix(prompts: Sequence[Ids]) -> Ids:
-    """What all prompts begin with, less than the whole of any: the first and the last in order differ the most."""
+    """Return the beginning that all prompts share, but never a whole prompt.
+
+    It is enough to compare the first and the last in sorted order, because these differ the most.
+    """
     first, last = min(prompts)[:-1], max(prompts)[:-1]
     length = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)
     return first[: min(len(first), len(last)) if length is None else length]

@@ -1,4 +1,4 @@
-"""A chat model's tokenizer and chat template, without its weights: what a server is sent that takes token ids."""
+"""A chat model's tokenizer and chat template without its weights, for servers that take token ids."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from halluscope.judging.voter import Pairs
 
 
 class ChatTokens(CausalJudge):
-    """Reads prompts exactly as a local judge of the same model does, and answers none.
+    """Tokenizes prompts exactly as a local judge with the same model does, but does not vote.
 
     Args:
         name: where the tokenizer is: a folder, a GGUF file, or an id of the Hub ("org/name", "org/name@revision").
 
     Raises:
-        JudgeUnavailable: if there is none.
+        JudgeUnavailable: if there is no tokenizer.
         MissingExtra: without torch and transformers.
     """
 
@@ -38,7 +38,7 @@ class ChatTokens(CausalJudge):
 
     @property
     def digest(self) -> str:
-        """8 hexadecimal digits of the sha256 of all that makes a prompt's tokens."""
+        """The first 8 hexadecimal digits of the sha256 of all that decides on a prompt's tokens."""
         parts = (
             self._tokenizer.backend_tokenizer.to_str(),
             self._tokenizer.get_chat_template(),
@@ -47,29 +47,29 @@ class ChatTokens(CausalJudge):
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 
     def tokens(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
-        """The tokens of each pair's prompt."""
+        """Return the tokens of each pair's prompt."""
         shown = {i: self.show(texts[i]) for i in set(pairs[:, 0].tolist())}
         return self._token_ids(shown, questions, pairs)
 
     def ids(self, text: str) -> Ids:
-        """The tokens of a text in which control tokens are meant."""
+        """Return the tokens of a text in which control tokens count as such."""
         return self._tokenized([text])[0]
 
     def after(self, chat: str, word: str) -> int:
-        """The one token by which a reply begins that says a word.
+        """Return the one token with which a reply begins if its first word is `word`.
 
         Args:
-            chat: a prompt, as `turn` gives it.
-            word: what the reply says first.
+            chat: a prompt, as `turn` returns it.
+            word: the reply's first word.
 
         Raises:
-            JudgeUnavailable: if it begins with more than one token, or the prompt ends otherwise before it.
+            JudgeUnavailable: if the word is more than one token, or changes the prompt's last tokens.
         """
         before, whole = self.ids(chat), self.ids(chat + word)
         if whole[:-1] != before:
             raise JudgeUnavailable(
                 f"The label {brief(word)} is not one token of the tokenizer {brief(self.weights.name)} after its chat "
-                "template; expected labels that are one token each. Give others, as labels='Yes/No', or the tokenizer "
-                "of the server's model."
+                "template; expected labels that are one token each. Give other labels, such as labels='Yes/No', or "
+                "the tokenizer of the server's model."
             )
         return whole[-1]

@@ -1,7 +1,7 @@
 """Encoder-decoder judges converted for CTranslate2, in float32 or int8 (the extra `fast`).
 
-int8 changes answers, so it is opted into and named in the signature; answers by a small margin can be asked again in
-float32. A model is converted once and kept in the user's cache.
+int8 changes votes, so the user must choose it, and the signature names it. Votes with a small margin can be asked again
+in float32. A model is converted once and kept in the user's cache.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,13 +25,13 @@ class ConvertedJudge(Seq2SeqJudge):
     """A T5 that CTranslate2 runs.
 
     Args:
-        weights: the model, as transformers has it.
+        weights: the model, in the form for transformers.
         precision: "float32" or "int8".
-        recheck: answers whose best token leads the next best by less than this, in logits at any step, are asked again
-            in float32 by `Seq2SeqJudge`; 0 asks none.
+        recheck: a vote is asked again in float32, by `Seq2SeqJudge`, if at any step the best token leads the next best
+            by less than this, in logits; 0 for never.
         device: as for `Seq2SeqJudge`.
-        batch_tokens: likewise.
-        checks: likewise.
+        batch_tokens: as for `Seq2SeqJudge`.
+        checks: as for `Seq2SeqJudge`.
 
     Raises:
         MissingExtra: without ctranslate2, torch and transformers.
@@ -95,7 +95,7 @@ class ConvertedJudge(Seq2SeqJudge):
             yield rows, codes.tolist()
 
     def _answers(self, block: Any) -> list[tuple[int, float]]:
-        """The answer code of each prompt, and by how many logits the reply was decided where that was closest."""
+        """Return for each prompt the vote's code, and the smallest lead of a token in the reply, in logits."""
         results = self._model.translate_batch(
             [self._tokenizer.convert_ids_to_tokens(ids) for ids in block.tolist()],
             beam_size=1,
@@ -110,21 +110,21 @@ class ConvertedJudge(Seq2SeqJudge):
         return list(zip(codes, leads, strict=True))
 
     def _lead(self, logits: Any) -> float:
-        """By how much the best token leads the next best."""
+        """Return by how much the best token leads the next best, in logits."""
         there = logits if self.device.type == "cuda" else np.asarray(logits)
         best, second = self._torch.as_tensor(there, device=self.device).float().flatten().topk(2).values
         return float(best - second)
 
 
 def _converted(weights: Weights, precision: str) -> Path:
-    """The folder of a converted model, made when it is missing."""
+    """Return the folder of a converted model; convert it if it is missing."""
     import ctranslate2
     import torch
     from ctranslate2.converters import TransformersConverter
     from filelock import FileLock
 
     class Converter(TransformersConverter):  # type: ignore[misc]
-        """The converter of T5 scales the logits where embeddings are tied, which transformers 5 says of every T5."""
+        """Corrects the T5 converter, which scales logits if embeddings are tied: transformers 5 says so of every T5."""
 
         def load_model(self, model_class: Any, model_name_or_path: str, **options: Any) -> Any:
             model = super().load_model(model_class, model_name_or_path, **options | {"dtype": torch.float32})

@@ -1,4 +1,4 @@
-"""Greedy decoding of a batch of replies, each only as far as it must be read."""
+"""Decodes a batch of replies greedily, each only as far as it must be read."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
@@ -7,30 +7,30 @@ T = TypeVar("T")
 
 
 class Steps(Protocol):
-    """A model that speaks one token of each reply at a time."""
+    """A model that generates one token of each reply at a time."""
 
     def begin(self, ids: Any) -> tuple[Any, Any]:
-        """Read prompts [batch, length]: the logits [batch, vocabulary] of each reply's first token, and a state."""
+        """Read prompts [batch, length]; return the logits [batch, vocabulary] of the first tokens, and a state."""
         ...
 
     def go_on(self, tokens: Any, state: Any) -> tuple[Any, Any]:
-        """The logits of each reply's next token after `tokens` [batch], and the next state."""
+        """Return the logits of each reply's next token after `tokens` [batch], and the next state."""
         ...
 
     def keep(self, state: Any, rows: list[int]) -> Any:
-        """The state of these rows of the batch alone."""
+        """Return the state of only these rows of the batch."""
         ...
 
 
 def greedy(
     begun: tuple[Any, Any], steps: Steps, read: Callable[[list[int]], T | None], max_new_tokens: int
 ) -> list[T]:
-    """What `read` makes of each reply; a reply that has been read is not continued.
+    """Return what `read` returns for each reply; a reply that has been read is not continued.
 
     Args:
-        begun: what `steps.begin` gave: the logits of each reply's first token, and a state.
+        begun: what `steps.begin` returned: the logits of each reply's first token, and a state.
         steps: the model.
-        read: makes something of a reply's tokens, or None while it needs more of them; never None at the last.
+        read: reads a reply's tokens; None while it needs more of them, but never at the last token.
         max_new_tokens: how many tokens a reply may have.
     """
     logits, state = begun

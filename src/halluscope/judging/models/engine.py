@@ -17,26 +17,25 @@ from halluscope.numbers import finite, whole
 ENGINES = ("torch", "torch-float32", "torch-bfloat16", "ctranslate2", "ctranslate2-int8")
 
 RECHECKED = "ctranslate2-int8"
-"""The engine whose answers can be asked again."""
+"""The engine whose votes can be asked again."""
 
 LARGEST_LEAD = 1000
-"""In logits; no lead is larger."""
+"""The upper limit for `recheck`, in logits; no lead is larger."""
 
 MOST_WORKERS = 1000
 
 
 @dataclass(frozen=True)
 class Engine:
-    """How language models are run. What can move an answer stands in the judge's key.
+    """How language models are run. All that can change a vote is in the judge's key.
 
     Attributes:
-        name: "torch", in bfloat16 on CUDA and in float32 elsewhere, or either by name: "torch-float32",
-            "torch-bfloat16"; for encoder-decoders also "ctranslate2" (float32) and "ctranslate2-int8" (the extra
-            `fast`).
-        recheck: with "ctranslate2-int8": answers by a smaller lead than this, in logits, are asked again in float32.
+        name: "torch" (bfloat16 on CUDA, float32 elsewhere), "torch-float32" or "torch-bfloat16"; for encoder-decoders
+            also "ctranslate2" (float32) and "ctranslate2-int8" (both need the extra `fast`).
+        recheck: with "ctranslate2-int8", a vote whose lead is smaller than this, in logits, is asked again in float32.
         device: "cuda", "cuda:1", "cpu", ...; None takes a GPU if there is one.
         workers: how many processes hold a copy of each judge, through Ray (the extra `ray`), each on a GPU of its own
-            where there are any; 0 runs in this process.
+            if there are GPUs; 0 runs judges in this process.
 
     Raises:
         ValueError: for an unknown name, or a number out of range.
@@ -54,7 +53,7 @@ class Engine:
         whole("workers", self.workers, most=MOST_WORKERS, what="a number of processes (0 for none)")
         if self.recheck and self.name != RECHECKED:
             raise ValueError(
-                f"recheck goes with engine={RECHECKED!r} or a judge 'scoring:MODEL@URL'; engine is {self.name!r}."
+                f"recheck needs engine={RECHECKED!r} or a judge 'scoring:MODEL@URL'; engine is {self.name!r}."
             )
         if self.workers and ":" in (self.device or ""):
             raise ValueError(
@@ -64,22 +63,22 @@ class Engine:
 
     @property
     def library(self) -> str:
-        """What runs a model."""
+        """The library that runs a model."""
         return self.name.partition("-")[0]
 
     @property
     def precision(self) -> str | None:
-        """In which precision, where the name says so."""
+        """The precision, if the engine's name gives one."""
         return self.name.partition("-")[2] or None
 
     def judge(self, model: str) -> Judge:
-        """The judge of a model, not loaded yet.
+        """Return a model's judge, without loading it yet.
 
         Args:
-            model: a Hub id, a folder or a GGUF file; "checker:" before it makes it a checker.
+            model: a Hub id, a folder or a GGUF file; with "checker:" before it, the judge is a checker.
 
         Raises:
-            JudgeUnavailable: if the model is not to be had, or the engine cannot run it.
+            JudgeUnavailable: if the model is not available, or the engine cannot run it.
             MissingExtra: without the libraries that the engine needs.
         """
         checks, model = is_checker(model), model_of(model)
@@ -88,7 +87,7 @@ class Engine:
             check_encodes(found)
         if self.library == "ctranslate2" and not found.is_encoder_decoder:
             raise JudgeUnavailable(
-                f"engine={self.name!r} runs encoder-decoders; {found.name!r} is none. Use engine='torch'."
+                f"engine={self.name!r} runs encoder-decoders, but {found.name!r} is not one. Use engine='torch'."
             )
         if self.workers:
             path = Path(model).expanduser()

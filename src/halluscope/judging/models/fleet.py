@@ -1,8 +1,8 @@
 """A judge in several processes, on several GPUs or machines, through Ray (the extra `ray`).
 
-Each worker holds the judge; texts are dealt out a few at a time, the shortest first; answers come back batch by batch
-to this process, which alone writes the store. A worker that dies is replaced, and only what it had not answered is
-asked again.
+Each worker holds the judge. Texts are handed out a few at a time, the shortest first. Votes come back batch by batch to
+this process, the only one that writes the store. A worker that dies is replaced, and only the questions that it had not
+voted on are asked again.
 """
 
 import os
@@ -21,34 +21,34 @@ from halluscope.judging.questions import Question
 from halluscope.judging.voter import Answered, Judge, Pairs
 
 SHARE = 2_048
-"""About how many questions a worker gets at a time, at the least."""
+"""The least number of questions, approximately, that a worker gets at a time."""
 
 LARGEST_SHARE = 32_768
-"""And at the most, on a GPU: large batches of one length need many."""
+"""The largest number of questions that a worker gets at a time, on a GPU: large batches of one length need many."""
 
 SHARES_PER_GPU = 4
-"""How many shares each GPU gets of many questions, so that none waits long for the last."""
+"""Into how many shares per GPU many questions are divided, so that no GPU waits long for the last one."""
 
 PATIENCE_S = 600
 """How long a worker may take to start, in seconds."""
 
 LIVES = 3
-"""How many workers may die over the same texts before that ends in an error."""
+"""How many workers may die over the same texts before it is an error."""
 
 
 class Fleet:
     """One judge in several workers.
 
     Args:
-        make: makes the judge, in each worker; what it needs must be on every worker's machine.
-        name: the judge's, for messages.
-        workers: how many; at most one for each GPU, where they take any.
-        on_gpus: whether each takes a GPU, where the cluster has GPUs.
+        make: makes the judge, in each worker; all that it needs must be on every worker's machine.
+        name: the judge's name, for messages.
+        workers: how many workers; at most one per GPU, if they use GPUs.
+        on_gpus: whether each worker takes a GPU, if the cluster has GPUs.
 
     Raises:
         MissingExtra: without ray.
         ValueError: for more workers than GPUs.
-        JudgeUnavailable: if a worker cannot have the model.
+        JudgeUnavailable: if a worker cannot load the model.
     """
 
     stored = True
@@ -67,7 +67,7 @@ class Fleet:
         gpus = int(ray.cluster_resources().get("GPU", 0)) if on_gpus else 0
         if 0 < gpus < workers:
             raise ValueError(
-                f"workers is {workers}, but there are {gpus} GPUs; expected at most one worker a GPU."
+                f"workers is {workers}, but there are {gpus} GPUs; expected at most one worker per GPU."
             )
         threads = max(1, (os.cpu_count() or 1) // workers)
         remote = ray.remote(num_cpus=0, num_gpus=1 if gpus else 0, scheduling_strategy="SPREAD")
@@ -75,11 +75,11 @@ class Fleet:
         self._hired: list[Any] = []
         self._largest = LARGEST_SHARE if gpus else SHARE
         self.key: str = self._key_of(self._another())
-        if gpus:  # the next judge's workers need them first
+        if gpus:  # until this judge is asked, another judge's workers may need the GPUs
             self.close()
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
-        """Answer each pair once; batches come as the workers give them."""
+        """Vote on each pair once; yield batches as the workers return them."""
         ray = self._ray
         waiting = deque((rows, LIVES) for rows in _shares(texts, pairs, self._share(len(pairs))))
         idle = list(self._hired)
@@ -101,7 +101,7 @@ class Fleet:
             except ray.exceptions.RayTaskError as error:
                 raise JudgeUnavailable(f"A worker of the judge {self.key} failed: {error.cause}") from error
             except ray.exceptions.RayError as error:
-                # The worker died, was killed for its memory, or is out of reach.
+                # The worker died, was killed because of its memory, or cannot be reached.
                 self._dismiss(at_work.pop(answers).worker)
                 if task.lives == 1:
                     raise JudgeUnavailable(
@@ -115,12 +115,12 @@ class Fleet:
                 yield task.rows[given], codes
 
     def close(self) -> None:
-        """End the workers, which frees their devices."""
+        """End the workers, so that their devices are free."""
         for worker in list(self._hired):
             self._dismiss(worker)
 
     def _share(self, questions: int) -> int:
-        """About how many of so many questions a worker gets at a time."""
+        """Return about how many questions of this number a worker gets at a time."""
         return min(self._largest, max(SHARE, questions // (SHARES_PER_GPU * self._number)))
 
     def _dismiss(self, worker: Any) -> None:
@@ -137,24 +137,25 @@ class Fleet:
             return str(self._ray.get(worker.key.remote(), timeout=PATIENCE_S))
         except self._ray.exceptions.GetTimeoutError as error:
             raise JudgeUnavailable(
-                f"No worker of the judge {self._name!r} has started in {PATIENCE_S} s; are the cluster's GPUs taken? "
-                "`ray status` tells."
+                f"No worker of the judge {self._name!r} has started in {PATIENCE_S} s; are the cluster's GPUs in use? "
+                "`ray status` shows it."
             ) from error
         except self._ray.exceptions.RayError as error:
-            raise JudgeUnavailable(f"A worker cannot have the judge {self._name!r}: {error}") from error
+            raise JudgeUnavailable(f"A worker cannot load the judge {self._name!r}: {error}") from error
 
     def _checked(self, worker: Any) -> Any:
-        """The worker, if its judge is the same as this process was told of."""
+        """Return the worker, after a check that its judge has this fleet's key."""
         if (key := self._key_of(worker)) != self.key:
             raise JudgeUnavailable(
-                f"A worker holds the judge {key}, another {self.key}; every machine needs the same model and devices."
+                f"A worker holds the judge {key}, but another holds {self.key}; every machine needs the same model and "
+                "devices."
             )
         return worker
 
 
 @dataclass
 class _Task:
-    """What one worker is at: the rows of `Pairs` it was given, which of them it has answered, and its lives."""
+    """A worker's task: the rows of `Pairs` it was given, which of them have votes, and how many workers may yet die."""
 
     worker: Any
     rows: NDArray[np.int64]
@@ -178,7 +179,7 @@ class _Worker:
     def answer(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[tuple[Any, Any, list[str]]]:
-        """Rows, answers, and what the judge remarked on the way."""
+        """Yield rows, votes, and the judge's warnings meanwhile."""
         with warnings.catch_warnings(record=True) as remarks:
             warnings.simplefilter("always", UserWarning)
             for rows, codes, *_ in self._judge.answer(texts, questions, pairs):
@@ -188,7 +189,7 @@ class _Worker:
 
 
 def _shares(texts: Sequence[str], pairs: Pairs, size: int) -> list[NDArray[np.int64]]:
-    """The rows of `pairs` in shares of whole texts, the shortest first, each of about `size` questions."""
+    """Return the rows of `pairs` in shares of whole texts, the shortest first, each of about `size` questions."""
     lengths = np.array([len(text) for text in texts])
     order = np.lexsort((pairs[:, 0], lengths[pairs[:, 0]]))
     begins_text = np.flatnonzero(np.diff(pairs[order, 0], prepend=-1))

@@ -1,9 +1,8 @@
-"""What the two kinds of language model judge share: prompts in batches of one length, replies read as they come.
+"""The base of both kinds of language model judges: prompts in batches of one length, replies read as they come.
 
-A batch holds prompts of the same number of tokens, so that there is neither padding nor mask and an answer does not
-depend on its neighbours; only a decoder's short questions about one text are padded, on a GPU. Decoding is greedy and
-stops as soon as every reply of the batch is read: for a vote when the reading rule knows the answer, for a whole reply
-when it has ended.
+The prompts in a batch have the same number of tokens. So they need neither padding nor mask, and a vote does not depend
+on its neighbours; only a decoder's short questions about one text are padded, on a GPU. Decoding is greedy, and stops
+as soon as every reply in the batch is read: a vote when the reading rule knows it, a whole reply when it has ended.
 """
 
 import re
@@ -25,10 +24,10 @@ from halluscope.judging.voter import Answered, Pairs
 from halluscope.judging.votes import RULES
 
 MAX_NEW_TOKENS = 8
-"""A reply that has not said yes or no by then is read as it stands."""
+"""How many tokens of a reply are generated; one that has not said yes or no by then is read as it is."""
 
 MAX_TEXT_TOKENS = 2048
-"""A longer text loses its end, with a warning that counts such texts; a question is never cut."""
+"""How many tokens of a text are read; the rest is cut off, with a warning. Questions are never cut."""
 
 POOL = {"cuda": 65_536, "cpu": 4_096}
 """How many prompts are sorted by length at a time, by type of device."""
@@ -37,16 +36,16 @@ BATCH_TOKENS = {"cuda": 65_536, "cpu": 4_096}
 """How many prompt tokens a batch may hold at the most, by type of device."""
 
 BFLOAT16_FROM = 8
-"""The compute capability, in its first number, from which on a GPU computes bfloat16 itself; older ones emulate it."""
+"""The major compute capability from which on GPUs compute bfloat16 themselves; older ones emulate it."""
 
 MEMORY_SHARE = 0.5
-"""How much of a GPU's free memory a batch is planned to take."""
+"""The share of a GPU's free memory that a batch may use, as planned."""
 
 PADDING = -1
-"""In a batch, the place of a token that a shorter prompt does not have."""
+"""Fills the places before a prompt that is shorter than the others in its batch."""
 
 _OUT_OF_MEMORY = re.compile(r"out of memory|_ALLOC_FAILED", re.IGNORECASE)
-"""How torch, CTranslate2 and CUDA's libraries say it."""
+"""Matches how torch, CTranslate2 and CUDA's libraries say that memory is exhausted."""
 
 Ids = list[int]
 """The tokens of one prompt."""
@@ -55,20 +54,20 @@ T = TypeVar("T")
 
 
 class LanguageModelJudge:
-    """A language model that answers each prompt by itself.
+    """A language model that reads each prompt on its own.
 
     Args:
         weights: the model.
         device: "cuda", "cuda:1", "cpu", ...; by default a GPU if there is one.
-        precision: "float32" or "bfloat16"; by default bfloat16 on CUDA, where the card has it (T5 overflows in
+        precision: "float32" or "bfloat16"; by default bfloat16 on CUDA if the card computes it (T5 overflows in
             float16), and float32 elsewhere. A CPU without AMX or AVX512-BF16 emulates bfloat16, at a third of the
-            speed of float32: it is warned of.
-        batch_tokens: how many prompt tokens a batch may hold; by default what fits the device. It cannot move an
-            answer.
+            speed of float32, with a warning.
+        batch_tokens: how many prompt tokens a batch may hold; by default what fits the device. It cannot change a
+            vote.
 
     Attributes:
-        background: whether a thread prepares the next prompts while the model reads the present ones; by default on a
-            GPU. It moves no answer.
+        background: whether a thread prepares the next prompts while the model reads the current ones; by default on a
+            GPU. It cannot change a vote.
 
     Raises:
         MissingExtra: without torch and transformers.
@@ -116,7 +115,7 @@ class LanguageModelJudge:
         self._replying: Any = None
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
-        """Answer each pair, in batches of equal length, the shortest texts first."""
+        """Vote on each pair, in batches of prompts of equal length, the shortest texts first."""
         self.load()
         shown = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
         lengths = np.array([len(shown[i]) for i in pairs[:, 0].tolist()])
@@ -128,9 +127,9 @@ class LanguageModelJudge:
                 yield pool[rows], np.array(codes, dtype=np.int8)
 
     def replies(self, prompts: Sequence[str], max_new_tokens: int) -> Iterator[tuple[int, str | None]]:
-        """Reply to whole prompts, the shortest first: each prompt's place with its reply.
+        """Yield each prompt's place with the reply to it, the shortest prompts first.
 
-        None stands for a reply that had not ended after `max_new_tokens`, and for a prompt that leaves no room for it.
+        The reply is None if it had not ended after `max_new_tokens`, or if the prompt leaves no room for it.
         """
         self.load()
         ids = self._whole(prompts)
@@ -140,7 +139,7 @@ class LanguageModelJudge:
             yield from zip(rows.tolist(), said or [None] * len(rows), strict=True)
 
     def lengths(self, prompts: Sequence[str]) -> list[int]:
-        """How many tokens whole prompts have, as `replies` puts them."""
+        """Return how many tokens whole prompts have, in the form in which `replies` sends them to the model."""
         self.load()
         return list(map(len, self._whole(prompts)))
 
@@ -148,7 +147,7 @@ class LanguageModelJudge:
         """Load tokenizer and model, unless they are loaded.
 
         Raises:
-            JudgeUnavailable: if they cannot be loaded, or it is no judge of this kind.
+            JudgeUnavailable: if they cannot be loaded, or the model does not suit this kind of judge.
         """
         if self._tokenizer is not None:
             return
@@ -183,7 +182,7 @@ class LanguageModelJudge:
         self.batch_tokens = self.batch_tokens or self._fitting(model.config)
 
     def _pretrained(self) -> Any:
-        """The model, as transformers loads it."""
+        """Return the model, as transformers loads it."""
         options = self.weights.load_options | {"dtype": self.dtype}
         return getattr(self._transformers, self.auto_class).from_pretrained(self.weights.source, **options)
 
@@ -199,7 +198,7 @@ class LanguageModelJudge:
         return self.batch_tokens or self._of_device(BATCH_TOKENS)
 
     def _fitting(self, config: Any) -> int:
-        """The budget that the device's free memory allows."""
+        """Return how many prompt tokens per batch the device's free memory allows."""
         most = self._of_device(BATCH_TOKENS)
         if self.device.type != "cuda":
             return most
@@ -210,17 +209,17 @@ class LanguageModelJudge:
         return table.get(self.device.type, table["cpu"])
 
     def prompt(self, text: str, question: Question) -> str:
-        """The whole prompt, as the tokenizer gets it, of a text that `show` returned."""
+        """Return the whole prompt as the tokenizer gets it, for a text that `show` returned."""
         return self.turn(question.prompt(text))
 
     def turn(self, prompt: str) -> str:
-        """A prompt as the tokenizer gets it: as it is, or as the user's turn of a chat."""
+        """Return a prompt as the tokenizer gets it: unchanged, or as the user's turn in a chat."""
         return prompt
 
     def show(self, text: str) -> str:
-        """What the model is shown of a text: no control tokens, no lone surrogates, and not more than it can read.
+        """Return what the model sees of a text: no control tokens, no lone surrogates, and no more than it can read.
 
-        A control token of the model that stands in the text is broken by a space, so that it cannot end a turn.
+        A control token of the model in the text is broken by a space, so that it cannot end a turn.
         """
         text = self._disarmed(text)
         if len(text.encode()) > self._max_text_tokens:
@@ -230,25 +229,25 @@ class LanguageModelJudge:
             if len(spans) > self._max_text_tokens:
                 warnings.warn(
                     f"{self.weights.name} reads at most {self._max_text_tokens} tokens of a text; "
-                    f"a text of {len(spans)} tokens lost its end.",
+                    f"the end of a text of {len(spans)} tokens was cut off.",
                     stacklevel=2,
                 )
                 text = text[: spans[self._max_text_tokens][0]]
         return text
 
     def _disarmed(self, text: str) -> str:
-        """A text without control tokens and lone surrogates."""
+        """Return a text without control tokens and lone surrogates."""
         text = encodable(text)
         normalizer = self._tokenizer.backend_tokenizer.normalizer
         plain = normalizer.normalize_str(text) if normalizer else text
         if any(token in plain for token in self._special):
-            text = plain  # what only looks like a control token, such as a wide one, is made one by the tokenizer
+            text = plain  # the normalizer turns look-alikes, such as wide letters, into control tokens
         for token in self._special:
             text = text.replace(token, f"{token[0]} {token[1:]}")
         return text
 
     def _token_ids(self, shown: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
-        """The tokens of each pair's prompt, `shown` being what the model is shown of each text."""
+        """Return the tokens of each pair's prompt; `shown` holds what the model sees of each text."""
         return self._tokenized(
             [self.prompt(shown[text], questions[question]) for text, question in pairs.tolist()]
         )
@@ -265,7 +264,7 @@ class LanguageModelJudge:
         return ids
 
     def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
-        """Rows of `ids` and their answers, a batch at a time; `texts` numbers the text that each prompt is about."""
+        """Yield rows of `ids` and their votes, batch by batch; `texts` gives the number of each prompt's text."""
         for rows, block in self._prepared(self._blocks(ids)):
             yield rows, self._in_memory(lambda part: self._decide(self._voting.begin(part)), block)
 
@@ -273,10 +272,10 @@ class LanguageModelJudge:
         return ahead(items) if self.background else items
 
     def _blocks(self, ids: Sequence[Ids], room: int = 0, spread: int = 0) -> Iterator[tuple[Any, Any]]:
-        """Rows of `ids` and their tokens [batch, length], the shortest first.
+        """Yield rows of `ids` and their tokens [batch, length], the shortest first.
 
-        `room` is for how many more tokens a batch must have room, in each of its rows. By at most `spread` do the
-        lengths in a batch differ; what is shorter begins with `PADDING`.
+        `room` is the number of further tokens that each row of a batch must have room for. The lengths in a batch
+        differ by at most `spread`; shorter rows begin with `PADDING`.
         """
         lengths = np.array([len(one) for one in ids], dtype=np.int64)
         rows = np.argsort(lengths, kind="stable")
@@ -288,11 +287,11 @@ class LanguageModelJudge:
             yield batch, self._torch.from_numpy(_padded([ids[i] for i in batch])).to(self.device)
 
     def _in_memory(self, decode: Callable[[Any], list[T]], block: Any) -> list[T]:
-        """What `decode` gives for a batch, in halves where the memory does not hold it; later ones are smaller."""
+        """Return what `decode` returns for a batch; if memory is short, halve it, and make later batches smaller."""
         try:
             with self._torch.inference_mode():
                 return decode(block)
-        except RuntimeError as error:  # torch's own is a kind of it; CTranslate2 has none
+        except RuntimeError as error:  # torch's own error is a subclass; CTranslate2 has no error of its own
             if len(block) == 1 or not _OUT_OF_MEMORY.search(str(error)):
                 raise
         self._torch.cuda.empty_cache()
@@ -300,7 +299,7 @@ class LanguageModelJudge:
         return [said for half in block.tensor_split(2) for said in self._in_memory(decode, half)]
 
     def _decide(self, begun: tuple[Any, Any]) -> list[int]:
-        """Answer codes of a batch: each as soon as the rule has read it."""
+        """Return the votes' codes for a batch; each reply is decoded only until the rule has read it."""
         rule = RULES[self.rule]
 
         @cache  # most replies of a batch are the same
@@ -311,7 +310,7 @@ class LanguageModelJudge:
         return greedy(begun, self._voting, lambda tokens: read(tuple(tokens)), MAX_NEW_TOKENS)
 
     def _reply(self, block: Any, max_new_tokens: int) -> list[str | None]:
-        """Whole replies to a batch, None for one that has not ended."""
+        """Return whole replies to a batch, None for a reply that has not ended."""
 
         def read(tokens: Ids) -> Ids | None:
             return tokens if tokens[-1] in self._ends or len(tokens) == max_new_tokens else None
@@ -323,19 +322,19 @@ class LanguageModelJudge:
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
 
     def _check(self, tokenizer: Any) -> None:
-        """Refuse a tokenizer that is none for this kind of judge, before the model is loaded."""
+        """Refuse a tokenizer that does not suit this kind of judge, before the model is loaded."""
 
     def _steps(self, model: Any) -> Steps:
-        """The model, one token of each reply at a time."""
+        """Return the model as `Steps`: one token of each reply at a time."""
         raise NotImplementedError
 
     def _steps_of_votes(self, model: Any) -> Steps | None:
-        """The same, made for replies of a few tokens; None where nothing is better at them."""
+        """Return `Steps` that are faster for replies of a few tokens; None if there are none."""
         return None
 
 
 def _padded(prompts: Sequence[Ids]) -> NDArray[np.int64]:
-    """The same prompts [batch, length], all as long as the last."""
+    """Return the prompts as an array [batch, length], padded to the length of the last."""
     longest = len(prompts[-1])
     return np.array([[PADDING] * (longest - len(one)) + one for one in prompts], dtype=np.int64)
 
@@ -350,7 +349,7 @@ def _warn_of_emulation(cpu: Any) -> None:
 
 
 def _bytes_a_token(config: Any, itemsize: int) -> int:
-    """About how much memory a token of a prompt takes: the widest layer's inputs and outputs, and the cache."""
+    """Return about how many bytes a prompt's token takes: the widest layer's inputs and outputs, and the cache."""
     config = _of_text(config)
     width = int(config.hidden_size)
     inner = int(getattr(config, "d_ff", None) or getattr(config, "intermediate_size", None) or 4 * width)
@@ -358,10 +357,10 @@ def _bytes_a_token(config: Any, itemsize: int) -> int:
 
 
 def positions(config: Any) -> int:
-    """How many tokens the model of this configuration can read and say."""
+    """Return how many tokens, of prompt and reply together, a model with this configuration can handle."""
     return getattr(_of_text(config), "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
 
 
 def _of_text(config: Any) -> Any:
-    """The part that is about text, of a model that also reads images."""
+    """Return the text part of the configuration of a model that also reads images."""
     return getattr(config, "text_config", None) or config

@@ -1,9 +1,9 @@
-"""T5 for replies of a few tokens, without what they do not need; the logits are the model's own, up to rounding.
+"""T5 for replies of a few tokens, without what these do not need; the logits equal the model's own, up to rounding.
 
-Prompts of one length need neither padding nor mask. With few queries the cross-attention's keys and values are never
-made: W_k goes into the query, and W_v comes after the weighted sum. Each step reads the few tokens so far again, so
-that there is no cache. On a CPU the first layer's projections are made once for each distinct token. Matrices that
-read the same input are one matrix, and the model's own become views of it, so that no weight is held twice.
+Prompts of one length need neither padding nor mask. With few queries, the keys and values of cross-attention are never
+computed: W_k is applied to the query, and W_v after the weighted sum. Each step reads the few tokens so far again, so
+there is no cache. On a CPU the first layer's projections are computed once for each distinct token. Matrices that read
+the same input are joined into one, and the model's own matrices become views of it, so no weight is held twice.
 """
 
 from functools import partial
@@ -13,7 +13,7 @@ import torch
 from torch.nn.functional import gelu, linear, rms_norm, scaled_dot_product_attention
 
 State = tuple[torch.Tensor, torch.Tensor]
-"""What the encoder made of the prompts [batch, length, width], and the tokens so far [batch, steps]."""
+"""The encoder's output for the prompts [batch, length, width], and the replies' tokens so far [batch, steps]."""
 
 
 class LeanT5:
@@ -42,29 +42,29 @@ class LeanT5:
         return type(model).__name__ == "T5ForConditionalGeneration"
 
     def begin(self, ids: torch.Tensor) -> tuple[torch.Tensor, State]:
-        """Read prompts [batch, length]; the logits [batch, vocabulary] of each reply's first token."""
+        """Read prompts [batch, length]; return the logits [batch, vocabulary] of the first tokens, and a state."""
         start = ids.new_full((len(ids), 1), self._model.config.decoder_start_token_id)
         encoded = self.encode(ids)
         return self._logits(encoded, start), (encoded, start)
 
     def go_on(self, tokens: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
-        """The logits of each reply's next token after `tokens` [batch]."""
+        """Return the logits of each reply's next token after `tokens` [batch], and the next state."""
         encoded, said = state
         said = torch.cat([said, tokens[:, None]], 1)
         return self._logits(encoded, said), (encoded, said)
 
     def keep(self, state: State, rows: list[int]) -> State:
-        """The state of these replies alone."""
+        """Return the state of only these replies."""
         encoded, said = state
         return encoded[rows], said[rows]
 
     def encode(self, ids: torch.Tensor) -> torch.Tensor:
-        """What the encoder makes of prompts: [batch, length, width]."""
+        """Return the encoder's output for prompts: [batch, length, width]."""
         states = self._model.shared(ids)
         return self.layers(states, self._first(ids, states), self._bias(self._model.encoder, ids.shape[1]))
 
     def layers(self, states: torch.Tensor, read: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-        """The encoder's layers, on tensors alone; `read` is what the first one projects. `states` is written over."""
+        """Apply the encoder's layers; `read` holds the first layer's projections, and `states` is overwritten."""
         for i, block in enumerate(self._model.encoder.block):
             attention, feed_forward = block.layer
             self._attend(states, self._project(states, attention) if i else read, attention, bias)
@@ -72,7 +72,7 @@ class LeanT5:
         return self._norm(states, self._model.encoder.final_layer_norm)
 
     def _first(self, ids: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-        """What the first layer projects: once for each distinct token, where looking for these does not wait."""
+        """Return the first layer's projections; on a CPU they are computed once for each distinct token."""
         attention = self._model.encoder.block[0].layer[0]
         if ids.is_cuda:
             return self._project(states, attention)
@@ -92,11 +92,11 @@ class LeanT5:
         return logits
 
     def _project(self, states: torch.Tensor, layer: Any) -> torch.Tensor:
-        """Queries, keys and values [..., 3 x heads x head width] of self-attention."""
+        """Return queries, keys and values [..., 3 x heads x head width] of self-attention."""
         return linear(self._norm(states, layer.layer_norm), layer.SelfAttention.qkv)
 
     def _attend(self, states: torch.Tensor, read: torch.Tensor, layer: Any, bias: torch.Tensor) -> None:
-        """Add self-attention to `states` [batch, length, width]; `read` is what `_project` gave."""
+        """Add self-attention to `states` [batch, length, width]; `read` is what `_project` returned."""
         query, key, value = read.unflatten(-1, (3, *self._per_head[:2])).permute(2, 0, 3, 1, 4)
         seen = scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=1.0)
         _add(states, seen.transpose(1, 2).flatten(2), layer.SelfAttention.o)
@@ -118,7 +118,7 @@ class LeanT5:
         _add(states, self.gated(read, dense.wo.in_features), dense.wo)
 
     def gated(self, read: torch.Tensor, width: int) -> torch.Tensor:
-        """What the activation makes of the first `width` columns, times the others if there are any."""
+        """Return the activation of the first `width` columns, times the other columns if there are any."""
         gate, *others = read.split(width, -1)
         passed: torch.Tensor = self._act(gate)
         for other in others:
@@ -129,10 +129,10 @@ class LeanT5:
         return rms_norm(states, (self._width,), norm.weight, self._eps)
 
     def _bias(self, stack: Any, length: int) -> torch.Tensor:
-        """The position bias [1, heads, length, length]; a decoder's later positions are masked.
+        """Return the position bias [1, heads, length, length]; a decoder's later positions are masked.
 
-        Cut from one that is made once for lengths up to a power of two. CUDA's attention takes the cut as it is, as its
-        rows begin at multiples of 8, and would have to copy one of an odd length.
+        The bias is cut from one that is made once for lengths up to a power of two. CUDA's attention uses this cut
+        without a copy, because its rows begin at multiples of 8; a bias of an odd length would have to be copied.
         """
         size = max(512, 1 << (length - 1).bit_length()) if stack is self._model.encoder else length
         if (stack, size) not in self._biases:
@@ -145,12 +145,12 @@ class LeanT5:
 
 
 def _add(states: torch.Tensor, read: torch.Tensor, layer: Any) -> None:
-    """Add what a linear layer makes of `read` to `states`, in place."""
+    """Add a linear layer's output for `read` to `states`, in place."""
     states.view(-1, states.shape[-1]).addmm_(read.flatten(0, 1), layer.weight.T)
 
 
 def _fused(*layers: Any) -> torch.Tensor:
-    """The layers' matrices as one [sum of outputs, inputs]; each layer's own becomes a view of it."""
+    """Return the layers' matrices as one [sum of outputs, inputs]; each layer's own matrix becomes a view of it."""
     whole = torch.cat([layer.weight.data for layer in layers])
     for layer, part in zip(layers, whole.split([len(layer.weight) for layer in layers]), strict=True):
         layer.weight.data = part

@@ -1,12 +1,13 @@
-"""Encoder-decoder judges: FLAN-T5, as THRONE has them (section 4.2), or any other; and checkers.
+"""Encoder-decoder judges: FLAN-T5, as THRONE uses it (section 4.2), any other encoder-decoder, and checkers.
 
-A checker reads a document and a claim, and says "1" if the document bears the claim out, else "0": MiniCheck (Tang et
-al., EMNLP 2024) on FLAN-T5-large, `lytang/MiniCheck-Flan-T5-Large`. Its program (github.com/Liyan06/MiniCheck,
-minicheck/inference.py at 00a1ed4) gives the model "predict: {document}</s>{claim}", at most 2,048 tokens of it, and
-takes the likelier of the tokens 209 ("1") and 3 (with which "0" begins) at the first step, a tie for "0". Here the
-reply is decoded, as every judge's is: one that is neither "0" nor "1" is an unreadable vote, of which that program has
-none. It also cuts a document of more than 500 words at sentences, and takes the best of the parts; here a text is read
-whole, up to `language_model.MAX_TEXT_TOKENS`, and of a longer one the end is lost rather than the claim.
+A checker reads a document and a claim, and says "1" if the document supports the claim, else "0". An example is
+MiniCheck (Tang et al., EMNLP 2024) on FLAN-T5-large, `lytang/MiniCheck-Flan-T5-Large`. MiniCheck's own program
+(github.com/Liyan06/MiniCheck, minicheck/inference.py at 00a1ed4) gives the model "predict: {document}</s>{claim}", cut
+to at most 2,048 tokens, and takes the more likely of the tokens 209 ("1") and 3 (with which "0" begins) at the first
+step, with a tie for "0". Here the reply is decoded like every judge's: one that is neither "0" nor "1" is an unreadable
+vote, which cannot happen in that program. That program also divides a document of more than 500 words at sentences, and
+takes the best of the parts. Here a text is read whole, up to `language_model.MAX_TEXT_TOKENS`; a longer one loses its
+end, never the claim.
 """
 
 from collections.abc import Sequence
@@ -26,15 +27,15 @@ FLAN_T5 = ("google/flan-t5-base", "google/flan-t5-large", "google/flan-t5-xl")
 """The paper's ensemble, the cheapest first."""
 
 CHECKER = "checker:"
-"""What a model's name starts with that is asked about claims, and read by the rule "label"."""
+"""The prefix that names a model that is asked about claims, and whose replies are read by the rule "label"."""
 
 LABEL = "label"
 SEPARATOR = "</s>"
-"""What stands between document and claim: a T5's end of a text."""
+"""The separator between document and claim: T5's end-of-text token."""
 
 
 def model_of(name: str) -> str:
-    """The model's own name, without what says that it is a checker."""
+    """Return the model's own name, without the prefix of a checker."""
     return name.removeprefix(CHECKER)
 
 
@@ -51,20 +52,20 @@ def check_encodes(found: Weights) -> None:
     """
     if not found.is_encoder_decoder:
         raise JudgeUnavailable(
-            f"The checker {brief(found.name)} is no encoder-decoder; expected one such as MiniCheck's on FLAN-T5 "
-            "(lytang/MiniCheck-Flan-T5-Large). Name an instruct model as it is, without 'checker:'."
+            f"The checker {brief(found.name)} is not an encoder-decoder; expected one such as MiniCheck's on FLAN-T5 "
+            "(lytang/MiniCheck-Flan-T5-Large). Name an instruct model without 'checker:'."
         )
 
 
 class Seq2SeqJudge(LanguageModelJudge):
-    """An encoder-decoder: yes only if its whole decoded reply is "yes", as THRONE's released code counts.
+    """An encoder-decoder; it votes yes only if its whole decoded reply is "yes", as in THRONE's released code.
 
     Args:
         weights: the model.
-        device: as `LanguageModelJudge` has it.
-        batch_tokens: likewise.
-        precision: likewise.
-        checks: whether it is a checker: it is asked about claims, and yes is the whole reply "1".
+        device: as for `LanguageModelJudge`.
+        batch_tokens: as for `LanguageModelJudge`.
+        precision: as for `LanguageModelJudge`.
+        checks: whether it is a checker, which is asked about claims and votes yes if its whole reply is "1".
     """
 
     rule = "whole"
@@ -86,8 +87,9 @@ class Seq2SeqJudge(LanguageModelJudge):
     def _check(self, tokenizer: Any) -> None:
         if self.claims and tokenizer.eos_token != SEPARATOR:
             raise JudgeUnavailable(
-                f"The tokenizer of the checker {brief(self.weights.name)} ends a text by {brief(tokenizer.eos_token)}; "
-                f"expected {SEPARATOR}, which stands between document and claim. Is it a T5?"
+                f"The tokenizer of the checker {brief(self.weights.name)} ends a text with "
+                f"{brief(tokenizer.eos_token)}; expected {SEPARATOR}, which separates document and claim. Is the model "
+                "a T5?"
             )
 
     def _steps(self, model: Any) -> Steps:
@@ -101,10 +103,11 @@ class Seq2SeqJudge(LanguageModelJudge):
         return LeanT5(model) if LeanT5.fits(model) else None
 
     def _token_ids(self, shown: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
-        """Each text in its frame and each question is read once, where the tokenizer splits a prompt between them.
+        """Return the tokens of each pair's prompt, joined from a text's beginning and a question's end.
 
-        A tokenizer that splits at white space does (T5's). The first prompt about a text shows whether it holds there;
-        if not, all prompts about that text are read whole.
+        So each text and each question is tokenized once. This needs a tokenizer that splits a prompt between the two,
+        as T5's does at white space. The first prompt about a text shows whether it does; if not, all prompts about that
+        text are tokenized whole.
         """
         asked = np.unique(pairs[:, 1]).tolist()
         tails = dict(zip(asked, self._tokenized([questions[i].parts[2] for i in asked]), strict=True))

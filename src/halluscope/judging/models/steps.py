@@ -1,6 +1,6 @@
-"""Models of transformers, one token of each reply at a time, with their own caches (see `decoding.Steps`).
+"""Models from transformers as `decoding.Steps`: one token of each reply at a time, with the models' own caches.
 
-Each gets a mask: without one, a prompt that holds the tokenizer's padding token would lose it.
+Each model gets a mask: without one, a prompt that contains the tokenizer's padding token would lose it.
 """
 
 import copy
@@ -10,13 +10,13 @@ import torch
 
 
 class Seq2SeqSteps:
-    """Any encoder-decoder."""
+    """Any encoder-decoder, step by step."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
     def begin(self, ids: torch.Tensor) -> tuple[torch.Tensor, Any]:
-        """Read prompts [batch, length]."""
+        """Read prompts [batch, length]; return the logits of each reply's first token, and the state."""
         mask = ids.new_ones(ids.shape)
         encoded = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
         start = ids.new_full((len(ids),), self._model.generation_config.decoder_start_token_id)
@@ -42,13 +42,13 @@ class Seq2SeqSteps:
 
 
 class CausalSteps:
-    """Any decoder-only model."""
+    """Any decoder-only model, step by step."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
     def begin(self, ids: torch.Tensor, prefix: Any = None) -> tuple[torch.Tensor, Any]:
-        """Read prompts [batch, length], which go on from the state of a prefix [1, ...] if there is one.
+        """Read prompts [batch, length], which continue from the state of a prefix [1, ...] if it is given.
 
         A prompt that is shorter than the others begins with negative numbers, which are not read.
         """
@@ -84,5 +84,5 @@ class CausalSteps:
 
 
 def _places(mask: torch.Tensor) -> torch.Tensor:
-    """The place of each token among those of its row that are read [batch, length]."""
+    """Return each token's place among the tokens that are read in its row [batch, length]."""
     return (mask.cumsum(1) - 1).clamp(min=0)

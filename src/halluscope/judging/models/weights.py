@@ -1,4 +1,4 @@
-"""Where a judge's weights come from: a folder, a GGUF file or the Hub, found before anything is loaded."""
+"""Finds a judge's weights, in a folder, a GGUF file or on the Hub, before anything is loaded."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -16,23 +16,23 @@ REVISIONS = {
     "google/flan-t5-large": "0613663d0d48ea86ba8cb3d7a44f0f65dc596a2a",
     "google/flan-t5-xl": "7d6315df2c2fb742f0f5b556879d730926ca9001",
 }
-"""The models that a name of ours stands for, each at a pinned commit of the Hub."""
+"""The commit of the Hub at which each of the default models is pinned."""
 
 _WEIGHTS = (".safetensors", ".bin", ".gguf")
 _WEIGHTS_PATTERNS = tuple(f"*{suffix}" for suffix in _WEIGHTS)
 DESCRIBING = ("*.json", "*.model", "*.jinja", "*.txt")
-"""The files that describe a model; its weights are others."""
+"""Patterns of the files that describe a model, without its weights."""
 
 _EMBEDDED = "The judge 'lexical' needs no model."
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A model that is there, or can be fetched.
+    """A model whose files have been found.
 
     Attributes:
         source: the folder that transformers loads.
-        name: how it is called in a signature; never a path.
+        name: the model's name in a signature; never a path.
         revision: the Hub's commit, or 12 hexadecimal digits of the files' sha256.
         gguf_file: the file inside the folder, for GGUF weights.
         is_encoder_decoder: whether an encoder reads the prompt, as in T5.
@@ -46,12 +46,12 @@ class Weights:
 
     @property
     def key(self) -> str:
-        """Name and revision, as they stand in a signature."""
+        """Name and revision, as in a signature."""
         return f"{self.name}@{self.revision[:12]}"
 
     @property
     def load_options(self) -> dict[str, Any]:
-        """What `from_pretrained` needs beside the source. Code that comes with a model is never run."""
+        """The options for `from_pretrained`, apart from the source. Code that comes with a model is never run."""
         return {"trust_remote_code": False} | ({"gguf_file": self.gguf_file} if self.gguf_file else {})
 
 
@@ -59,7 +59,7 @@ def find(model: str) -> Weights:
     """Find a model by folder, GGUF file, or Hub id ("org/name", or "org/name@revision").
 
     Raises:
-        JudgeUnavailable: if there is no such thing, a folder holds no weights, or the Hub cannot be asked.
+        JudgeUnavailable: if there is no such model, a folder holds no weights, or the Hub cannot be reached.
     """
     check_name(model)
     if not is_there(model):
@@ -71,10 +71,10 @@ def find(model: str) -> Weights:
 
 
 def described(model: str) -> Weights:
-    """Find what describes a model, its tokenizer among it, by folder, GGUF file, or Hub id; without its weights.
+    """Find a model's describing files, including its tokenizer but no weights, by folder, GGUF file, or Hub id.
 
     Raises:
-        JudgeUnavailable: if there is no such thing, or the Hub cannot be asked.
+        JudgeUnavailable: if there is no such model, or the Hub cannot be reached.
     """
     check_name(model)
     path = Path(model).expanduser()
@@ -90,7 +90,7 @@ def described(model: str) -> Weights:
     except Exception as error:
         raise JudgeUnavailable(
             f"The tokenizer {brief(model)} is neither on this machine nor can it be downloaded "
-            f"({type(error).__name__}). Bring the model's folder here, without its weights if you like, and name it."
+            f"({type(error).__name__}). Copy the model's folder here (the weights are not needed), and name the folder."
         ) from error
     return Weights(folder, name, Path(folder).name)
 
@@ -99,7 +99,7 @@ def check_name(model: str) -> None:
     """Check that a model's name can be one, before anything is fetched.
 
     Raises:
-        JudgeUnavailable: if it is neither a folder or GGUF file that exists, nor of the form of a Hub id.
+        JudgeUnavailable: if it is neither an existing folder or GGUF file, nor in the form of a Hub id.
     """
     path = Path(model)
     if is_there(model) and (path.expanduser().is_dir() or path.suffix == ".gguf"):
@@ -133,7 +133,7 @@ def _folder(path: Path, revision: str | None = None) -> Weights:
 
 
 def _on_hub(name: str, revision: str) -> Weights:
-    """Fetch the whole model now, so that no judge is missed after hours of asking the others."""
+    """Fetch the whole model now, so that a missing judge is found before hours are spent on asking the others."""
     from huggingface_hub import snapshot_download
 
     revision, there = revision or REVISIONS.get(name, "main"), True
@@ -149,19 +149,19 @@ def _on_hub(name: str, revision: str) -> Weights:
         said = f"{type(error).__name__}: {(str(error).splitlines() or ['no reason given'])[0]}"
         reason = said if there else "the Hub cannot be reached"
     else:
-        reason = "no weights lie there in a form that transformers reads"
+        reason = "it has no weights in a form that transformers reads"
     raise JudgeUnavailable(
         f"The judge {name!r} (revision {revision}) is neither on this machine nor can it be downloaded ({reason}). "
-        f"Where there is a network, run `hf download {name} --revision {revision} --local-dir {name.split('/')[1]}`, "
-        f"bring the folder here and name it as the judge: ./{name.split('/')[1]}. {_EMBEDDED}"
+        f"On a machine with network, run `hf download {name} --revision {revision} --local-dir {name.split('/')[1]}`, "
+        f"copy the folder here and name it as the judge: ./{name.split('/')[1]}. {_EMBEDDED}"
     )
 
 
 def encodes(config: Path) -> bool:
-    """Whether the model of this configuration is an encoder-decoder.
+    """Whether the model with this configuration is an encoder-decoder.
 
     Raises:
-        JudgeUnavailable: if it is no configuration.
+        JudgeUnavailable: if the file is not a configuration.
     """
     try:
         content = read_json(config)
@@ -178,7 +178,7 @@ def encodes(config: Path) -> bool:
 
 
 def _digest(files: list[Path]) -> str:
-    """12 hexadecimal digits of the sha256 of names and contents."""
+    """Return the first 12 hexadecimal digits of the sha256 of names and contents."""
     digest = hashlib.sha256()
     for path in files:
         with path.open("rb") as file:

@@ -1,1 +1,1 @@
-"""Yes or no about a text: who votes, what is still worth asking, and what the votes come to."""
+"""Votes, yes or no about a text: who votes, which questions are still worth asking, and how votes are counted."""

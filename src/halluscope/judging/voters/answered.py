@@ -1,4 +1,4 @@
-"""What a judge answers, checked batch by batch, for a voter may be the user's own."""
+"""Checks a judge's votes batch by batch, because a voter may be the user's own."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,18 +12,18 @@ from halluscope.judging.voter import AnsweredBy, Judge, Pairs
 from halluscope.judging.votes import FAILED, NO, OTHER, YES
 
 EXPECTED = (
-    "batches of row numbers of the pairs and as many codes, 0 (no), 1 (yes) or 2 (neither), with or without as many "
-    "margins, and each pair once; see `halluscope.judging.voter.Judge`"
+    "batches of row numbers of the pairs, one code for each (0 no, 1 yes, 2 neither), with or without one margin for "
+    "each, and each pair exactly once; see `halluscope.judging.voter.Judge`"
 )
 
 
 def answers(
     judge: Judge, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
 ) -> Iterator[AnsweredBy]:
-    """Ask a judge, and give on its answers as they come, with margins of NaN where it gives none.
+    """Ask a judge, and yield its votes as they come, with margins of NaN if the judge gives no margins.
 
     Raises:
-        JudgingFailed: if it fails, or answers otherwise than `halluscope.judging.voter.Judge` says.
+        JudgingFailed: if the judge fails, or returns anything but what `halluscope.judging.voter.Judge` says.
     """
     unasked = np.ones(len(pairs), dtype=bool)
     for batch in _batches(judge, texts, questions, pairs):
@@ -48,10 +48,10 @@ def _batches(judge: Judge, *asked: Any) -> Iterator[Any]:
 
 
 def _read(judge: Judge, batch: Any, pairs: int) -> AnsweredBy:
-    """The row numbers, the codes and the margins of a batch."""
+    """Return the row numbers, the codes and the margins of a batch."""
     try:
         rows, codes, *more = (np.asarray(part) for part in batch)
-    except Exception as error:  # no tuple, or of things that make no array
+    except Exception as error:  # not a tuple, or its parts are not arrays
         raise _failed(judge, f"answered {brief(batch)}") from error
     shapes = {part.shape for part in (rows, codes, *more)}
     if rows.ndim != 1 or len(shapes) > 1 or len(more) > 1 or not _are_answers(rows, codes, more, pairs):

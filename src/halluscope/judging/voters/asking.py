@@ -1,4 +1,4 @@
-"""Put the questions to the judges: each text once, kept answers first, and only what can still move a number."""
+"""Asks the judges: each text once, kept votes first, and only the questions that can still change a score."""
 
 import warnings
 from collections import Counter
@@ -24,7 +24,7 @@ from halluscope.terminal import tell
 ASK = ("needed", "all")
 
 PRESENT = "present"
-"""Every question about each cell that is present, and about no other: where each text has classes of its own."""
+"""Ask every question about the cells that are present, and about no others: for texts with classes of their own."""
 
 
 def ask(
@@ -38,29 +38,29 @@ def ask(
     progress: bool = False,
     max_failed: float = MAX_FAILED,
 ) -> NDArray[np.int8]:
-    """Collect the answers of N judges to M questions about each class of each text.
+    """Collect the votes of N judges on M questions about each class of each text.
 
     Args:
         judges: the cheapest first; each is asked all its questions before the next one is loaded.
         questions: [M][classes].
-        texts: one per image. An empty text mentions nothing: it gets "no" without being asked about.
+        texts: one per image. An empty text mentions nothing, so its votes are "no" without asking.
         present: [images, classes], the ground truth.
         k: how many votes must agree.
-        which: "all" asks every question about every cell, all those about a text in a row; "needed" asks the M
-            questions one after the other, and stops a cell as soon as its answers can no longer move precision or
-            recall, which gives the same numbers (see `voting.undecided`); `PRESENT` asks every question about the cells
-            of `present` alone.
-        store: where kept answers are found and new ones are kept; None keeps nothing. If it has an outbox, judges
-            behind an endpoint are not asked: the requests go there. With "needed", a cell then waits for its vote
-            before more is asked about it.
-        progress: show a bar for what each judge is asked, and say what its votes cost.
-        max_failed: the share of what a judge is asked, 0 to 1, that may get no reply; its votes are then `OTHER`.
+        which: "all" asks every question about every cell, text by text; "needed" asks the M questions one after the
+            other, and stops asking about a cell (an image and a class) once its votes can no longer change precision or
+            recall, which gives the same scores (see `voting.undecided`); `PRESENT` asks every question about only the
+            cells in `present`.
+        store: where kept votes are found and new votes are kept; None keeps nothing. If the store has an outbox, judges
+            behind an endpoint are not asked, and the requests go to the outbox. With "needed", a cell then waits for
+            its vote before more is asked about it.
+        progress: show a progress bar for each judge, and say what its votes cost.
+        max_failed: the share of a judge's questions, 0 to 1, that may get no reply; their votes are then `OTHER`.
 
     Returns:
-        Answer codes [images, classes, N x M], `UNASKED` where the question was not put, or the vote is still to come.
+        Votes' codes [images, classes, N x M], `UNASKED` if the question was not asked, or the vote is still to come.
 
     Raises:
-        JudgingFailed: if a judge fails, or leaves more than `max_failed` without a reply. What came is kept.
+        JudgingFailed: if a judge fails, or leaves more than `max_failed` without a reply. Votes that came are kept.
     """
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     unique, row = list(number), np.array([number[text] for text in texts], dtype=np.int64)
@@ -87,7 +87,7 @@ def ask(
 
 
 class _Asked:
-    """What one judge is asked about texts: kept answers are found, and new ones kept."""
+    """Asks one judge about texts: finds kept votes, and keeps new ones."""
 
     def __init__(
         self,
@@ -111,16 +111,16 @@ class _Asked:
         waiting: NDArray[np.bool_],
         title: str,
     ) -> NDArray[np.int8]:
-        """The answers about each text: codes [texts, questions], `UNASKED` if not wanted, or still to come.
+        """Return the votes about each text: codes [texts, questions], `UNASKED` if not wanted, or still to come.
 
         Args:
             questions: what is asked.
-            wanted: [texts, questions].
-            waiting: [texts, questions], what is not asked before an earlier vote comes.
-            title: for people.
+            wanted: [texts, questions], which votes are wanted.
+            waiting: [texts, questions], which questions wait for an earlier vote.
+            title: a title for the progress bar.
 
         Raises:
-            JudgingFailed: if too much of what was wanted so far got no reply.
+            JudgingFailed: if too many of the questions so far got no reply.
         """
         given = self._recalled(questions)
         if self._outbox:
@@ -138,12 +138,12 @@ class _Asked:
         return given
 
     def report(self) -> None:
-        """Warn of what got no reply."""
+        """Warn of questions that got no reply."""
         if self._failed:
             warnings.warn(f"{self._facts()} They count as unreadable votes.", stacklevel=3)
 
     def _answers(self, questions: Sequence[Question], pairs: Pairs, title: str) -> Iterator[Answered]:
-        """Ask, and keep what comes; what got no reply is counted instead, and `OTHER`."""
+        """Ask, and keep the votes that come; count questions without a reply, and give them the vote `OTHER`."""
         name = one_line(self._judge.key.split("@")[0])
         hidden = not self._progress
         try:
@@ -162,15 +162,15 @@ class _Asked:
                 tell(f"{name}{title}: {one_line(spent)}")
 
     def _put_down(self, outbox: Outbox, questions: Sequence[Question], pairs: Pairs) -> None:
-        """Let somebody else ask, text by text.
+        """Put the requests in the outbox, text by text.
 
         Raises:
-            JudgeUnavailable: if the judge is asked in another way than by chats.
+            JudgeUnavailable: if the judge is not asked by chats.
         """
         judge: Any = self._judge
         if len(pairs) and not hasattr(judge, "body"):
             raise JudgeUnavailable(
-                f"The judge {one_line(judge.key, 80)} is asked over HTTP, but not by chats, so that it takes no batch "
+                f"The judge {one_line(judge.key, 80)} is asked over HTTP, but not by chats, so it cannot use batch "
                 "files. Let it vote first (`halluscope score` with this judge alone), or leave it out."
             )
         for text, question in ((self._texts[i], questions[j]) for i, j in pairs.tolist()):
@@ -179,9 +179,9 @@ class _Asked:
     def _check(self) -> None:
         if self._failed > self._max_failed * self._wanted:
             raise JudgingFailed(
-                f"{self._facts()} At most {self._max_failed:.1%} may fail. Votes that came are kept where there is a "
-                "store: mend what failed, and run again to ask for the rest; or allow more failures (--max-failed, in "
-                "Python max_failed)."
+                f"{self._facts()} At most {self._max_failed:.1%} may fail. Votes that came are kept if there is a "
+                "store. Fix the cause, and run again to ask the rest; or allow more failures (--max-failed, in Python "
+                "max_failed)."
             )
 
     def _facts(self) -> str:
@@ -189,7 +189,7 @@ class _Asked:
         return f"{self._failed:,} of {self._wanted:,} questions got no reply from {one_line(self._judge.key, 80)}{why}."
 
     def _recalled(self, questions: Sequence[Question]) -> NDArray[np.int8]:
-        """What is known without asking: codes [texts, questions]."""
+        """Return the votes that are known without asking: codes [texts, questions]."""
         given = np.full((len(self._texts), len(questions)), UNASKED, dtype=np.int8)
         given[[not text.strip() for text in self._texts]] = NO
         if self._kept:
@@ -197,7 +197,7 @@ class _Asked:
         return given
 
     def _has_another_key(self) -> bool:
-        """Let the judge learn what its server takes, if it has one; whether its votes are now kept elsewhere."""
+        """Let a judge with a server learn which settings it accepts; return whether the judge's key has changed."""
         before = self._judge.key
         getattr(self._judge, "settle", lambda: None)()
         if self._judge.key == before:

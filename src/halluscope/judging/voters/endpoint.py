@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible endpoint that votes: OpenAI's, a gateway's, or one's own vLLM or SGLang."""
+"""A voter: a model behind an OpenAI-compatible endpoint, such as OpenAI's, a gateway's, or your own vLLM or SGLang."""
 
 import math
 import time
@@ -18,19 +18,19 @@ from halluscope.judging.voter import AnsweredBy, Pairs
 from halluscope.judging.votes import FAILED, NO, OTHER, RULES, YES, first_word
 
 MAX_TOKENS = 4
-"""Room for white space or a mark before the word, and for a word of two tokens; the rest of a reply says no more."""
+"""Room for white space or a mark before the word, and for a word of two tokens; the rest of a reply is not needed."""
 
 ENDS = ("stop", "length")
 """The finish reasons of replies that count."""
 
 TOP_LOGPROBS = 5
-"""How many of the likeliest tokens are asked for; some servers allow no more."""
+"""How many of the most likely tokens are requested; some servers allow no more."""
 
 LEAST_LEFT = 1e-4
-"""The least that the likeliest tokens leave to all others; servers round, and what is less may be nothing."""
+"""The least probability that is taken to be left for all other tokens; servers round, so less may mean zero."""
 
 BATCH, BATCH_S = 64, 0.2
-"""Votes are handed on in batches of so many, or after so many seconds; a killed run loses no more."""
+"""The most votes in a batch, and the most seconds until it is passed on; a killed run loses no more than one batch."""
 
 MANY = 0.1
 """From this share of unreadable votes on, a warning says what to do."""
@@ -40,31 +40,31 @@ Vote = tuple[int, float]
 
 
 class EndpointVoter(OverChat):
-    """A model that is asked over HTTP, each question about a text as the only message of a chat.
+    """A model that is asked over HTTP, with each question about a text as the only message of a chat.
 
-    The prompt is the frame of the question's set, in which the text comes first; the questions about a text are asked
-    one after the other, so that a server finds its prompt's beginning in its cache. The vote is what the rule
-    "first-word" reads in the reply, a reply that is cut off included. Where the server gives the likeliest first tokens
-    they make the vote's margin, and never change the vote.
+    The prompt is the frame of the question's set, in which the text comes first. The questions about a text are asked
+    one after the other, so that the server has the beginning of the prompt in its cache. The vote is what the rule
+    "first-word" reads in the reply, even in one that is cut off. If the server gives the most likely first tokens, they
+    give the vote's margin, but never change the vote.
 
     Args:
-        model: as the server calls it; "MODEL@http://host/v1" gives the address with it.
+        model: its name on the server; "MODEL@http://host/v1" includes the address.
         base_url: the address; by default the environment's OPENAI_BASE_URL, else OpenAI's.
         key_variable: the environment variable that holds the access key, as for
             `halluscope.judging.graders.endpoint.EndpointJudge`.
-        max_tokens: how long a reply may be.
-        at_once: the most requests that may be under way; fewer are, while the server is overloaded.
+        max_tokens: how many tokens a reply may have.
+        at_once: the most requests that may be under way; fewer while the server is overloaded.
         attempts: how often a question is tried.
         timeout: seconds that the server may be silent in an attempt; all attempts of a question with their waits may
             take `attempts` times as long.
-        leave_out: settings that the server is known to refuse, of `halluscope.judging.chat_completions.SETTINGS`.
+        leave_out: settings that the server is known to refuse, from `halluscope.judging.chat_completions.SETTINGS`.
 
-    A temperature, a seed or logprobs that the server refuses are left out, with a warning; `key` says so of the first
-    two, which can move a vote.
+    A temperature, a seed or logprobs that the server refuses are left out, with a warning; `key` records it for the
+    first two, because they can change a vote.
 
     Raises:
         MissingExtra: without httpx2.
-        JudgeUnavailable: for no model, an address that is none, or an access key that is not there.
+        JudgeUnavailable: if the model is missing, the address cannot be used, or the access key is not set.
         ValueError: for a number out of range.
     """
 
@@ -102,28 +102,28 @@ class EndpointVoter(OverChat):
 
     @property
     def key(self) -> str:
-        """The name, what is sent, and the reading rule.
+        """The name, the settings that are sent, and the reading rule.
 
-        `settle` may change it, for a server that refuses a setting.
+        `settle` may change the key if the server refuses a setting.
         """
         return f"{self._chat.key}:{self.rule}"
 
     def settle(self) -> None:
-        """Learn what the server takes, unless that is known; this may change the key.
+        """Find out which settings the server accepts, unless that is known; this may change the key.
 
         Raises:
-            JudgeUnavailable: if the server is down, refuses the access key, or knows no such model.
+            JudgeUnavailable: if the server is down, refuses the access key, or does not know the model.
         """
         self._chat.settle()
 
     def answer(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[AnsweredBy]:
-        """Answer each pair, text by text, with margins; `FAILED` where no reply came.
+        """Vote on each pair, text by text, with margins; `FAILED` if no reply came.
 
         Raises:
-            JudgeUnavailable: if the server is down, refuses the access key, or knows no such model; what came before is
-                given first.
+            JudgeUnavailable: if the server is down, refuses the access key, or does not know the model; votes that came
+                before are yielded first.
         """
         self.settle()
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
@@ -139,11 +139,11 @@ class EndpointVoter(OverChat):
             self._warn_of(unread, len(pairs))
 
     def body(self, text: str, question: Question) -> dict[str, Any]:
-        """The request for one question about a text, as JSON."""
+        """Return the request for one question about a text, as JSON."""
         return self._chat.body(question.prompt(text))
 
     def read(self, completion: Any) -> Vote | Failure:
-        """As `vote_of`."""
+        """Return the vote in a chat completion, as `vote_of` does, and remember an unreadable reply."""
         said = vote_of(completion)
         if not isinstance(said, Failure) and said[0] == OTHER:
             self._unread = str(reply_of(completion, ENDS))
@@ -153,15 +153,15 @@ class EndpointVoter(OverChat):
         warnings.warn(
             f"{unread:,} of {asked:,} replies of {self._chat.model} begin with neither yes nor no, such as "
             f"{foreign.quoted(self._unread, 80)}; they count as unreadable votes. If the model thinks before it "
-            "replies, turn that off where the server is started; else take a model that does as it is told.",
+            "replies, turn that off when you start the server; otherwise use a model that follows instructions.",
             stacklevel=2,
         )
 
 
 def vote_of(completion: Any) -> Vote | Failure:
-    """The vote in a chat completion with its margin, or why there is none.
+    """Return the vote in a chat completion with its margin, or a `Failure` that tells why it has no vote.
 
-    The margin is log P(yes) - log P(no) in nats, of the reply's first token; see `margin`.
+    The margin is log P(yes) - log P(no) in nats, for the reply's first token; see `margin`.
     """
     reply = reply_of(completion, ENDS)
     if isinstance(reply, Failure):
@@ -171,19 +171,19 @@ def vote_of(completion: Any) -> Vote | Failure:
 
 
 def margin(completion: Any, code: int) -> float:
-    """By how much a chat completion's first token votes: log P(yes) - log P(no), in nats.
+    """Return the margin of a chat completion's first token: log P(yes) - log P(no), in nats.
 
-    P is the sum over those of the likeliest tokens that the reading rule reads as the word. Where none of them is the
-    other word, its P is taken to be all that they leave, and at least `LEAST_LEFT`: so the margin is a bound, and the
-    vote is given by at least so much.
+    P is the sum over those of the most likely tokens that the reading rule reads as the word. If none of them is the
+    opposite word, its P is taken to be all that these tokens leave, and at least `LEAST_LEFT`. The margin is then a
+    bound: the true margin is at least as large.
 
     Args:
         completion: a chat completion with a reply.
         code: the vote in it, `YES` or `NO`.
 
     Returns:
-        NaN where the server gives no logprobs, where the vote is not the first token's, and where the bound says
-        nothing about the vote.
+        The margin; NaN if the server gives no logprobs, if the vote is not in the first token, or if the bound does not
+        favour the vote.
     """
     try:
         first = completion["choices"][0]["logprobs"]["content"][0]
@@ -195,7 +195,7 @@ def margin(completion: Any, code: int) -> float:
     shares = {of: math.fsum(share for word, share in tops if word == of) for of in (YES, NO)}
     said, other = shares[code], shares[NO if code == YES else YES]
     left = max(1.0 - math.fsum(share for _, share in tops), LEAST_LEFT)
-    if not said > 0:  # not a number, too
+    if not said > 0:  # NaN fails this test too
         return math.nan
     lead = math.log(said) - math.log(other or left)
     if not other and lead <= 0:
@@ -204,12 +204,12 @@ def margin(completion: Any, code: int) -> float:
 
 
 def _word(token: str) -> int | None:
-    """What the reading rule reads in a token alone."""
+    """Return what the reading rule reads in a single token."""
     return first_word(token, True)
 
 
 def _batches(arriving: Iterator[Any]) -> Iterator[list[Any]]:
-    """What arrives, together with what comes right after it; what came before an error is given before it."""
+    """Yield what arrives in batches; on an error, yield what came before it first."""
     batch: list[Any] = []
     end = time.monotonic() + BATCH_S
     try:

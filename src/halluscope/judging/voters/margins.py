@@ -17,16 +17,16 @@ def margins(
     questions: Sequence[Sequence[Question]],
     texts: Sequence[str],
 ) -> Margins:
-    """The margins that a store knows.
+    """Return the margins that a store knows.
 
     Args:
         store: where votes are kept; nothing is written to it.
         judges: N keys.
         questions: [M][classes].
-        texts: as they were shown to the judges.
+        texts: the texts as they were shown to the judges.
 
     Returns:
-        [texts, classes, N x M], NaN where no vote, or one without a margin, is kept.
+        Margins [texts, classes, N x M], NaN if no vote is kept, or a vote without a margin.
     """
     opened = store if isinstance(store, AnswerStore) else ReadOnlyStore(store)
     kept = [opened.of(judge, texts) for judge in judges]

@@ -1,4 +1,4 @@
-"""How a poll is held: who votes about what, with which agreement, run by what. Scoring and planning share it."""
+"""Holds a poll: which judges vote on which questions, how many must agree, and what runs them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ OPTIONS = (
         "(vLLM, SGLang; extras api and judge)",
         many=True,
     ),
-    Option("questions", "what they are asked: a set's name, or templates with {a/an} {x}", many=True),
+    Option("questions", "what judges are asked: a set's name, or templates with {a/an} {x}", many=True),
     Option(
         "agreement", "how many votes must agree: unanimous (default), majority, or a number", _number_or_name
     ),
@@ -46,50 +46,52 @@ OPTIONS = (
     Option("engine", "what runs language models (default: torch); int8 changes votes", choices=ENGINES),
     Option(
         "recheck",
-        "ask votes by a smaller lead than this, in logits, again: int8 ones in float32, those of scoring: by openai:",
+        "ask again for votes with a smaller lead than this, in logits: int8 in float32, and scoring: as openai:",
         float,
     ),
-    Option("tokenizer", "of the model of scoring: a folder or a Hub id (default: the model's name)"),
+    Option(
+        "tokenizer", "the tokenizer of scoring:MODEL@URL, as a folder or a Hub id (default: the model's name)"
+    ),
     Option("workers", "how many processes share the work, each on its own GPU", int, metavar="N"),
     LEAVE_OUT,
     Option("at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"),
     Option(
         "max_failed",
-        f"the share of questions without a reply that is an error (default: {MAX_FAILED})",
+        f"the share of questions that may get no reply before it is an error (default: {MAX_FAILED})",
         float,
     ),
 )
-"""What the command line offers of `Voting`; `device`, `store` and `progress` are those of every judge."""
+"""The command-line options for `Voting`; those for `device`, `store` and `progress` are the same for every judge."""
 
 
 @dataclass(frozen=True)
 class Voting:
-    """How a poll is held.
+    """The options of a poll.
 
     Attributes:
         judges: who votes: "flan-t5" (the paper's three), "lexical" (no model), "replay:FILE" (votes given elsewhere),
-            a model's Hub id, folder or GGUF file, "checker:MODEL" (a T5 that says 0 or 1 of a claim, as MiniCheck's; it
-            goes with questions="claims"), "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint),
-            "scoring:MODEL@URL" (another judge: it compares the probabilities of yes and no, one request per text; see
-            `halluscope.judging.voters.scoring`), a voter of yours, or a list of these, the cheapest first.
-        questions: what they are asked: the name of a set, or a list of templates. Checkers are asked claims, other
-            language models questions; the lexical judge and given votes go with both.
+            a model's Hub id, folder or GGUF file, "checker:MODEL" (a T5 that says 0 or 1 about a claim, as MiniCheck
+            does; it needs questions="claims"), "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint),
+            "scoring:MODEL@URL" (another kind of judge: it compares the probabilities of yes and no, one request per
+            text; see `halluscope.judging.voters.scoring`), a voter of yours, or a list of these, the cheapest first.
+        questions: what the judges are asked: the name of a set, or a list of templates. Checkers are asked about
+            claims, other language models are asked questions; the lexical judge and given votes work with both.
         agreement: how many votes must agree: "unanimous", "majority", or a number (THRONE, section 3.2).
         ask: "needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal.
         device: where language models run; by default a GPU if there is one.
-        engine: what runs them: "torch" (bfloat16 on CUDA, else float32), "torch-float32", "torch-bfloat16", or for
-            encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8". A precision changes votes; the judges'
-            keys in the signature say which.
-        recheck: votes by a smaller lead than this are asked again: with "ctranslate2-int8" in float32 (in logits); of
-            "scoring:" judges as "openai:" asks (in nats, and a difference of two logits is one in nats).
-        tokenizer: of the model of "scoring:" judges: a folder or an id of the Hub; by default the model's name.
+        engine: what runs language models: "torch" (bfloat16 on CUDA, else float32), "torch-float32",
+            "torch-bfloat16", or for encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8". The precision
+            changes votes; the judges' keys in the signature name it.
+        recheck: a vote whose lead is smaller than this is asked again: with "ctranslate2-int8" in float32 (the lead is
+            in logits), and for "scoring:" judges as "openai:" asks (in nats; a difference of logits is one in nats).
+        tokenizer: the tokenizer for "scoring:" judges: a folder or an id of the Hub; by default the model's name.
         workers: how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray.
-        leave_out: settings that an endpoint is known to refuse, of `halluscope.judging.chat_completions.SETTINGS`;
-            otherwise it is asked which.
-        at_once: the most requests that may be under way to an endpoint; there are fewer while the server is overloaded.
-        max_failed: the share of its questions, 0 to 1, that a judge may leave without a reply before that is an error.
-        store: where language models' votes are kept: a path, or by default the user's cache. A transcript of what was
-            said is read instead of asking anybody.
+        leave_out: settings that an endpoint is known to refuse, from `halluscope.judging.chat_completions.SETTINGS`;
+            by default the endpoint is asked which it refuses.
+        at_once: the most requests that may be under way to an endpoint; fewer while the server is overloaded.
+        max_failed: the share of a judge's questions, 0 to 1, that may get no reply before it is an error.
+        store: where language models' votes are kept: a path, or by default the user's cache. A finished transcript is
+            read instead of asking any judge.
         progress: show what the judges are doing.
 
     Raises:
@@ -126,7 +128,7 @@ class Voting:
 
     @property
     def run_by(self) -> Engine:
-        """How language models of this machine are run."""
+        """How language models on this machine are run."""
         again = 0.0 if self.engine != RECHECKED and any(map(compares_labels, self._listed)) else self.recheck
         return Engine(self.engine, again, self.device, self.workers)
 
@@ -150,10 +152,10 @@ class Voting:
         return named(self.judges)
 
     def required(self, templates: int) -> int:
-        """How many votes must agree, of so many templates.
+        """Return how many votes must agree, for this number of templates.
 
         Raises:
-            ValueError: for an agreement that cannot be; before a judge is looked for.
+            ValueError: for an impossible agreement; it is raised before any judge is looked for.
         """
         return voting.required(self.agreement, len(self.meant) * templates)
 
@@ -172,10 +174,10 @@ class Voting:
             present: [images, classes], the ground truth.
             vocabulary: the classes.
             question_set: what is asked about each class.
-            only_present: ask everything about the cells of `present`, and about no other, whatever `ask` says.
+            only_present: ask everything about the cells in `present`, and about no others, whatever `ask` says.
 
         Raises:
-            ValueError: for what cannot be asked, before a model is loaded.
+            ValueError: for options that do not fit together, before a model is loaded.
         """
         told = self.store if isinstance(self.store, Transcript) else None
         if told and told.is_read:
@@ -199,12 +201,12 @@ class Voting:
 
 @dataclass(frozen=True)
 class Poll:
-    """What came of a poll.
+    """The outcome of a poll.
 
     Attributes:
         votes: codes [images, classes, judges x templates].
         k: how many votes must agree.
-        judges: their keys.
+        judges: the judges' keys.
         questions: the name of the question set.
     """
 
@@ -214,16 +216,16 @@ class Poll:
     questions: str
 
     def voted(self, vocabulary: Vocabulary) -> Voted:
-        """What is written down of it."""
+        """Return the votes as a transcript holds them."""
         facts = {"agreement": self.k, "judges": self.judges, "questions": self.questions}
         return Voted(self.votes, {**facts, "classes": list(vocabulary.classes)})
 
     @classmethod
     def told(cls, transcript: Transcript, texts: int, vocabulary: Vocabulary) -> "Poll":
-        """A poll as it was written down.
+        """Return the poll that a transcript holds.
 
         Raises:
-            ValueError: if none was, or one about other texts or classes.
+            ValueError: if the transcript has no votes, or votes on other texts or classes.
         """
         voted = transcript.voted
         column = {name: place for place, name in enumerate(voted.facts["classes"])} if voted else {}

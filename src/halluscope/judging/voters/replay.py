@@ -1,4 +1,4 @@
-"""Answers given by the caller: asked elsewhere, by another program or another day."""
+"""A judge that repeats replies that another program, or an earlier run, has collected."""
 
 import hashlib
 import json
@@ -20,10 +20,10 @@ class ReplayJudge:
     """A judge that repeats given replies.
 
     Args:
-        replies: (text, question) -> the reply as it was given, such as "yes"; read like FLAN-T5's replies.
+        replies: maps (text, question) to the reply as it was given, such as "yes"; read like FLAN-T5's replies.
 
     Raises:
-        ValueError: when it is asked what nobody gave a reply to.
+        ValueError: when the judge is asked a question for which it has no reply.
     """
 
     stored = False
@@ -38,7 +38,7 @@ class ReplayJudge:
         """Read replies from JSON lines, or a JSON list (.gz too), with the fields `text`, `question` and `answer`.
 
         Raises:
-            ValueError: for a row of another form, or a question with two answers.
+            ValueError: for a row of another form, or a question with two different replies.
             FileNotFoundError: if there is no such file.
         """
         replies: dict[tuple[str, str], str] = {}
@@ -51,8 +51,8 @@ class ReplayJudge:
             text, question, reply = (row[name] for name in FIELDS)
             if replies.setdefault((text, question), reply) != reply:
                 raise ValueError(
-                    f"{where}: another answer to the same question, {brief(question)}, stands in an earlier line; "
-                    "expected one. Remove one of them."
+                    f"{where}: an earlier line has another answer to the same question, {brief(question)}; expected "
+                    "one answer. Remove one of them."
                 )
         return cls(replies)
 
@@ -62,13 +62,13 @@ class ReplayJudge:
         yield np.arange(len(pairs)), np.array(codes, dtype=np.int8)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is held."""
 
     def _reply(self, text: str, question: str) -> int:
         if (text, question) not in self._replies:
             raise ValueError(
-                f"No reply was given to the question {brief(question)} about the text {brief(text)}; expected one for "
-                "each. Ask for it too."
+                f"No reply was given to the question {brief(question)} about the text {brief(text)}; expected a "
+                "reply for each. Collect this one too."
             )
         code = whole(self._replies[text, question], ended=True)
         assert code is not None, "an ended reply is always read"

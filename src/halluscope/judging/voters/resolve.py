@@ -1,4 +1,4 @@
-"""From what a user writes for `judges` to the judges, checked before any of them is loaded."""
+"""Finds the judges that a user names, and checks them before any of them is loaded."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -19,7 +19,7 @@ from halluscope.vocabularies import Vocabulary
 
 LEXICAL = "lexical"
 REPLAY = "replay:"
-"""What a name starts with that means a file of votes given elsewhere."""
+"""The prefix that names a file of votes given elsewhere."""
 
 
 ENSEMBLES = {"flan-t5": FLAN_T5}
@@ -32,33 +32,33 @@ def resolve(
     engine: Engine,
     served: Served = AS_USUAL,
 ) -> list[Judge]:
-    """The judges that are meant, in the order given.
+    """Return the judges that the user means, in the order given.
 
     Args:
         judges: "flan-t5", "lexical", "replay:FILE", a model (Hub id, folder or GGUF file), "checker:MODEL",
             "openai:MODEL[@URL]", "scoring:MODEL@URL", a judge, or a list of these.
         vocabulary: the classes that will be asked about.
-        engine: how language models of this machine are run.
+        engine: how language models on this machine are run.
         served: how judges behind servers are asked.
 
     Raises:
-        JudgeUnavailable: for a judge that is unknown, without weights, or not to be had.
-        ValueError: for no judge, or the same judge twice.
+        JudgeUnavailable: for a judge that is unknown, without weights, or not available.
+        ValueError: for no judge, the same judge twice, or options for a kind of judge that is not named.
     """
     meant = named(judges)
     if engine != Engine(device=engine.device) and all(_is_given(judge) for judge in meant):
         raise ValueError(
-            "engine, recheck and workers are for language models of this machine named in judges, and there is none: "
+            "engine, recheck and workers are for language models on this machine, but judges names only "
             f"{', '.join(map(repr, meant)):.200}."
         )
     if served.at_once != AT_ONCE and not any(map(is_served, meant)):
         raise ValueError(
-            f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), and there is none: "
+            f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), but judges names only "
             f"{', '.join(map(repr, meant)):.200}."
         )
     if served.tokenizer and not any(map(compares_labels, meant)):
         raise ValueError(
-            f"tokenizer is for judges that compare labels ('{SCORING}MODEL@URL'), and there is none: "
+            f"tokenizer is for judges that compare labels ('{SCORING}MODEL@URL'), but judges names only "
             f"{', '.join(map(repr, meant)):.200}."
         )
     found = [_judge(judge, vocabulary, engine, served) for judge in meant]
@@ -70,7 +70,7 @@ def resolve(
 
 
 def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
-    """The judges that are meant, each by its own name; nothing is fetched yet.
+    """Return the judges that the user means, each by its own name; nothing is fetched yet.
 
     Raises:
         JudgeUnavailable: for a name that cannot be a judge's.
@@ -96,7 +96,7 @@ def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
 
 
 def lexical(judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary) -> LexicalJudge:
-    """The lexical judge among those that are meant.
+    """Return the lexical judge among the judges that the user means.
 
     Raises:
         ValueError: if it is not among them.
@@ -105,16 +105,16 @@ def lexical(judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary)
         if judge == LEXICAL or isinstance(judge, LexicalJudge):
             return judge if isinstance(judge, LexicalJudge) else LexicalJudge(vocabulary)
     raise ValueError(
-        f"explain tells which rule of the lexical judge took a mention back, and judges names {brief(judges)}; "
+        f"explain tells which rule of the lexical judge took a mention back, but judges names {brief(judges)}; "
         "expected judges='lexical', alone or among others."
     )
 
 
 def find(judges: str | Judge | Sequence[str | Judge]) -> None:
-    """Find the weights of the language models that are meant, without loading one.
+    """Find the weights of the language models that the user means, without loading any.
 
     Raises:
-        JudgeUnavailable: for a model that is not to be had.
+        JudgeUnavailable: for a model that is not available.
     """
     for judge in named(judges):
         if not is_served(judge) and isinstance(judge, str) and judge != LEXICAL:
@@ -122,13 +122,13 @@ def find(judges: str | Judge | Sequence[str | Judge]) -> None:
 
 
 def check_asked(meant: Sequence[str | Judge], questions: QuestionSet) -> None:
-    """Check that checkers are asked about claims, and other language models questions; before one is looked for.
+    """Check that checkers get claims, and other language models questions, before any judge is looked for.
 
-    The lexical judge and given votes are read by class and by text: they go with both. So does a judge of the user's,
-    unless it says by its attribute `claims` which it takes.
+    The lexical judge and given votes are read by class and by text, so they work with both. So does a judge of the
+    user's own, unless its attribute `claims` says which of the two it accepts.
 
     Raises:
-        ValueError: for a judge that is asked what it does not take.
+        ValueError: for a judge that is asked what it does not accept.
     """
     for judge in meant:
         takes = getattr(judge, "claims", None) if not isinstance(judge, str) else is_checker(judge)
@@ -136,10 +136,10 @@ def check_asked(meant: Sequence[str | Judge], questions: QuestionSet) -> None:
             continue
         name = judge if isinstance(judge, str) else judge.key
         raise ValueError(
-            f"judges names the checker {brief(name)}, which reads claims, and questions is {questions.name!r}; "
+            f"judges names the checker {brief(name)}, which reads claims, but questions is {questions.name!r}; "
             "expected questions='claims'. A judge that answers questions cannot vote in the same poll."
             if takes
-            else f"judges names {brief(name)}, which answers questions, and questions is {questions.name!r}, which are "
+            else f"judges names {brief(name)}, which answers questions, but questions is {questions.name!r}, a set of "
             f"claims for a checker; expected '{CHECKER}MODEL', or other questions."
         )
 
@@ -154,13 +154,13 @@ def _check_given(judge: object) -> None:
     called = all(callable(getattr(judge, name, None)) for name in ("answer", "close"))
     if not isinstance(key, str) or not isinstance(stored, bool) or not called:
         raise JudgeUnavailable(
-            f"judges: {brief(judge)} is no judge; expected a name, a model, or an object with a key, stored, answer "
-            "and close, as `halluscope.judging.voter.Judge` has them."
+            f"judges: {brief(judge)} is not a judge; expected a name, a model, or an object with key, stored, answer "
+            "and close, as in `halluscope.judging.voter.Judge`."
         )
 
 
 def _is_given(judge: str | Judge) -> bool:
-    """Whether a judge is there already, or needs no language model of this machine."""
+    """Whether a judge is an object already, or needs no language model on this machine."""
     return judge == LEXICAL or not isinstance(judge, str) or is_served(judge)
 
 

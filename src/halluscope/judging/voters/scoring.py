@@ -1,9 +1,9 @@
 """A model behind vLLM or SGLang that votes by the probabilities of two labels, one request per text.
 
-It is another judge than the same model as "openai:MODEL@URL", whose replies are read: here nothing is generated, and
-the vote is the likelier label, whatever else the model would rather say. A model that thinks before it replies is
-judged where its thoughts would begin; ask such a model by "openai:". Neither server was run: the tests ask one of our
-own, which follows what is documented (`halluscope.judging.voters.scoring_endpoints`).
+This is a different judge from the same model as "openai:MODEL@URL", whose replies are read. Here nothing is generated,
+and the vote is the more likely label, whatever else the model would rather say. A model that thinks before it replies
+is read where its thoughts would begin, so ask such a model by "openai:". Neither server was run: the tests use a server
+of their own, which follows the documentation (`halluscope.judging.voters.scoring_endpoints`).
 """
 
 import re
@@ -32,13 +32,13 @@ from halluscope.judging.votes import FAILED, NO, YES
 from halluscope.numbers import finite
 
 LABELS = "Yes/No"
-"""Instruct models begin a reply with a capital, also where they are told to answer yes or no."""
+"""Instruct models begin a reply with a capital, even if they are told to answer yes or no."""
 
 MOST_ITEMS = 1_000
-"""Of more questions about a text, each so many make a request."""
+"""The most questions about a text in one request."""
 
 TIMEOUT_S = 300.0
-"""A request holds hundreds of prompts, and may wait for those of others."""
+"""Long, because a request holds hundreds of prompts, and may wait for other clients' prompts."""
 
 TOKENIZED = "Is it there? \u00c4pfel, 3 x \u3042."
 """A prompt of several kinds of letters, by which two tokenizers are compared."""
@@ -52,24 +52,24 @@ Rows = NDArray[np.int64]
 class ScoringVoter:
     """A model whose server compares two labels, all questions about a text in one request.
 
-    The vote is yes if P(yes) > P(no), and its margin is log P(yes) - log P(no) in nats, P being the probability that
+    The vote is yes if P(yes) > P(no), and its margin is log P(yes) - log P(no) in nats, where P is the probability that
     the reply begins with the label. Prompts are sent as token ids, in the model's chat template: the tokens that all
-    questions about a text begin with are the query, the rest of each is an item. As text they would be cut between two
-    words, and a tokenizer may join what is cut.
+    prompts about a text begin with are the query, and the rest of each prompt is an item. Text would have to be divided
+    between two words, and a tokenizer may join the two parts.
 
     Args:
-        model: as the server calls it, with the address: "MODEL@http://host:8000/v1".
+        model: its name on the server, with the address: "MODEL@http://host:8000/v1".
         key_variable: the environment variable that holds the access key, as for
             `halluscope.judging.graders.endpoint.EndpointJudge`.
-        tokenizer: that of the model, with its chat template: a folder, a GGUF file or an id of the Hub; by default the
-            model's name. Where the server says how it tokenizes (/tokenize), both must make the same tokens.
-        labels: the words for yes and for no, such as "Yes/No" or "Yes,yes/No,no"; each is one token, and the
-            probabilities of several add up. A word may begin with a space, where a reply does. vLLM tells the share of
-            one token alone, so there yes has one word.
-        recheck: votes by a smaller margin than this many nats are put to
-            `halluscope.judging.voters.endpoint.EndpointVoter`, and its votes and margins stand; 0 for none.
+        tokenizer: the model's tokenizer with its chat template: a folder, a GGUF file or an id of the Hub; by default
+            the model's name. If the server says how it tokenizes (/tokenize), both must make the same tokens.
+        labels: the words for yes and for no, such as "Yes/No" or "Yes,yes/No,no"; each word is one token, and the
+            probabilities of several words add up. A word may begin with a space, if replies do. vLLM gives the share
+            of one token only, so yes has a single word there.
+        recheck: where a vote's margin is smaller than this many nats,
+            `halluscope.judging.voters.endpoint.EndpointVoter` is asked, and its votes and margins count; 0 for never.
         at_once: the most requests that may be under way.
-        leave_out: settings that the server is known to refuse where votes are put to `EndpointVoter`.
+        leave_out: settings that the server is known to refuse when `EndpointVoter` asks it.
         attempts: how often a request is tried.
         timeout: seconds that the server may be silent in an attempt; all attempts of a request with their waits may
             take `attempts` times as long.
@@ -80,7 +80,7 @@ class ScoringVoter:
 
     Raises:
         MissingExtra: without httpx2, torch or transformers.
-        JudgeUnavailable: for no model, no tokenizer, labels that are not one token each, or an address that is none.
+        JudgeUnavailable: for no model, no tokenizer, labels that are not one token each, or an unusable address.
         ValueError: for labels of another form, or a number out of range.
     """
 
@@ -122,10 +122,10 @@ class ScoringVoter:
 
     @property
     def key(self) -> str:
-        """The name, the labels, a digest of the tokenizer, and who votes again.
+        """The name, the labels, a digest of the tokenizer, and the judge that votes again.
 
-        Which endpoint replies is not in it: both give the same probabilities. So kept votes are found without a server.
-        `settle` may change what is said of the judge that votes again.
+        The kind of endpoint is not part of it, because both kinds give the same probabilities; so kept votes are found
+        without a server. `settle` may change the part about the judge that votes again.
         """
         again = f":below-{self.recheck:g}-by({self._chat.key})" if self._chat else ""
         return f"{self.name}:{self.labels}:tokenizer={self._tokens.digest}{again}"
@@ -137,25 +137,25 @@ class ScoringVoter:
 
     @property
     def spent(self) -> str:
-        """What its votes cost so far, for people; empty before any came."""
+        """What the votes have cost so far, in words; empty before the first vote."""
         again = self._chat.spent if self._chat else ""
         first = str(self._usage) if self._usage.replies else ""
         return f"{first}; asked again: {again}" if again else first
 
     def settle(self) -> None:
-        """Learn which endpoint the server has, and whether its tokenizer is ours, unless that is known.
+        """Find out which endpoint the server has, and whether its tokenizer is this one, unless that is known.
 
         Raises:
-            JudgeUnavailable: if it has none, has one that cannot add up the labels, or has another tokenizer; if it is
-                down, refuses the access key, or knows no such model.
+            JudgeUnavailable: if the server has no such endpoint, one that cannot add up the labels, or another
+                tokenizer; if it is down, refuses the access key, or does not know the model.
         """
         if self._endpoint:
             return
         endpoint = detected(self.client, self.label_ids)
         if len(self.label_ids.yes) > 1 and not endpoint.adds_up:
             raise JudgeUnavailable(
-                f"labels is {brief(self.labels)}, but {self.client.server.origin} has vLLM's endpoint, which tells "
-                "the share of one token; expected one word for yes, as in 'Yes/No,no'."
+                f"labels is {brief(self.labels)}, but {self.client.server.origin} has vLLM's endpoint, which gives "
+                "the share of one token only; expected one word for yes, as in 'Yes/No,no'."
             )
         self._compare_tokenizers()
         if self._chat:
@@ -165,10 +165,10 @@ class ScoringVoter:
     def answer(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[AnsweredBy]:
-        """Answer each pair, text by text, with margins; `FAILED` where no scores came.
+        """Vote on each pair, text by text, with margins; `FAILED` if no scores came.
 
         Raises:
-            JudgeUnavailable: as `settle`; what came before is given first.
+            JudgeUnavailable: as for `settle`; votes that came before are yielded first.
         """
         near = [np.zeros(0, dtype=np.int64)]
         for rows, margins in self._margins(texts, questions, pairs):
@@ -181,18 +181,18 @@ class ScoringVoter:
                 yield again[places], codes, margins
 
     def asked(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Asked:
-        """The request for these pairs: what their prompts begin with, and how each goes on."""
+        """Return the request for these pairs: the beginning that their prompts share, and the rest of each."""
         prompts = self._tokens.tokens(texts, questions, pairs)
         query = common_prefix(prompts)
         return Asked(query, [prompt[len(query) :] for prompt in prompts])
 
     def close(self) -> None:
-        """Nothing is held between calls."""
+        """Do nothing: nothing is held between calls."""
 
     def _margins(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[tuple[Rows, Margins]]:
-        """Rows of `pairs` and their margins, request by request; NaN where no scores came."""
+        """Yield rows of `pairs` and their margins, request by request; NaN if no scores came."""
         self.settle()
         endpoint = self._endpoint
         assert endpoint, "settled"
@@ -217,26 +217,26 @@ class ScoringVoter:
         return margins
 
     def _ids_of_labels(self) -> Labels:
-        """The tokens by which a reply begins that says the labels."""
+        """Return the tokens with which a reply begins if it says one of the labels."""
         chat = self._tokens.turn(TOKENIZED)
         yes, no = (tuple(self._tokens.after(chat, word) for word in words) for words in self._words)
         if len({*yes, *no}) < len(yes) + len(no):
             raise JudgeUnavailable(
-                f"labels is {brief(self.labels)}, of which two are the same token of the tokenizer; expected another "
-                f"token for each, such as {LABELS!r}."
+                f"labels is {brief(self.labels)}, but two of these words are the same token of the tokenizer; "
+                f"expected a different token for each, such as {LABELS!r}."
             )
         return Labels(yes, no)
 
     def _compare_tokenizers(self) -> None:
-        """Compare the tokens of a prompt with each label to those that the server makes of it."""
+        """Compare the tokens of a prompt that ends in each label with those that the server makes."""
         server, chat = self.client.server, self._tokens.turn(TOKENIZED)
         for word in (*self._words[0], *self._words[1]):
             body = {"model": server.model, "prompt": chat + word, "add_special_tokens": False}
             said = self.client.post("tokenize", body)
             if isinstance(said, Failure):
                 warnings.warn(
-                    f"{server.origin} does not say how it tokenizes ({said.reason} at /tokenize): the tokenizer "
-                    f"{brief(self._tokens.weights.name)} is taken for its own, unchecked.",
+                    f"{server.origin} does not say how it tokenizes ({said.reason} at /tokenize), so nothing checks "
+                    f"that the tokenizer {brief(self._tokens.weights.name)} is that of the server's model.",
                     stacklevel=2,
                 )
                 return
@@ -248,19 +248,19 @@ class ScoringVoter:
 
 
 def requests(pairs: Pairs) -> Iterator[Rows]:
-    """The rows of `pairs` that go in one request: those about a text, at most `MOST_ITEMS`."""
+    """Yield for each request its rows of `pairs`: those about one text, at most `MOST_ITEMS`."""
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     for rows in np.split(order, np.flatnonzero(np.diff(pairs[order, 0])) + 1):
         yield from np.split(rows, range(MOST_ITEMS, len(rows), MOST_ITEMS))
 
 
 def _codes(margins: Margins) -> NDArray[np.int8]:
-    """The votes that margins are; one of 0 is a no."""
+    """Return the votes that margins stand for; a margin of 0 is a no."""
     return np.where(np.isnan(margins), FAILED, np.where(margins > 0, YES, NO)).astype(np.int8)
 
 
 def _words(labels: object) -> list[list[str]]:
-    """The words for yes and those for no.
+    """Return the words for yes and the words for no.
 
     >>> _words("Yes,yes/No")
     [['Yes', 'yes'], ['No']]
@@ -281,6 +281,6 @@ def _tokens(model: str, tokenizer: str | None) -> ChatTokens:
     except JudgeUnavailable as error:
         raise JudgeUnavailable(
             f"The judge {brief(SCORING + model)} needs its model's tokenizer, for the chat template and the tokens of "
-            f"the labels; {brief(tokenizer or model)} gives none. Name its folder or id of the Hub: "
+            f"the labels, but {brief(tokenizer or model)} has no tokenizer. Name its folder or id of the Hub: "
             f"tokenizer='ORG/NAME'. {error}"
         ) from error

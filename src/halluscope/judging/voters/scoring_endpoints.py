@@ -1,18 +1,18 @@
-"""The endpoints at which a server says how probable the next tokens are: what is sent, and what of a reply is believed.
+"""The endpoints at which a server says how probable the next tokens are: what is sent, and which replies count.
 
-Both take a query and items as token ids and read query + item for each item; no reply is drawn. What is written here
-is what stored copies of these files say, read in November 2026; neither server was run:
+Both take a query and items as token ids, and read query + item for each item; no reply is generated. This module
+follows stored copies of the files below, read in November 2026; neither server was run:
 
 - vLLM, `POST /generative_scoring`: vllm/entrypoints/generate/generative_scoring/serving.py at 0487d5c, the same at
   055e47c under vllm/frontend/, and docs.vllm.ai/en/v0.22.1/serving/online_serving/generative_scoring. A reply holds one
-  number per item, the share of the first label among the labels. A prompt that is too long loses its end in silence.
+  number per item, the share of the first label among the labels. A prompt that is too long is silently cut off.
 - SGLang, `POST /v1/score`: python/sglang/srt/managers/tokenizer_manager_score_mixin.py at 016f96e,
   srt/entrypoints/openai/protocol.py, docs.sglang.io/docs/basic_usage/native_api, and pull request 18381 for `usage`. A
-  reply holds one probability per item and label. With --enable-mis (before: --multi-item-scoring-delimiter) all items
-  are read as one prompt, with delimiters in it: other prompts, and so another judge.
+  reply holds one probability per item and label. With --enable-mis (formerly --multi-item-scoring-delimiter) all
+  items are read as one prompt with delimiters in it. These are other prompts, and so another judge.
 
 Therefore a reply counts only if the server says that it read as many tokens as were sent. An SGLang from before that
-pull request (February 2026) does not say it, and is refused.
+pull request (February 2026) does not say so, and is refused.
 
 Both have `POST /tokenize`, which gives the `tokens` of a `prompt`: vllm/entrypoints/serve/tokenize/protocol.py at
 030ea52, sglang/srt/entrypoints/openai/serving_tokenize.py at 0351c1f.
@@ -33,7 +33,7 @@ from halluscope.judging.server import ENDPOINT
 from halluscope.numbers import is_number
 
 SUREST = math.log(2.0**53)
-"""The largest margin, in nats, that a share in double precision can say; beyond it the share is 1."""
+"""The largest margin, in nats, that a share in double precision can express; beyond it the share is 1."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Labels:
 
     Attributes:
         yes: token ids whose probabilities add up to that of yes.
-        no: likewise.
+        no: token ids whose probabilities add up to that of no.
     """
 
     yes: tuple[int, ...]
@@ -51,11 +51,11 @@ class Labels:
 
 @dataclass(frozen=True)
 class Asked:
-    """One request: prompts that begin alike.
+    """One request: prompts with the same beginning.
 
     Attributes:
         query: the tokens that all prompts begin with.
-        items: how each goes on.
+        items: the remaining tokens of each prompt.
     """
 
     query: Ids
@@ -63,15 +63,15 @@ class Asked:
 
     @property
     def tokens(self) -> int:
-        """How many tokens the server reads, those of the query once per item."""
+        """How many tokens the server reads, counting the query's tokens once per item."""
         return len(self.query) * len(self.items) + sum(map(len, self.items))
 
 
 class Endpoint(Protocol):
-    """A way to ask for the probabilities of labels.
+    """An endpoint that gives the probabilities of labels.
 
     Attributes:
-        path: below the server's address.
+        path: its path below the server's address.
         adds_up: whether several tokens may stand for yes.
     """
 
@@ -79,11 +79,11 @@ class Endpoint(Protocol):
     adds_up: bool
 
     def body(self, model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
-        """What is sent."""
+        """Return the JSON to send."""
         ...
 
     def margins(self, said: Any, labels: Labels, items: int) -> NDArray[np.float64]:
-        """By how many nats yes is likelier than no, per item.
+        """Return for each item by how many nats yes is more likely than no.
 
         Raises:
             ValueError: for a reply of another form.
@@ -97,16 +97,16 @@ class VLLM:
     path, adds_up = "generative_scoring", False
 
     def body(self, model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
-        """What is sent: the label of yes first, as the reply is about it alone."""
+        """Return the JSON to send: the label for yes comes first, because the reply gives only that label's share."""
         return _body(model, asked, labels) | {"apply_softmax": True, "add_special_tokens": False}
 
     def margins(self, said: Any, labels: Labels, items: int) -> NDArray[np.float64]:
-        """Log-odds of the share of yes."""
+        """Return the log-odds of the share of yes."""
         shares = np.full(items, np.nan)
         for one in said["data"]:
             place, share = one["index"], one["score"]
             if type(place) is not int or not 0 <= place < items or not np.isnan(shares[place]):
-                raise ValueError("an item that was not asked about, or twice the same")
+                raise ValueError("an item that was not asked about, or the same item twice")
             shares[place] = _probability(share)
         if np.isnan(shares).any():
             raise ValueError(f"{items - np.isnan(shares).sum():,} scores for {items:,} items")
@@ -121,11 +121,11 @@ class SGLang:
     path, adds_up = "v1/score", True
 
     def body(self, model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
-        """What is sent; probabilities among all tokens come back, as shares would be rounded to float32."""
+        """Return the JSON to send, for probabilities among all tokens, because shares would be rounded to float32."""
         return _body(model, asked, labels) | {"apply_softmax": False}
 
     def margins(self, said: Any, labels: Labels, items: int) -> NDArray[np.float64]:
-        """Log-odds of the sums over the tokens of yes and of no."""
+        """Return the log-odds of the sums over the tokens of yes and of no."""
         scores = said["scores"]
         tokens = len(labels.yes) + len(labels.no)
         if len(scores) != items or any(len(row) != tokens for row in scores):
@@ -138,21 +138,21 @@ class SGLang:
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (VLLM(), SGLang())
-"""In the order in which a server is asked for them. vLLM has a /v1/score too, for models of another kind."""
+"""The endpoints, in the order in which they are tried. vLLM has a /v1/score too, for models of another kind."""
 
 ABSENT = (400, 404, 405, 422, 501)
-"""The statuses by which a server says that it has no such endpoint, or another one there."""
+"""The statuses by which a server says that it has no such endpoint, or a different one at that path."""
 
 
 def detected(client: Client, labels: Labels) -> Endpoint:
-    """The endpoint that the server has, found by asking for the scores of one token.
+    """Return the endpoint that the server has, found by asking for the scores of one token.
 
     Raises:
-        JudgeUnavailable: if it has none, or one that replies otherwise; if it is down, refuses the access key, or knows
-            no such model.
+        JudgeUnavailable: if the server has no such endpoint, or one with unexpected replies; if it is down, refuses the
+            access key, or does not know the model.
     """
     server = client.server
-    plain = f"take the judge '{ENDPOINT}MODEL@URL'. That is another judge: its replies are read."
+    plain = f"use the judge '{ENDPOINT}MODEL@URL'. That is a different judge, whose replies are read."
     probe = Asked([labels.yes[0]], [[labels.no[0]]])
     absent = []
     for endpoint in ENDPOINTS:
@@ -169,13 +169,14 @@ def detected(client: Client, labels: Labels) -> Endpoint:
             raise client.unavailable(margins)
         absent.append(f"/{endpoint.path}: {margins.reason}{f', {margins.said}' if margins.words else ''}")
     raise JudgeUnavailable(
-        f"{server.origin} scores no labels for {foreign.brief(server.model)} ({'; '.join(absent)}). Check the model's "
-        f"name; if it is right, the server has neither vLLM's /generative_scoring nor SGLang's /v1/score: {plain}"
+        f"{server.origin} does not score labels for {foreign.brief(server.model)} ({'; '.join(absent)}). Check the "
+        f"model's name; if it is right, the server has neither vLLM's /generative_scoring nor SGLang's /v1/score, so "
+        f"{plain}"
     )
 
 
 def read(endpoint: Endpoint, said: Any, asked: Asked, labels: Labels) -> NDArray[np.float64] | Failure:
-    """By how many nats yes is likelier than no, per item; or why that is not known."""
+    """Return for each item by how many nats yes is more likely than no, or a `Failure` that says why it is unknown."""
     if isinstance(said, Failure):
         return said
     try:
@@ -187,7 +188,7 @@ def read(endpoint: Endpoint, said: Any, asked: Asked, labels: Labels) -> NDArray
         return Failure(f"not the scores that were asked for: {error}", 200)
     if read_tokens != asked.tokens:
         return Failure(
-            "another number of tokens read than sent: prompts were cut, or joined by delimiters", 200
+            "read another number of tokens than were sent: prompts were cut, or joined by delimiters", 200
         )
     return margins
 
@@ -203,21 +204,21 @@ def _body(model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
 
 
 def _probability(value: Any) -> float:
-    """A probability, as a server may round it.
+    """Return a probability, which a server may have rounded to slightly above 1.
 
     Raises:
-        ValueError: for what is none.
+        ValueError: for a value that is not a probability.
     """
-    if not is_number(value) or not 0 <= value <= 1 + 1e-6:  # NaN is neither
-        raise ValueError("a score that is no probability")
+    if not is_number(value) or not 0 <= value <= 1 + 1e-6:  # False for NaN
+        raise ValueError("a score that is not a probability")
     return min(float(value), 1.0)
 
 
 def _known(margins: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The margins, if each is a number.
+    """Return the margins, if they are all finite.
 
     Raises:
-        ValueError: where a label has no probability at all.
+        ValueError: if a label has the probability 0.
     """
     if not np.isfinite(margins).all():
         raise ValueError("a label with the probability 0")

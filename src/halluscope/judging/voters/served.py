@@ -12,13 +12,13 @@ from halluscope.judging.voters.scoring import ScoringVoter
 
 @dataclass(frozen=True)
 class Served:
-    """How judges behind servers are asked. What can move a vote stands in the judge's key.
+    """How judges behind servers are asked. All that can change a vote is in the judge's key.
 
     Attributes:
         at_once: the most requests under way.
         leave_out: settings that a server is known to refuse, of `halluscope.judging.chat_completions.SETTINGS`.
-        tokenizer: that of the models of "scoring:" judges, if it is not found by the model's name.
-        recheck: votes of "scoring:" judges by a smaller margin, in nats, are asked again as "openai:" asks.
+        tokenizer: the tokenizer of "scoring:" judges, if it is not found by the model's name.
+        recheck: a "scoring:" judge's vote with a smaller margin than this, in nats, is asked again as "openai:" asks.
 
     Raises:
         ValueError: for an option out of range.
@@ -35,11 +35,11 @@ class Served:
         check_leave_out(self.leave_out)
 
     def judge(self, name: str) -> EndpointVoter | ScoringVoter:
-        """The judge of such a name, not asked yet.
+        """Return the judge with this name, without asking it yet.
 
         Raises:
-            JudgeUnavailable: for no model, an address that is none, an access key or a tokenizer that is not there.
-            MissingExtra: without the libraries that it needs.
+            JudgeUnavailable: if the model, the access key or the tokenizer is missing, or the address cannot be used.
+            MissingExtra: without the libraries that the judge needs.
         """
         if compares_labels(name):
             return ScoringVoter(
@@ -56,12 +56,12 @@ AS_USUAL = Served()
 
 
 def is_served(judge: object) -> bool:
-    """Whether it is the name of a model behind a server."""
+    """Whether `judge` is the name of a model behind a server."""
     return isinstance(judge, str) and judge.startswith((ENDPOINT, SCORING))
 
 
 def compares_labels(judge: object) -> bool:
-    """Whether it is the name of a model behind a server that compares labels."""
+    """Whether `judge` is the name of a model behind a server that compares labels."""
     return isinstance(judge, str) and judge.startswith(SCORING)
 
 
@@ -69,7 +69,7 @@ def check_name(judge: str) -> None:
     """Check the name of a judge behind a server; nothing is sent.
 
     Raises:
-        JudgeUnavailable: for no model, an address that is none, or an access key that is not there.
+        JudgeUnavailable: if the model is missing, the address cannot be used, or the access key is not set.
     """
     kind = SCORING if compares_labels(judge) else ENDPOINT
     Server.named(judge.removeprefix(kind), kind=kind)

@@ -1,6 +1,6 @@
-"""From the votes of N judges x M questions to one label a cell, and which cells are still worth asking about.
+"""Turns the votes of N judges x M questions into one label per cell, and finds cells that are worth asking about.
 
-Source: THRONE, section 3.2 (the equation of the labels), with `k` agreeing votes required of `n = N x M`.
+Source: THRONE, section 3.2 (the equation of the labels), with `k` of `n = N x M` votes required to agree.
 A cell is one (image, class) pair.
 """
 
@@ -15,21 +15,21 @@ from halluscope.judging.votes import NO, UNASKED, YES
 from halluscope.numbers import is_number
 
 IGNORED = -1
-"""The label of a cell on which too few votes agree; it counts nowhere."""
+"""The label of a cell on which too few votes agree; such a cell is not counted."""
 
 AGREEMENTS = ("unanimous", "majority")
 
 Counts = NDArray[np.signedinteger[Any]]
-"""[images, classes], how many votes."""
+"""Numbers of votes [images, classes]."""
 
 FEW_VOTES = int(np.iinfo(np.int16).max)
-"""Up to so many votes per cell are counted in 16 bits, which is several times as fast."""
+"""Up to this many votes per cell are counted in 16 bits, which is several times as fast."""
 
 
 def required(agreement: str | int, votes: int) -> int:
-    """The number k of agreeing votes that `agreement` asks for among `votes`.
+    """Return the number k of agreeing votes that `agreement` requires among `votes`.
 
-    More than half must agree, or a cell could be labelled yes and no at once.
+    More than half must agree; otherwise a cell could be labelled yes and no at once.
 
     >>> required("unanimous", 9), required("majority", 9), required(8, 9)
     (9, 5, 8)
@@ -62,7 +62,7 @@ def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
     if array.ndim != 3 or array.shape[:2] != (images, classes) or array.shape[2] == 0:
         raise ValueError(
             f"votes has the shape {array.shape}; expected ({images} images, {classes} classes, judges x questions), "
-            "one row a prediction and one column a class of the vocabulary, in its order."
+            "one row per response and one column per class, in the vocabulary's order."
         )
     if array.dtype != bool:
         valid = (array == 0) | (array == 1) if array.dtype.kind in "iuf" else _are_votes(array).astype(bool)
@@ -75,7 +75,7 @@ def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
 
 
 def _is_vote(value: Any) -> bool:
-    """Whether a value in an array of anything is a vote."""
+    """Whether a value in an array of objects is a vote."""
     return isinstance(value, bool | np.bool_) or (is_number(value) and value in (0, 1))
 
 
@@ -83,13 +83,13 @@ _are_votes = np.frompyfunc(_is_vote, 1, 1)
 
 
 def count(answers: NDArray[np.int8]) -> tuple[Counts, Counts]:
-    """Yes votes and no votes of answers [images, classes, n]; a reply that is neither is a vote against yes."""
+    """Count yes votes and no votes in `answers` [images, classes, n]; a reply that is neither counts as a no vote."""
     yes = _along_votes(answers == YES)
     return yes, _along_votes(answers != UNASKED) - yes
 
 
 def label(yes: Counts, no: Counts, k: int) -> NDArray[np.int8]:
-    """The label of each cell: 1 if k votes say yes, 0 if k say no, else `IGNORED` (THRONE, section 3.2).
+    """Return the label of each cell: 1 if k votes say yes, 0 if k say no, else `IGNORED` (THRONE, section 3.2).
 
     >>> label(np.array([9, 0, 8]), np.array([0, 9, 1]), k=9).tolist()
     [1, 0, -1]
@@ -98,18 +98,18 @@ def label(yes: Counts, no: Counts, k: int) -> NDArray[np.int8]:
 
 
 def known(labels: NDArray[np.int8], present: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """What of the labels is the same whether everything was asked or only what is needed (see `undecided`).
+    """Return labels that are the same whether everything was asked or only what is needed (see `undecided`).
 
-    Of an absent object that is whether it is an agreed yes: what is ignored there becomes no.
+    For an absent object, only an agreed yes is such a label, so an ignored cell becomes a no.
     """
     return np.where(~present & (labels == IGNORED), NO, labels).astype(np.int8)
 
 
 def undecided(yes: Counts, no: Counts, n: int, k: int, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The cells whose further answers can still move precision or recall.
+    """Return the cells in which further votes can still change precision or recall.
 
-    A present object's label matters in full (found, missed, or ignored). Of an absent object it only matters
-    whether it becomes an agreed yes: agreed no and ignored enter neither precision nor recall.
+    A present object's label matters in full (found, missed, or ignored). For an absent object it only matters whether
+    it becomes an agreed yes: agreed no and ignored cells enter neither precision nor recall.
     """
     left = n - yes - no
     yes_open = (yes < k) & (yes + left >= k)

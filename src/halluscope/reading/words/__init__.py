@@ -1,1 +1,1 @@
-"""Words of English texts in their dictionary form: by a dictionary that comes with the package, or by nltk."""
+"""Gives the words of English texts their dictionary forms, by a dictionary that comes with the package or by nltk."""

@@ -1,8 +1,9 @@
 """Gives English words their dictionary form, much as published scripts do with nltk's tagger and WordNet.
 
-The dictionary is lemminflect's, which comes with the package. It holds a noun's and a verb's reading of a word; which
-of them a text means, nltk's tagger says, and here a few rules about the words around do. Where WordNet gives another
-form than lemminflect, and mentions of objects depend on it, `lemmas.toml` beside this module has WordNet's.
+The dictionary is lemminflect's, which comes with the package. It gives a word's forms as a noun and as a verb. Which of
+them a text means is decided in published scripts by nltk's tagger, and here by a few rules about the words around it.
+Where WordNet's form differs from lemminflect's, and mentions of objects depend on it, `lemmas.toml` in this folder
+holds WordNet's form.
 """
 
 import tomllib
@@ -16,11 +17,11 @@ from halluscope.reading.words.tokens import tokenise
 from halluscope.reading.words.word import Word, forms_of, in_forms
 
 LONGEST = 40
-"""Characters; what is longer is no word and keeps its form."""
+"""The most characters of a word; anything longer keeps its form."""
 
 
 class _Readings(NamedTuple):
-    """What a word may be: its form as a noun, as a verb, and whether it may be an adjective as it stands."""
+    """A word's forms as a noun and as a verb, and whether the word itself may be a noun or an adjective."""
 
     noun: str
     verb: str
@@ -29,7 +30,7 @@ class _Readings(NamedTuple):
 
 
 class _Tables(NamedTuple):
-    """What `lemmas.toml` holds: the forms that WordNet gives, and the words beside a noun or a verb."""
+    """The content of `lemmas.toml`: the forms that WordNet gives, and words that mark the next word as noun or verb."""
 
     nouns: Mapping[str, str]
     verbs: Mapping[str, str]
@@ -41,29 +42,29 @@ class _Tables(NamedTuple):
 
 
 def words(text: str) -> list[Word]:
-    """A text's tokens in their dictionary forms, in lower case.
+    """Return a text's tokens in their dictionary forms, in lower case.
 
     Raises:
-        MissingExtra: without lemminflect.
+        MissingExtra: if lemminflect is not installed.
     """
     tokens = tokenise(text)
     return in_forms(tokens, lemmatise(forms_of(tokens)))
 
 
 def nouns(text: str) -> list[Word]:
-    """The same: nothing here tells a noun from a word that may be one.
+    """Return all tokens, as `words` does, because without a tagger nouns cannot be told from other words.
 
     Raises:
-        MissingExtra: without lemminflect.
+        MissingExtra: if lemminflect is not installed.
     """
     return words(text)
 
 
 def lemmatise(tokens: Sequence[str]) -> list[str]:
-    """The dictionary form of each token, in lower case.
+    """Return the dictionary form of each token, in lower case.
 
     Raises:
-        MissingExtra: without lemminflect.
+        MissingExtra: if lemminflect is not installed.
 
     >>> lemmatise(["two", "men", "seated", "on", "benches", "near", "the", "seating", "area"])
     ['two', 'men', 'seat', 'on', 'bench', 'near', 'the', 'seating', 'area']
@@ -72,10 +73,10 @@ def lemmatise(tokens: Sequence[str]) -> list[str]:
 
 
 def version() -> str:
-    """The dictionary and its version, for a signature: another dictionary may give other words.
+    """Return the dictionary's name and version for a signature: another dictionary may give other words.
 
     Raises:
-        MissingExtra: without lemminflect.
+        MissingExtra: if lemminflect is not installed.
     """
     dictionary()
     return f"lemminflect-{metadata.version('lemminflect')}"
@@ -103,9 +104,9 @@ def _is_verb(tokens: Sequence[str], place: int) -> bool:
 
 
 def _wants_noun(second: str, before: str, word: str) -> bool:
-    """Whether the two words before make a noun of "-ing": "a boy 's skiing", "ample seating", "enjoy the skiing".
+    """Whether the two words before a word in "-ing" make it a noun: "a boy 's skiing", "ample seating".
 
-    After "to the" the tagger sees a verb: "in addition to the seating area".
+    After "to the", nltk's tagger takes the word for a verb: "in addition to the seating area".
     """
     tables = load_tables()
     if (second, before) == ("to", "the"):
@@ -136,16 +137,16 @@ def _readings(word: str) -> _Readings:
 
 @cache
 def dictionary() -> Callable[..., tuple[str, ...]]:
-    """The dictionary: `get(word, upos="NOUN")` gives the forms that a word may be of; without one, it is none.
+    """Load the dictionary: `get(word, upos="NOUN")` gives a word's dictionary forms as a noun, () if it is not a noun.
 
     Raises:
-        MissingExtra: without lemminflect.
+        MissingExtra: if lemminflect is not installed.
     """
     try:
         from lemminflect import getLemma  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingExtra(
-            "Words are looked up in a dictionary of English word forms: pip install 'halluscope[words]'."
+            "Word forms are looked up in the dictionary of lemminflect: pip install 'halluscope[words]'."
         ) from error
 
     def get(word: str, upos: str, lemmatize_oov: bool = False) -> tuple[str, ...]:

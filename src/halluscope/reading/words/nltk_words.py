@@ -1,10 +1,10 @@
-"""Gives words their dictionary form by the very means of published scripts: nltk's tokens and tags, WordNet's forms.
+"""Gives words their dictionary forms exactly as published scripts do: by nltk's tokens and tags, and WordNet's forms.
 
-Of a tag its first letter counts; what is no noun, verb, adjective or adverb is looked up as a noun. nltk comes without
-its data: the user brings them once, and they are looked for where nltk looks.
+Only the first letter of a tag counts; a word that is not a noun, verb, adjective or adverb is looked up as a noun. nltk
+comes without its data: the user downloads them once into one of the folders that nltk searches.
 
 Source of `words`: `caption_to_words` in the script by which captions are scored today (a fork of
-LisaAnne/Hallucination, with WordNet in place of the pattern library), and the words in the output that it published. Of
+LisaAnne/Hallucination, with WordNet in place of the pattern library), and the words in its published output. Source of
 `nouns`: `extract_nouns` in junyangwang0410's inference.py.
 """
 
@@ -26,13 +26,13 @@ _PLACES = {
     _TAGGER: [f"taggers/{_TAGGER}/"],
     "wordnet": ["corpora/wordnet", "corpora/wordnet.zip"],
 }
-"""What nltk calls its data -> where it may lie in a folder of data."""
+"""nltk's name of a data set -> where it may be in a folder of nltk's data."""
 
 _FILES = {
     "punkt_tab": ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt"),
     _TAGGER: tuple(f"{_TAGGER}.{name}.json" for name in ("classes", "tagdict", "weights")),
 }
-"""The files of data that do not name their version."""
+"""The files of the data sets that do not state their version."""
 
 _QUOTATION_MARKS = ("``", "''")
 """How nltk writes the mark \" at the beginning and at the end of a quotation."""
@@ -41,22 +41,22 @@ _NOT_SPACE = re.compile(r"\S")
 
 
 def words(text: str) -> list[Word]:
-    """A text's tokens in their dictionary forms, in lower case.
+    """Return a text's tokens in their dictionary forms, in lower case.
 
     Raises:
-        MissingExtra: without nltk.
-        FileNotFoundError: without its data.
+        MissingExtra: if nltk is not installed.
+        FileNotFoundError: if its data are missing.
     """
     tokens, tagged = _tagged(text.lower())
     return as_written(in_forms(tokens, lemmatise(tagged)), text)
 
 
 def nouns(text: str) -> list[Word]:
-    """A text's nouns in their dictionary forms, in the case in which they stand.
+    """Return a text's nouns in their dictionary forms, with upper and lower case as in the text.
 
     Raises:
-        MissingExtra: without nltk.
-        FileNotFoundError: without its data.
+        MissingExtra: if nltk is not installed.
+        FileNotFoundError: if its data are missing.
     """
     return [
         Word(_lemma(token.form, "n"), token.start, token.end)
@@ -66,32 +66,34 @@ def nouns(text: str) -> list[Word]:
 
 
 def common_nouns(text: str) -> list[Word]:
-    """The same in lower case: names count among the nouns, and no capital letter makes one of another word.
+    """Return nouns as `nouns` does, but from the text in lower case, so that capital letters make no difference.
+
+    Names count among the nouns.
 
     Raises:
-        MissingExtra: without nltk.
-        FileNotFoundError: without its data.
+        MissingExtra: if nltk is not installed.
+        FileNotFoundError: if its data are missing.
     """
     return as_written(nouns(text.lower()), text)
 
 
 def lemmatise(tagged: Sequence[tuple[str, str]]) -> list[str]:
-    """The dictionary forms of tokens with their Penn Treebank tags, such as ("geese", "NNS").
+    """Return the dictionary forms of tokens with Penn Treebank tags, such as ("geese", "NNS").
 
     Raises:
-        MissingExtra: without nltk.
-        FileNotFoundError: without its data.
+        MissingExtra: if nltk is not installed.
+        FileNotFoundError: if its data are missing.
     """
     return [_lemma(token, _PARTS.get(tag[:1], "n")) for token, tag in tagged]
 
 
 @cache
 def version() -> str:
-    """nltk's version, WordNet's, and 8 hexadecimal digits over each of the data that name none, for a signature.
+    """Return for a signature the versions of nltk and WordNet, and 8 hexadecimal digits per data set without a version.
 
     Raises:
-        MissingExtra: without nltk.
-        FileNotFoundError: without its data.
+        MissingExtra: if nltk is not installed.
+        FileNotFoundError: if its data are missing.
     """
     nltk = _nltk()
     return ",".join(
@@ -105,14 +107,14 @@ def version() -> str:
 
 
 def _tagged(text: str) -> tuple[list[Word], list[tuple[str, str]]]:
-    """A text's tokens, and each with its tag."""
+    """Return a text's tokens with their places, and with their tags."""
     nltk = _nltk()
     tokens: list[str] = nltk.word_tokenize(text)
     return _placed(tokens, text), nltk.pos_tag(tokens)
 
 
 def _placed(tokens: Sequence[str], text: str) -> list[Word]:
-    """Where tokens stand: each begins where the last one ended, or after white space.
+    """Find the places of tokens in a text: each begins where the last one ended, or after white space.
 
     >>> _placed(["``", "dogs", "''", "can", "not"], '"dogs" cannot')[1:4]
     [Word(form='dogs', start=1, end=5), Word(form="''", start=5, end=6), Word(form='can', start=7, end=10)]
@@ -128,14 +130,14 @@ def _placed(tokens: Sequence[str], text: str) -> list[Word]:
 
 @lru_cache(maxsize=2**16)
 def _lemma(token: str, part: str) -> str:
-    """The shortest form that WordNet allows, and the token itself where it has none."""
+    """Return the shortest form that WordNet allows, or the token itself if WordNet has no form."""
     found: str = _nltk().stem.WordNetLemmatizer().lemmatize(token, part)
     return found
 
 
 @cache
 def _nltk() -> Any:
-    """The library, once its data are known to be there."""
+    """Load nltk, and check that its data are there."""
     try:
         import nltk  # type: ignore[import-untyped]
     except ImportError as error:
@@ -145,10 +147,10 @@ def _nltk() -> Any:
     ]
     if missing:
         raise FileNotFoundError(
-            f"reader='nltk' needs nltk's data {', '.join(missing)}, and there is nothing of that name in the folders "
-            f"where nltk looks ({', '.join(map(str, nltk.data.path))}). Bring it with "
-            f"`python -m nltk.downloader {' '.join(missing)}`; where there is no network, copy the folder nltk_data "
-            "from a machine that has it, and name it in NLTK_DATA. The default reader needs no data."
+            f"reader='nltk' needs nltk's data {', '.join(missing)}, which are not in the folders that nltk searches "
+            f"({', '.join(map(str, nltk.data.path))}). Download them with "
+            f"`python -m nltk.downloader {' '.join(missing)}`; without a network, copy the folder nltk_data from "
+            "another machine, and name it in NLTK_DATA. The default reader needs no data."
         )
     nltk.corpus.wordnet.ensure_loaded()
     return nltk

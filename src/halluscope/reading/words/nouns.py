@@ -1,8 +1,8 @@
 """Finds the common nouns of an English text, by the dictionary that comes with the package and a few rules.
 
-No model tags words. A word counts if the dictionary has it as a noun, or does not have it at all ("hoodie"), unless the
-words around say otherwise: "silver" before a noun is an adjective, and "sitting" after a noun is a verb. A word that
-neither its form nor its neighbours tell counts: "they watch" has a watch.
+No model tags the words. A word counts as a noun if the dictionary has it as one, or does not have it at all ("hoodie"),
+unless the words around it say otherwise: "silver" before a noun is an adjective, and "sitting" after a noun is a verb.
+A word that neither its form nor its neighbours decide counts too: "they watch" has a watch.
 """
 
 import re
@@ -17,13 +17,13 @@ from halluscope.reading.words.tokens import tokenise
 from halluscope.reading.words.word import Word, forms_of, in_forms
 
 RULES_VERSION = 1
-"""Raised by every change to these rules, or to their table, that can move a noun."""
+"""Raised by every change to these rules, or to their table, that can change which words are nouns."""
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 class _Readings(NamedTuple):
-    """What a word may be: its form as a noun, or "", and whether it may be an adjective, a verb, a verb in "-ing"."""
+    """What a word may be: its form as a noun or "", and whether it may be an adjective, a verb, or a verb in "-ing"."""
 
     noun: str = ""
     is_adjective: bool = False
@@ -32,7 +32,7 @@ class _Readings(NamedTuple):
 
 
 class _Tables(NamedTuple):
-    """What `nouns.toml` holds: words that are no nouns, or not after a noun, and nouns that the dictionary lacks."""
+    """The content of `nouns.toml`: words that are never nouns, or not after a noun, and nouns the dictionary lacks."""
 
     no_nouns: frozenset[str]
     verbs_after_nouns: frozenset[str]
@@ -40,10 +40,10 @@ class _Tables(NamedTuple):
 
 
 def common_nouns(text: str) -> list[Word]:
-    """A text's common nouns in their dictionary forms, in lower case, as often as they come.
+    """Return a text's common nouns in their dictionary forms, in lower case; repeated nouns are repeated.
 
     Raises:
-        MissingExtra: without lemminflect.
+        MissingExtra: if lemminflect is not installed.
 
     >>> forms_of(common_nouns("A woman sitting in front of two old men, and a silver car by a building."))
     ['woman', 'front', 'man', 'car', 'building']
@@ -56,19 +56,19 @@ def common_nouns(text: str) -> list[Word]:
 
 
 def version() -> str:
-    """The rules, and the dictionary with its version, for a signature.
+    """Return the versions of these rules and of the dictionary, for a signature.
 
     Raises:
-        MissingExtra: without lemminflect.
+        MissingExtra: if lemminflect is not installed.
     """
     return f"nouns-{RULES_VERSION},{lemmas.version()}"
 
 
 def _noun(tokens: Sequence[str], place: int) -> str:
-    """The dictionary form of what may be a noun here; "" for another word.
+    """Return the dictionary form of a word that may be a noun here; "" for any other word.
 
-    After a noun and before a determiner a verb is one: "a boy rides his bike". In "-ing" either is enough, and so is a
-    form of "be": "a man sitting", "cutting the bread", "is painting".
+    A word that can be a verb is taken for one between a noun and a determiner: "a boy rides his bike". For a word in
+    "-ing" one of the two is enough, and so is a form of "be": "a man sitting", "cutting the bread", "is painting".
     """
     readings = _readings(tokens[place])
     if not readings.noun or not readings.is_verb:

@@ -1,5 +1,6 @@
-"""Who reads a text's words: the dictionary that comes with the package, or a tagger as in published
-scripts: nltk, or for nouns alone spaCy.
+"""Finds the reader of a text's words: the dictionary that comes with the package, or a tagger of published scripts.
+
+The taggers are nltk and, only for nouns, spaCy.
 """
 
 from collections.abc import Callable
@@ -19,12 +20,12 @@ _OF_COMMON_NOUNS = {LEMMINFLECT: nouns, NLTK: nltk_words, SPACY: spacy_nouns}
 
 
 class Reader(NamedTuple):
-    """A reader.
+    """A reader of words.
 
     Attributes:
-        words: gives a text's tokens in their dictionary forms, in lower case.
-        nouns: gives its nouns; without a tagger, all its tokens.
-        version: the reader and what it reads with, for a signature.
+        words: returns a text's tokens in their dictionary forms, in lower case.
+        nouns: returns a text's nouns; without a tagger, all tokens.
+        version: the versions of the reader and its data, for a signature.
     """
 
     words: Callable[[str], list[Word]]
@@ -36,21 +37,21 @@ def check(name: str) -> str:
     """Check the name of a reader.
 
     Raises:
-        ValueError: for any but "lemminflect" and "nltk".
+        ValueError: for any name but "lemminflect" and "nltk".
     """
     return word("reader", name, tuple(_MODULES))
 
 
 def load(name: str) -> Reader:
-    """A reader that is ready.
+    """Load a reader.
 
     Args:
         name: "lemminflect" or "nltk".
 
     Raises:
         ValueError: as `check`.
-        MissingExtra: without the package that it needs.
-        FileNotFoundError: without the data that nltk needs.
+        MissingExtra: if the reader's package is not installed.
+        FileNotFoundError: if nltk's data are missing.
     """
     module = _MODULES[check(name)]
     return Reader(module.words, module.nouns, module.version())
@@ -60,21 +61,21 @@ def check_of_common_nouns(name: str) -> str:
     """Check the name of a reader of common nouns.
 
     Raises:
-        ValueError: for any but "lemminflect", "nltk" and "spacy".
+        ValueError: for any name but "lemminflect", "nltk" and "spacy".
     """
     return word("reader", name, tuple(_OF_COMMON_NOUNS))
 
 
 def common_nouns(name: str) -> tuple[Callable[[str], list[Word]], str]:
-    """What finds the common nouns of a text, and nothing else; and the reader with what it reads with, for a signature.
+    """Return a function that finds the common nouns of a text, and the reader's version for a signature.
 
     Args:
         name: "lemminflect", "nltk" or "spacy".
 
     Raises:
         ValueError: as `check_of_common_nouns`.
-        MissingExtra: without the package that it needs.
-        FileNotFoundError: without the data that nltk needs, or spaCy's model.
+        MissingExtra: if the reader's package is not installed.
+        FileNotFoundError: if nltk's data or spaCy's model are missing.
     """
     module = _OF_COMMON_NOUNS[check_of_common_nouns(name)]
     return module.common_nouns, module.version()

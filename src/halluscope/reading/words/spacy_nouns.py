@@ -1,6 +1,6 @@
 """Finds the common nouns of an English text as published scripts do: spaCy's en_core_web_sm tags its words.
 
-spaCy comes without the model, which the user brings once. Source: `extract_objs` in utils.py of assafbk/mocha_code.
+spaCy comes without the model, which the user downloads once. Source: `extract_objs` in utils.py of assafbk/mocha_code.
 """
 
 from functools import cache
@@ -12,26 +12,26 @@ from halluscope.reading.words.word import Word, as_written
 
 MODEL = "en_core_web_sm"
 NOUN = "NOUN"
-"""The universal part of speech of a common noun; names have another."""
+"""spaCy's tag for the part of speech of a common noun; names have another tag."""
 
 
 def common_nouns(text: str) -> list[Word]:
-    """A text's common nouns in their dictionary forms, as often as they come; the text is read in lower case.
+    """Return a text's common nouns in their dictionary forms, repeated ones repeatedly; the text is read in lower case.
 
     Raises:
-        MissingExtra: without spaCy.
-        FileNotFoundError: without its model.
+        MissingExtra: if spaCy is not installed.
+        FileNotFoundError: if its model is missing.
     """
     nouns = [token for token in _model()(text.lower()) if token.pos_ == NOUN]
     return as_written([Word(one.lemma_, one.idx, one.idx + len(one.text)) for one in nouns], text)
 
 
 def version() -> str:
-    """spaCy's version and the model's, for a signature.
+    """Return the versions of spaCy and its model, for a signature.
 
     Raises:
-        MissingExtra: without spaCy.
-        FileNotFoundError: without its model.
+        MissingExtra: if spaCy is not installed.
+        FileNotFoundError: if its model is missing.
     """
     model = _model()
     return f"spacy-{import_module('spacy').__version__},{MODEL}-{model.meta['version']}"
@@ -47,6 +47,6 @@ def _model() -> Any:
         return spacy.load(MODEL)
     except OSError as error:
         raise FileNotFoundError(
-            f"reader='spacy' needs spaCy's model {MODEL}, and spaCy does not find it. Bring it with `python -m spacy "
-            f"download {MODEL}`; where there is no network, install its wheel. The default reader needs no model."
+            f"reader='spacy' needs spaCy's model {MODEL}, which is not installed. Get it with `python -m spacy "
+            f"download {MODEL}`; without a network, install its wheel. The default reader needs no model."
         ) from error

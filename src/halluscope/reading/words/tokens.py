@@ -1,7 +1,8 @@
-"""Divides an English text into words and marks, as the Penn Treebank does.
+"""Divides an English text into words and punctuation marks, as the Penn Treebank does.
 
-nltk's `word_tokenize`, which published scripts call, does so; these are its rules, written anew. A hyphen or a slash
-divides no word, a full stop divides one only where a sentence ends, and a clitic stands by itself ("the dog 's").
+These are the rules of nltk's `word_tokenize`, which published scripts call, in new code. A hyphen or a slash does not
+divide a word, a full stop is divided from a word only at the end of a sentence, and a clitic is a token of its own
+("the dog 's").
 """
 
 import re
@@ -31,14 +32,14 @@ _JOINED = {
 _ABBREVIATION = re.compile(
     r"(?:[^\W\d]\.)*[^\W\d]|[\d.,]+|mr|mrs|ms|dr|prof|st|jr|sr|inc|corp|co|ltd|vs|gen|rep|sen|lt|col|ph\.d"
 )
-"""What stands before a full stop that ends no sentence, if the next word begins in lower case: a number does too."""
+"""An abbreviation, a letter or a number, whose full stop does not end the sentence if another word follows."""
 
 _REST_IS_EMPTY = re.compile(r"\s*\Z")
 _NEXT_WORD = re.compile(r"\s+[^\W\d_]")
 
 
 def tokenise(text: str) -> list[Word]:
-    """The tokens of a text, in lower case, with their places in the text.
+    """Return the tokens of a text, in lower case, with their places in the text.
 
     >>> [token.form for token in tokenise('Two dogs, 1.5 m apart, can\\'t see the "cat".')]
     ['two', 'dogs', ',', '1.5', 'm', 'apart', ',', 'ca', "n't", 'see', 'the', '"', 'cat', '"', '.']
@@ -54,7 +55,7 @@ def _tokens(text: str) -> Iterator[Word]:
 
 
 def _parts(token: str, text: str, end: int) -> Iterator[str]:
-    """What stands together in the text up to `end`, in parts that follow each other without a gap."""
+    """Yield the tokens in a piece of text without spaces, which ends at `end`; together they make up the piece."""
     if len(token) > 1 and token[-1] == "." and token[-2] != "." and _ends_sentence(token[:-1], text, end):
         yield from _words(token[:-1])
         yield "."
@@ -63,7 +64,7 @@ def _parts(token: str, text: str, end: int) -> Iterator[str]:
 
 
 def _ends_sentence(before: str, text: str, end: int) -> bool:
-    """Whether a full stop at `end` ends a sentence: always at the end of the text, never before a comma."""
+    """Whether the full stop before `end` ends a sentence: always at the end of the text, never before a comma."""
     if _REST_IS_EMPTY.match(text, end):
         return True
     if text[end] in ",:-":
@@ -72,7 +73,7 @@ def _ends_sentence(before: str, text: str, end: int) -> bool:
 
 
 def _words(token: str) -> Iterator[str]:
-    """A token, less the clitic that it ends in and the quotation mark that it begins with."""
+    """Yield the parts of a token: a quotation mark at its beginning, the word, and a clitic at its end."""
     if "'" not in token:
         yield from _JOINED.get(token, (token,))
         return

@@ -1,16 +1,16 @@
-"""A word of a text, and where it stands there."""
+"""Defines a word of a text with its place in the text."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
 class Word(NamedTuple):
-    """A word, as whoever reads the text has it.
+    """A word of a text.
 
     Attributes:
-        form: as it is written, or its dictionary form.
-        start: the place of its first character in the text.
-        end: the place after its last one; the same as `start` where nobody knows where the word stands.
+        form: the word as it is written, or its dictionary form.
+        start: the index of its first character in the text.
+        end: the index after its last character; equal to `start` if the word's place is unknown.
     """
 
     form: str
@@ -19,22 +19,22 @@ class Word(NamedTuple):
 
     @property
     def place(self) -> list[int] | None:
-        """Where it stands, for a table of rows; None where nobody knows."""
+        """Its place as [start, end], for a table of rows; None if unknown."""
         return [self.start, self.end] if self.start < self.end else None
 
 
 def forms_of(words: Iterable[Word]) -> list[str]:
-    """The words as they are called, without their places."""
+    """Return the words' forms, without their places."""
     return [word.form for word in words]
 
 
 def in_forms(words: Iterable[Word], forms: Iterable[str]) -> list[Word]:
-    """The same words in other forms."""
+    """Return the same words with other forms."""
     return [Word(form, word.start, word.end) for word, form in zip(words, forms, strict=True)]
 
 
 def as_written(words: Sequence[Word], text: str) -> list[Word]:
-    """Words of `text.lower()` with their places in the text itself: "İ" is two characters in lower case.
+    """Turn places of words in `text.lower()` into places in the text itself: "İ" is two characters in lower case.
 
     >>> as_written([Word("dog", 3, 6)], "İ dog")
     [Word(form='dog', start=2, end=5)]

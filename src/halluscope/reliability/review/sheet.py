@@ -251,6 +251,25 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     """
     lines = _lines(path)
     name, kind, size = _name(path, lines)
+    found = _entries(lines, name, kind, size)
+    if lacks := size - len(found):
+        missing = list(islice((row for row in range(1, size + 1) if row not in found), SOME + 1))
+        raise ValueError(
+            f"{path} lacks {lacks} of the {size} rows of the sheet {name}: {_some(missing)}. A part of a sample "
+            "is no random sample; put them back."
+        )
+    entries = [found[row] for row in range(1, size + 1)]
+    if name_of(entries, kind) != name:
+        raise ValueError(
+            f"{path}: {', '.join(signed_columns(kind))} are not what the sheet {name} was made with. Only mark and "
+            "note may change; a spreadsheet keeps the other columns if they are imported as text."
+        )
+    marked, left = _divided(path, entries, allow_unmarked)
+    return Sheet(name, kind, marked, left)
+
+
+def _entries(lines: Sequence[tuple[str, Entry]], name: str, kind: str, size: int) -> dict[int, Entry]:
+    """Read a sheet's lines, each with its mark: row -> entry."""
     found: dict[int, Entry] = {}
     for where, line in lines:
         if line["sheet"] != name:
@@ -270,31 +289,24 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
                 f"{where}: the mark is {line['mark']!r:.80}; expected {' or '.join(map(repr, known))}."
             )
         found[row] = {**line, "mark": mark}
-    if lacks := size - len(found):
-        missing = list(islice((row for row in range(1, size + 1) if row not in found), SOME + 1))
-        raise ValueError(
-            f"{path} lacks {lacks} of the {size} rows of the sheet {name}: {_some(missing)}. A part of a sample "
-            "is no random sample; put them back."
-        )
-    entries = [found[row] for row in range(1, size + 1)]
-    if name_of(entries, kind) != name:
-        raise ValueError(
-            f"{path}: {', '.join(signed_columns(kind))} are not what the sheet {name} was made with. Only mark and "
-            "note may change; a spreadsheet keeps the other columns if they are imported as text."
-        )
+    return found
+
+
+def _divided(path: Path, entries: list[Entry], allow_unmarked: bool) -> tuple[list[Entry], list[Entry]]:
+    """Divide the entries into those with a mark and those without, if enough have one."""
     left = [entry for entry in entries if not entry["mark"]]
     unmarked = [int(entry["row"]) for entry in left]
-    if len(unmarked) == size or (unmarked and not allow_unmarked):
+    if len(unmarked) == len(entries) or (unmarked and not allow_unmarked):
         raise ValueError(
-            f"{len(unmarked)} of the {size} rows of {path} have no mark: {_some(unmarked)}. Mark them, or leave them "
-            "out with --allow-unmarked if at least one is marked."
+            f"{len(unmarked)} of the {len(entries)} rows of {path} have no mark: {_some(unmarked)}. Mark them, or "
+            "leave them out with --allow-unmarked if at least one is marked."
         )
     marked = [entry for entry in entries if entry["mark"]]
     if lost := {_part(entry) for entry in entries} - {_part(entry) for entry in marked}:
         raise ValueError(
             f"{path} has no mark in {min(lost)}, which would then not count at all; mark some of its rows."
         )
-    return Sheet(name, kind, marked, left)
+    return marked, left
 
 
 def _part(entry: Entry) -> str:

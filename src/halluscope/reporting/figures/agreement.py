@@ -1,4 +1,4 @@
-"""Whether the judges agree: how many say yes to the same question, and each two of them compared."""
+"""Measures whether judges agree: how many say yes to the same question, and how often each two agree."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,19 +10,19 @@ from halluscope.judging.votes import FAILED, OTHER, UNASKED, YES
 from halluscope.reporting.figures.shares import UNDEFINED, Share
 
 Votes = NDArray[np.int8]
-"""Codes [items, classes, voters]."""
+"""Codes of votes, of shape [items, classes, voters]."""
 
 
 @dataclass(frozen=True)
 class Two:
-    """Two voters.
+    """How two voters agree.
 
     Attributes:
-        first: the place of one of them.
-        second: that of the other.
-        agree: of the questions that both were asked, those that they answered alike.
-        kappa: Cohen's kappa of these; NaN where it is undefined, or asking stopped where a vote could move nothing,
-            so that one was asked by what the other had said.
+        first: the place of the one voter.
+        second: the place of the other voter.
+        agree: of the questions that both were asked, those on which they voted alike.
+        kappa: Cohen's kappa of these votes; NaN if it is undefined, or if votes that could change nothing were not
+            asked for, so that one voter's votes decided what the other was asked.
     """
 
     first: int
@@ -32,14 +32,14 @@ class Two:
 
 
 def yeses(votes: Votes) -> list[int]:
-    """How many questions got a yes from 0, 1, 2, ... voters, of those that were put to all."""
+    """Return how many questions got a yes from 0, 1, 2, ... voters, among those that all voters were asked."""
     voters = votes.shape[2]
     asked = votes[(votes != UNASKED).all(2)]
     return [int(many) for many in np.bincount((asked == YES).sum(1), minlength=voters + 1)]
 
 
 def pairs(votes: Votes) -> list[Two]:
-    """Each two voters. A reply that is neither yes nor no is a third answer, which two may share."""
+    """Compare each two voters. A vote that is neither yes nor no counts as a third kind, on which two may agree."""
     answers = np.where(votes == FAILED, OTHER, votes).reshape(-1, votes.shape[2])
     return [
         _two(first, second, answers[:, first], answers[:, second])
@@ -56,16 +56,16 @@ def _two(first: int, second: int, one: Votes, other: Votes) -> Two:
 
 
 def kappa(table: NDArray[np.int64]) -> float:
-    """Cohen's kappa: how far agreement goes beyond what two would reach by chance (Cohen 1960, equation 1).
+    """Return Cohen's kappa: how far agreement goes beyond that by chance (Cohen 1960, equation 1).
 
     >>> kappa(np.array([[20, 5], [10, 15]]))
     0.4
 
     Args:
-        table: how often the first gave the answer of the row and the second that of the column.
+        table: how often the first voter gave the vote of the row while the second gave that of the column.
 
     Returns:
-        At most 1; NaN if there is nothing, or both gave one and the same answer always.
+        At most 1; NaN if the table is empty, or both always gave one and the same vote.
     """
     total = int(table.sum())
     by_chance = int(table.sum(0) @ table.sum(1))

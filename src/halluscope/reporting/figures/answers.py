@@ -1,4 +1,4 @@
-"""The answers of figures: each says what it needs, which question it answers, and how that was counted."""
+"""The figures: what data each one needs, which question it answers, and how its numbers were counted."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,17 +14,17 @@ from halluscope.reporting.figures.shares import Share
 from halluscope.reporting.shown import Shown
 
 MOST_CLASSES, MOST_PAIRS = 20, 15
-"""Rows of a figure."""
+"""The most rows of a figure."""
 
 MIDDLES = [(tenth + 0.5) / texts.TENTHS for tenth in range(texts.TENTHS)]
 PLACES = {0.0: "start", 0.5: "middle", 1.0: "end"}
 
 MOST_MODELS = 12
-"""Points that are named in a plane."""
+"""The most models in a plane, where each point is named."""
 
 WILSON = "Thin lines are Wilson's intervals at 95 %, which assume that the counts are independent."
 
-ENDS = "Thin lines are the intervals of the result, where it has them."
+ENDS = "Thin lines are the intervals of the result, if it has any."
 
 
 class NothingToDraw(HalluscopeError):
@@ -34,7 +34,7 @@ class NothingToDraw(HalluscopeError):
 Runs = Sequence[Shown]
 
 Answer = tuple[str, str, Callable[[], charts.Drawing]]
-"""A title, a caption, and what draws."""
+"""A title, a caption, and a function that draws."""
 
 
 def _classes(runs: Runs, _: Benchmark) -> Answer:
@@ -45,18 +45,18 @@ def _classes(runs: Runs, _: Benchmark) -> Answer:
         raise NothingToDraw("the rows do not say which classes were found, hallucinated or missed")
     worst = classes.worst([*of.values()], MOST_CLASSES)
     panels = {
-        "precision: of the times said, there": _column(of, worst, lambda counts: counts.precision),
+        "precision: mentions that are right": _column(of, worst, lambda counts: counts.precision),
     }
     if any(one.missed for counts in of.values() for one in counts.values()):
-        panels["recall: of the times there, said"] = _column(of, worst, lambda counts: counts.recall)
+        panels["recall: present classes mentioned"] = _column(of, worst, lambda counts: counts.recall)
     which = (
-        f"The {len(worst)} of {len(known):,} classes with most errors"
+        f"The {len(worst)} of {len(known):,} classes with the most errors"
         if len(worst) < len(known)
         else f"All {len(known)} classes"
     )
     caption = (
-        f"{which}, the one with most on top. An error is a class that was said and is not there, or is there and was "
-        f"not said. A class counts once per row. {WILSON}"
+        f"{which}, the class with the most errors on top. An error is a class that was mentioned but is absent, or "
+        f"present but not mentioned. A class counts once per row. {WILSON}"
     )
     return (
         "Which classes are wrong most often?",
@@ -82,12 +82,14 @@ def _places(runs: Runs, _: Benchmark) -> Answer:
         raise NothingToDraw("no mentions of classes are marked in the responses")
     if wrong == mentions:
         raise NothingToDraw("only errors are marked in the responses")
-    panels = {"of the mentions, wrong": {model: charts.Line(MIDDLES, shares) for model, shares in of.items()}}
+    panels = {
+        "mentions that are wrong": {model: charts.Line(MIDDLES, shares) for model, shares in of.items()}
+    }
     caption = (
-        "Each text is cut into tenths of equal length in characters; of the mentions that begin in a tenth, the share "
-        f"that is wrong ({wrong:,} of {mentions:,} mentions in all). {WILSON}"
+        "Each text is cut into tenths of equal length in characters. A point is the share of the mentions beginning in "
+        f"a tenth that are wrong ({wrong:,} of {mentions:,} mentions in all). {WILSON}"
     )
-    title = "Where in the text do hallucinations stand?"
+    title = "Where in the text are hallucinations?"
     return title, _said(caption, drawn, runs), lambda: charts.lines(panels, "place in the text", PLACES)
 
 
@@ -96,19 +98,22 @@ def _lengths(runs: Runs, _: Benchmark) -> Answer:
     of = {model: bins for model, bins in binned.items() if len(bins) > 1}
     drawn = [run for run in runs if run.name in of]
     if not of:
-        raise NothingToDraw("the responses are too few, or all of one length")
+        raise NothingToDraw("there are too few responses, or all have the same length")
     rows, said = (_by_words(of, share) for share in (lambda one: one.rows, lambda one: one.said))
-    about = f"Responses in up to {texts.BINS} bins of about as many each, at the median of their numbers of words."
+    about = f"Responses in up to {texts.BINS} bins of similar size, each drawn at its median number of words."
     if any(one.said.total for bins in of.values() for one in bins):
         title = "Do longer responses hallucinate more?"
-        panels = {"of the responses, with a hallucination": rows, "of the classes said, not there": said}
+        panels = {"responses with a hallucination": rows, "mentioned classes that are absent": said}
         more = (
-            "A longer response has more chances to be wrong; so the right part shows which share of the classes that "
-            "were said is wrong."
+            "A longer response has more chances to be wrong, so the right part shows the share of mentioned classes "
+            "that are wrong."
         )
     else:
-        title, more = "Are longer responses wrong more often?", "Those that nobody could judge are left out."
-        panels = {"of the responses, with an error": rows}
+        title, more = (
+            "Are longer responses wrong more often?",
+            "Responses that could not be judged are left out.",
+        )
+        panels = {"responses with an error": rows}
     caption = f"{about} {more} {WILSON}"
     return title, _said(caption, drawn, runs), lambda: charts.lines(panels, "words")
 
@@ -134,14 +139,14 @@ def _judges(runs: Runs, _: Benchmark) -> Answer:
         raise NothingToDraw("the judges never disagree where both were asked")
     stopped = any(bool(np.any(votes == UNASKED)) for _, votes in alike)
     caption = (
-        "To the left, of the questions that were put to all voters and got a yes, by how many. To the right, each two "
-        "voters by their numbers, over all models: above the diagonal how often they answer alike, below it Cohen's "
-        f"kappa, which takes off what agrees by chance. A reply that is neither yes nor no is a third answer. {WILSON}"
+        "Left: of the questions that all voters were asked and that got a yes, how many voters said yes. Right: each "
+        "two voters, by their numbers, over all models: above the diagonal how often they vote alike, below it Cohen's "
+        f"kappa, which corrects for chance. A vote that is neither yes nor no counts as a third kind. {WILSON}"
     )
     if stopped:
         caption += (
-            " Asking stopped where a vote could move nothing, so both sides show only the questions that went on, and "
-            "there is no kappa; `--ask all` asks everything."
+            " Votes that could change no score were not asked for, so both sides show only the other questions, and "
+            "there is no kappa; `--ask all` asks for all votes."
         )
     drawn = [run for run, _ in alike]
     return (
@@ -169,18 +174,22 @@ def _together(runs: Runs, _: Benchmark) -> Answer:
     found = classes.together(item for run in runs for item in run.items)
     if not found:
         raise NothingToDraw(
-            f"no two classes come together often enough (at least {classes.FEWEST} times) to tell"
+            f"no two classes occur together often enough (at least {classes.FEWEST} times) to tell"
         )
     pairs = sorted(found[:MOST_PAIRS], key=lambda one: -one.times)
-    labels = [f"{look.name(one.invented)}, beside {look.name(one.beside)}" for one in pairs]
+    labels = [f"{look.name(one.invented)}, with {look.name(one.beside)}" for one in pairs]
     told = [f"{one.times:.3g} × ({one.when.count:,} of {one.when.total:,})" for one in pairs]
-    which = f"the {len(pairs)} surest of {len(found):,} pairs" if len(pairs) < len(found) else "all pairs"
+    which = (
+        f"the {len(pairs)} most significant of {len(found):,} pairs"
+        if len(pairs) < len(found)
+        else "all pairs"
+    )
     of = "An image counts if any of the models invented the class. " if len(runs) > 1 else ""
     caption = (
-        "Each row has a class that was invented and one that is in the image. The filled point is the share of images "
-        "with the second class where the first was invented; the hollow point is that share of all images without the "
-        "first class. At the end of a row stand the ratio of both and the counts. "
-        f"Shown are {which} that came at least {classes.FEWEST} times, and more often than by chance "
+        "Each row has a class that was invented and a class that is in the image. The filled point is the share of "
+        "images with the second class where the first was invented; the hollow point is that share among all images "
+        "without the first class. At the end of a row are the ratio of the two shares and the counts. "
+        f"The rows are {which} that occur at least {classes.FEWEST} times, and more often than by chance "
         f"(Fisher's exact test, at {100 * classes.BY_CHANCE:g} % for all pairs together by Holm). {of}{WILSON}"
     )
     when, usual = [one.when for one in pairs], [one.otherwise for one in pairs]
@@ -192,7 +201,7 @@ def _scores(runs: Runs, benchmark: Benchmark) -> Answer:
     scored = [run.scores for run in runs]
     names = results.two_scores(benchmark, scored)
     if len(names) < 2:
-        raise NothingToDraw("there are no two models that both have two scores")
+        raise NothingToDraw("no two models both have two scores")
     drawn = [runs[place] for place in results.having(scored, names)][:MOST_MODELS]
     one, other = names
     points = {run.name: (results.score(run.scores, other), results.score(run.scores, one)) for run in drawn}
@@ -200,7 +209,7 @@ def _scores(runs: Runs, benchmark: Benchmark) -> Answer:
     labels = (other, one)
     shares = (not benchmark.is_points(other), not benchmark.is_points(one))
     return (
-        f"Who is good at which: {one} or {other}?",
+        f"Which models are good at {one}, and which at {other}?",
         _said(caption, drawn, runs),
         lambda: charts.plane(points, labels, shares),
     )
@@ -227,7 +236,7 @@ FIGURES: Mapping[str, Callable[[Runs, Benchmark], Answer]] = {
     "together": _together,
     "judges": _judges,
 }
-"""By name, in the order of a page. Each raises `NothingToDraw` for runs without its data."""
+"""Name -> figure, in the order of a page. Each figure raises `NothingToDraw` for runs without its data."""
 
 
 def _first(runs: Runs) -> Runs:
@@ -235,7 +244,7 @@ def _first(runs: Runs) -> Runs:
 
 
 def _said(caption: str, drawn: Runs, runs: Runs) -> str:
-    """A caption that also says whose runs are seen, where these are not all, and whether they have the same rows."""
+    """Return a caption that also says which runs are drawn, if not all are, and whether their rows differ."""
     more = []
     if len(drawn) < len(runs):
         names = ", ".join(one_line(run.name, 80) for run in drawn)

@@ -1,4 +1,4 @@
-"""The kinds of drawings: points in rows, points along a line, points in a plane, votes, and two shares in a row."""
+"""Draws each kind of chart: points in rows, lines, points in a plane, votes, and two shares per row."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,26 +17,26 @@ Drawing = Any
 Floats = NDArray[np.float64]
 
 APART = 0.72
-"""Of the height of a row, what its points share."""
+"""The share of a row's height in which its points are drawn."""
 
 AROUND, ROW, POINT = 0.85, 0.14, 0.08
-"""Heights in inches: of what stands around rows, of a row, of each point in it."""
+"""Heights in inches: of everything around the rows, of a row, and of each point in a row."""
 
 LABEL = 0.055
-"""Between two labels at the end of lines, at least, as a share of the panel's height."""
+"""The least distance between two labels at the ends of lines, as a share of the panel's height."""
 
 FREE = 1.08
-"""An axis ends so many times as far from 0 as what is drawn."""
+"""The end of an axis, as a multiple of the greatest value that is drawn."""
 
 
 def rows(
     labels: Sequence[str], panels: Mapping[str, Mapping[str, Sequence[Point]]], shares: bool = True
 ) -> Drawing:
-    """A row per label, and in it a point per model, with its interval.
+    """Draw a row per label, with a point and its interval per model.
 
     Args:
-        labels: of the rows, from the top.
-        panels: what is drawn side by side -> model -> a point per label.
+        labels: the labels of the rows, from the top.
+        panels: title of a panel -> model -> a point per label; panels are drawn side by side.
         shares: whether the values are shares.
     """
     models = [*next(iter(panels.values()))]
@@ -53,7 +53,7 @@ def rows(
 
 
 def _in_rows(panel: Any, series: Sequence[Sequence[Point]]) -> None:
-    """The points of each model, a little apart from those of the others."""
+    """Draw the points of each model, a little apart from those of other models."""
     for place, points in enumerate(series):
         shift = APART * ((place + 0.5) / len(series) - 0.5)
         _points(panel, points, np.arange(len(points)) + shift, place)
@@ -66,7 +66,7 @@ def _points(panel: Any, points: Sequence[Point], heights: NDArray[Any], place: i
 
 
 def _lay_rows(panel: Any, labels: Sequence[str]) -> None:
-    """Name rows from the top; each other one stands on a faint ground, that the eye keeps to it."""
+    """Name the rows from the top; every second row gets a faint background to guide the eye."""
     for row in range(1, len(labels), 2):
         panel.axhspan(row - 0.5, row + 0.5, color=look.INK, alpha=0.05, linewidth=0)
     panel.set_yticks(range(len(labels)), labels)
@@ -82,7 +82,7 @@ class Line:
 
     Attributes:
         x: places, from left to right.
-        points: a value for each.
+        points: a point for each place.
     """
 
     x: Sequence[float]
@@ -92,12 +92,12 @@ class Line:
 def lines(
     panels: Mapping[str, Mapping[str, Line]], across: str, ticks: Mapping[float, str] | None = None
 ) -> Drawing:
-    """Shares along an axis, a line per model, with an interval at each point.
+    """Draw shares along an axis, with a line per model and an interval at each point.
 
     Args:
-        panels: what is drawn side by side -> model -> its line.
-        across: what the axis tells.
-        ticks: its values that are named, from its beginning to its end; None for numbers that fit.
+        panels: title of a panel -> model -> line; panels are drawn side by side.
+        across: the label of the horizontal axis.
+        ticks: value on that axis -> name, from its beginning to its end; None for numbers that fit.
     """
     figure, axes = look.blank(3.2, len(panels))
     for panel, (title, series) in zip(axes, panels.items(), strict=True):
@@ -128,7 +128,7 @@ def _lay_across(panel: Any, ticks: Mapping[float, str] | None) -> None:
 
 
 def _at_ends(panel: Any, series: Mapping[str, Line]) -> None:
-    """Name lines beside their last points, no two names in one place."""
+    """Name lines next to their last points, without overlapping names."""
     tops = spread([_last(line) / panel.get_ylim()[1] for line in series.values()], LABEL)
     for place, (model, top) in enumerate(zip(series, tops, strict=True)):
         panel.plot([1.04], [top], transform=panel.transAxes, clip_on=False, **look.of_model(place))
@@ -141,13 +141,13 @@ def _last(line: Line) -> float:
 
 
 def spread(wanted: Sequence[float], apart: float) -> list[float]:
-    """Places near those that are wanted, in the same order, and each at least so far from the next.
+    """Return places near the wanted ones, in the same order, each at least `apart` from the next.
 
     >>> [round(place, 3) for place in spread([0.5, 0.5, 0.1], 0.1)]
     [0.45, 0.55, 0.1]
     """
     order = sorted(range(len(wanted)), key=lambda place: wanted[place])
-    groups: list[tuple[float, int]] = []  # the middle of each, and how many it holds
+    groups: list[tuple[float, int]] = []  # the middle of each group, and how many places it holds
     for place in order:
         middle, size = wanted[place], 1
         while groups and groups[-1][0] + apart * (groups[-1][1] + size) / 2 > middle:
@@ -161,12 +161,12 @@ def spread(wanted: Sequence[float], apart: float) -> list[float]:
 def plane(
     models: Mapping[str, tuple[Point, Point]], names: tuple[str, str], shares: tuple[bool, bool]
 ) -> Drawing:
-    """A point per model, with a cross of its intervals, and its name beside it.
+    """Draw a point per model, with its two intervals as a cross, and its name next to it.
 
     Args:
-        models: name -> what is drawn to the right, and upwards.
-        names: of both.
-        shares: whether they are shares.
+        models: name -> the score on the horizontal axis, and that on the vertical axis.
+        names: the names of these two scores.
+        shares: whether each of the two is a share.
     """
     figure, (panel,) = look.blank(4.6)
     panel.set(xlabel=names[0], ylabel=names[1])
@@ -184,7 +184,7 @@ def plane(
 
 
 def _beside(panel: Any, label: str, x: Point, top: float) -> None:
-    """A label to the right of a point, or to its left where there is more room."""
+    """Put a label to the right of a point, or to its left if there is more room."""
     left = x.value > 0.6 * panel.get_xlim()[1]
     ends = [end for end in (x.low, x.value, x.high) if not math.isnan(end)]
     panel.annotate(
@@ -200,18 +200,18 @@ def _beside(panel: Any, label: str, x: Point, top: float) -> None:
 def votes(
     said: Mapping[str, Sequence[Point]], voters: Sequence[str], agree: Floats, kappa: Floats
 ) -> Drawing:
-    """How many voters said yes, and each two of them.
+    """Draw how many voters said yes, and how each two voters agree.
 
     Args:
         said: model -> a share for each number of voters, from 1 on.
-        voters: their names.
-        agree: the share of answers that two have in common [voters, voters].
-        kappa: the same beyond chance.
+        voters: the names of the voters.
+        agree: the share of votes on which two voters agree, of shape [voters, voters].
+        kappa: Cohen's kappa of two voters, of shape [voters, voters].
     """
     many = len(voters)
     height = max(2.6, AROUND + 0.3 * many)
     figure, (left, right) = look.blank(height, 2, gridspec_kw={"width_ratios": [2, 3]})
-    left.set_title("voters that say yes, where one does")
+    left.set_title("voters that say yes, if any does")
     _in_rows(left, [*said.values()])
     _lay_rows(left, [f"{number} of {many}" for number in range(1, many + 1)])
     _from_zero(left.xaxis, left.set_xlim, 1.0)
@@ -221,9 +221,9 @@ def votes(
 
 
 def _matrix(panel: Any, voters: Sequence[str], agree: Floats, kappa: Floats) -> None:
-    """Above the diagonal how often two agree, below it how far beyond chance."""
+    """Draw how often two voters agree above the diagonal, and how far beyond chance below it."""
     many = len(voters)
-    panel.set_title("above: share of answers alike; below: kappa")
+    panel.set_title("above: share of equal votes; below: kappa")
     for row, column in zip(*np.where(~np.eye(many, dtype=bool)), strict=True):
         value = float((agree if row < column else kappa)[row, column])
         _cell(panel, int(row), int(column), value)
@@ -235,7 +235,7 @@ def _matrix(panel: Any, voters: Sequence[str], agree: Floats, kappa: Floats) -> 
 
 
 def _cell(panel: Any, row: int, column: int, value: float) -> None:
-    """A number on a ground that is the stronger the greater it is."""
+    """Draw a number on a background that is stronger for greater numbers."""
     from matplotlib.patches import Rectangle
 
     defined = not math.isnan(value)
@@ -248,16 +248,16 @@ def _cell(panel: Any, row: int, column: int, value: float) -> None:
 def pairs(
     labels: Sequence[str], told: Sequence[str], when: Sequence[Point], usual: Sequence[Point]
 ) -> Drawing:
-    """Two shares in each row, and what they come to in words.
+    """Draw two shares in each row, with a text at its end.
 
     Args:
-        labels: of the rows, from the top.
-        told: what stands at the end of each.
-        when: the shares that stand out.
-        usual: the shares otherwise.
+        labels: the labels of the rows, from the top.
+        told: the text at the end of each row.
+        when: the shares that are drawn filled.
+        usual: the shares to compare with, which are drawn hollow.
     """
     figure, (panel,) = look.blank(AROUND + 0.24 * len(labels))
-    panel.set_title("images with the second: where the first is invented (filled), where it is not (hollow)")
+    panel.set_title("images with the second: first invented (filled), all images without the first (hollow)")
     heights, (_, value, _), (_, other, _) = np.arange(len(labels)), _numbers(when), _numbers(usual)
     panel.hlines(heights, other, value, color=look.INK, alpha=look.FAINT, linewidth=1)
     panel.plot(other, heights, "o", markerfacecolor="none", markeredgecolor=look.INK, clip_on=False)
@@ -270,23 +270,23 @@ def pairs(
 
 
 def _free(places: str | tuple[str, str]) -> dict[str, Any]:
-    """What lets a text stand beside a panel too."""
+    """Return the settings that let a text be outside its panel."""
     return {"xycoords": places, "va": "center", "annotation_clip": False}
 
 
 def _numbers(points: Sequence[Point]) -> Floats:
-    """The lower ends, the values and the upper ends of points [3, points]."""
+    """Return the lower ends, values and upper ends of points, of shape [3, points]."""
     return np.array([(point.low, point.value, point.high) for point in points], dtype=float).reshape(-1, 3).T
 
 
 def _highest(series: Iterable[Sequence[Point]]) -> float:
-    """The highest that is drawn; 1 if that is nothing, or nothing above 0."""
+    """Return the highest value that is drawn; 1 if no value is drawn, or none above 0."""
     highest = [np.nan_to_num(_numbers(points)).max(initial=0.0) for points in series]
     return float(max(highest, default=0.0)) or 1.0
 
 
 def _from_zero(axis: Any, limit: Callable[[float, float], Any], high: float, shares: bool = True) -> None:
-    """An axis that begins at 0, and ends above all that is drawn; shares in percent, and no further than 100 %."""
+    """Make an axis begin at 0 and end above all values; shares are in percent, and end at 100 % at most."""
     from matplotlib.ticker import MaxNLocator
 
     limit(0, min(1.0, high * FREE) if shares else high * FREE)
@@ -296,7 +296,7 @@ def _from_zero(axis: Any, limit: Callable[[float, float], Any], high: float, sha
 
 
 def _legend(figure: Any, panel: Any, models: Sequence[str]) -> None:
-    """Name several models above all, in their order."""
+    """Put a legend above the panels if there are several models, in the models' order."""
     if len(models) < 2:
         return
     points = [panel.plot([], [], linestyle="none", **look.of_model(place))[0] for place in range(len(models))]

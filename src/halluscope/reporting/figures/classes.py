@@ -1,4 +1,4 @@
-"""What comes of each class over the rows, and what else is in the image when one is invented."""
+"""Counts each class's outcomes over the rows, and what else is in the image when a class is invented."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,18 +13,18 @@ from halluscope.stats.fisher import by_chance
 from halluscope.stats.paired import holm
 
 FEWEST = 5
-"""Images in which a class is invented beside another, at the least."""
+"""The fewest images in which one class is invented while another is present."""
 
 BY_CHANCE = 0.05
-"""The greatest chance that any of the pairs that are shown stands out by luck alone."""
+"""The greatest probability that any of the shown pairs stands out by chance alone."""
 
 THERE = frozenset({FOUND, MISSED})
-"""What comes of a class that is in the image."""
+"""The outcomes of a class that is in the image."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How often a class was said and there, said and not there, there and not said."""
+    """How often a class was mentioned and present, mentioned but absent, and present but not mentioned."""
 
     found: int
     hallucinated: int
@@ -32,17 +32,17 @@ class Counts:
 
     @property
     def errors(self) -> int:
-        """Both kinds."""
+        """How many errors of both kinds there are."""
         return self.hallucinated + self.missed
 
     @property
     def precision(self) -> Share:
-        """Of the times that it was said, those that it was there."""
+        """Of the times that the class was mentioned, those in which it was present."""
         return Share(self.found, self.found + self.hallucinated)
 
     @property
     def recall(self) -> Share:
-        """Of the times that it was there, those that it was said."""
+        """Of the times that the class was present, those in which it was mentioned."""
         return Share(self.found, self.found + self.missed)
 
 
@@ -50,7 +50,7 @@ NONE = Counts(0, 0, 0)
 
 
 def of_classes(items: Iterable[Item]) -> dict[str, Counts]:
-    """The counts of each class that was said or there, in the order of their names."""
+    """Return the counts of each class that was mentioned or present, in the order of their names."""
     seen = Counter((name, came) for item in items for name, came in item.classes.items())
     found = {
         name: Counts(seen[name, FOUND], seen[name, HALLUCINATED], seen[name, MISSED])
@@ -60,7 +60,7 @@ def of_classes(items: Iterable[Item]) -> dict[str, Counts]:
 
 
 def worst(models: Sequence[Mapping[str, Counts]], most: int) -> list[str]:
-    """The classes with most errors, those of all models added up; the worst first."""
+    """Return the classes with the most errors over all models, the worst first."""
     errors: Counter[str] = Counter()
     for counts in models:
         errors.update({name: of.errors for name, of in counts.items()})
@@ -69,13 +69,13 @@ def worst(models: Sequence[Mapping[str, Counts]], most: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Together:
-    """A class that was invented, and one that is in the image.
+    """A class that was invented, and a class that is in the image.
 
     Attributes:
-        invented: the class that was said and is not there.
-        beside: the class that is there.
-        when: of the images in which the first was invented, those with the second.
-        otherwise: of all images in which the first is not, those with the second.
+        invented: the class that was mentioned but is absent.
+        beside: the class that is present.
+        when: of the images in which the first class was invented, those with the second.
+        otherwise: of all images without the first class, those with the second.
     """
 
     invented: str
@@ -85,24 +85,24 @@ class Together:
 
     @property
     def times(self) -> float:
-        """How many times as often the second is there when the first is invented."""
+        """How many times as often the second class is present when the first is invented."""
         return self.when.value / self.otherwise.value
 
 
 _Image = Mapping[str, set[str]]
-"""What came of each class in the rows of an image."""
+"""Class -> its outcomes in the rows of an image."""
 
 
 def together(items: Iterable[Item], fewest: int = FEWEST) -> list[Together]:
-    """What is in the image unusually often when a class is invented, the surest first.
+    """Return what is in the image unusually often when a class is invented, the most significant pair first.
 
-    An image can only tempt to invent what is not in it; so an invented class is looked at in the images without it.
-    Of many pairs some stand out by luck: those are kept that Fisher's exact test, corrected for all pairs by Holm,
-    holds for more than chance. An image counts once, however many rows it has.
+    Only a class that is not in the image can be invented, so an invented class is studied in the images without it.
+    Among many pairs some stand out by chance; a pair is kept if Fisher's exact test finds it significant after Holm's
+    correction for all pairs. An image counts once, however many rows it has.
 
     Args:
         items: of one model, or of several on the same images.
-        fewest: images in which a class must be invented, in which the other must be, and with both together.
+        fewest: the fewest images in which the first class is invented, the second is present, and both are the case.
 
     Returns:
         The pairs that stand out.
@@ -114,7 +114,7 @@ def together(items: Iterable[Item], fewest: int = FEWEST) -> list[Together]:
 
 
 def _pairs(images: Sequence[_Image], fewest: int) -> Iterator[Together]:
-    """Each class that was invented often enough, with each that is there often enough."""
+    """Yield each class that was invented often enough, with each class that is present often enough."""
     truth = [_came(image, THERE) for image in images]
     wrong = [_came(image, {HALLUCINATED}) - known for image, known in zip(images, truth, strict=True)]
     invented, there = _table(wrong, fewest), _table(truth, fewest)
@@ -138,7 +138,7 @@ def _by_chance(pair: Together) -> float:
 
 
 def _images(items: Iterable[Item]) -> list[_Image]:
-    """The rows of each image put together; a row without an image stands for itself."""
+    """Merge the rows of each image; a row without an image is kept by itself."""
     images: dict[tuple[bool, str], dict[str, set[str]]] = {}
     for item in items:
         of = images.setdefault((item.image is None, item.image or item.id), {})
@@ -148,12 +148,12 @@ def _images(items: Iterable[Item]) -> list[_Image]:
 
 
 def _came(image: _Image, came: frozenset[str] | set[str]) -> set[str]:
-    """The classes of which one of these came."""
+    """Return the classes with one of these outcomes."""
     return {name for name, of in image.items() if of & came}
 
 
 def _table(sets: Sequence[set[str]], fewest: int) -> dict[str, NDArray[np.float64]]:
-    """For each name that enough sets hold, which of them do, as 0 and 1."""
+    """Return, for each name that enough sets hold, which sets hold it, as 0 and 1."""
     often = Counter(name for names in sets for name in names)
     kept = {name: np.zeros(len(sets)) for name in sorted(often) if often[name] >= fewest}
     for place, names in enumerate(sets):

@@ -1,4 +1,4 @@
-"""A drawing as a file: the same bytes for the same numbers, and nothing in it that runs or comes from elsewhere."""
+"""Saves a drawing as a file: the same bytes for the same numbers, without scripts and links to other files."""
 
 import re
 import warnings
@@ -15,10 +15,10 @@ _METADATA = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
-"""What says when and by what a file was made is left out."""
+"""Metadata that say when and by which program a file was made; None leaves them out."""
 
 _LIGHT, _DARK = "#1b1b1b", "#e6e6e6"
-"""Texts and axes of an SVG file, as its reader has the page."""
+"""Colours of texts and axes in an SVG file, on a light and on a dark page."""
 
 _STYLE = f"svg{{color:{_LIGHT}}}@media (prefers-color-scheme:dark){{svg{{color:{_DARK}}}}}"
 
@@ -28,12 +28,12 @@ _METADATA_ELEMENT = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 
 
 def saved(drawing: Any, style: str, title: str) -> bytes:
-    """A drawing as the content of a file.
+    """Return a drawing as the content of a file.
 
     Args:
         drawing: a figure of matplotlib.
         style: one of `FORMATS`.
-        title: of the figure, for those who hear it; only in an SVG file.
+        title: the title for screen readers; only SVG files hold it.
     """
     content = BytesIO()
     with warnings.catch_warnings():
@@ -47,9 +47,9 @@ def saved(drawing: Any, style: str, title: str) -> bytes:
 
 
 def _plain(svg: str, title: str) -> str:
-    """An SVG file without what points elsewhere, in the colours and the font of whoever reads it.
+    """Return an SVG file without links to other files, in the colours and the font of the page that shows it.
 
-    Only tags are changed: in a text there is no "<" or ">".
+    Only tags are changed; texts hold no "<" or ">".
     """
     drawing = _METADATA_ELEMENT.sub("", svg[svg.index("<svg ") :])
     drawing = _TAG.sub(lambda tag: _themed(tag[0]), drawing)

@@ -1,4 +1,4 @@
-"""How figures look: colours that hold on white and on black, also for the colour-blind; texts that are only texts."""
+"""The look of figures: colours for white and black pages and for the colour-blind; names that are never markup."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,28 +8,28 @@ from halluscope.errors import MissingExtra
 from halluscope.foreign import one_line
 
 INK = "#010203"
-"""The colour of texts and axes. On the page it becomes the colour of the page's text, which no other colour does."""
+"""The colour of texts and axes. On a page, only this colour is replaced by the colour of the page's text."""
 
 COLOURS = ("#2f86d1", "#d55e00", "#009e73", "#b5609a", "#9a7700")
-"""One per model, after Okabe and Ito, a little darker so that each stands out from white as from black."""
+"""One colour per model, after Okabe and Ito, a little darker so that each is visible on white and on black."""
 
 MARKERS = ("o", "s", "^", "D", "v")
-"""One per model, so that colours are not needed."""
+"""One marker per model, so that a figure can be read without colours."""
 
 MODELS = len(COLOURS)
-"""So many models have a colour of their own."""
+"""How many models have a colour of their own."""
 
 FAINT = 0.25
-"""How much of the ink lines have that only guide the eye."""
+"""The opacity of lines that only guide the eye."""
 
 WIDTH = 7.2
-"""Of a figure, in inches."""
+"""The width of a figure, in inches."""
 
 LONGEST = 32
-"""Characters of a name; what is longer is cut."""
+"""The most characters of a name; a longer one is cut in the middle."""
 
 KEPT = 12
-"""Of these at its end, where models and judges of a kind differ."""
+"""How many of these are kept at the name's end, where similar models and judges differ."""
 
 _LOOK = {
     "font.family": ["sans-serif"],
@@ -60,10 +60,10 @@ _LOOK = {
 
 @contextmanager
 def look(salt: str) -> Iterator[None]:
-    """Have matplotlib draw in this way for a while, whatever its user set.
+    """Make matplotlib draw with these settings within a `with` block, whatever the user has set.
 
     Args:
-        salt: what ids in an SVG file are made from, beside what they name.
+        salt: a text from which the ids in an SVG file are made.
 
     Raises:
         MissingExtra: without matplotlib.
@@ -81,7 +81,7 @@ def look(salt: str) -> Iterator[None]:
 
 
 def blank(height: float, columns: int = 1, **more: Any) -> tuple[Any, list[Any]]:
-    """An empty figure with panels side by side, and these panels.
+    """Return an empty figure with panels side by side, and these panels.
 
     Args:
         height: in inches.
@@ -98,16 +98,16 @@ def blank(height: float, columns: int = 1, **more: Any) -> tuple[Any, list[Any]]
 
 
 def name(text: str) -> str:
-    """A name from elsewhere as a figure shows it: on one line, and not too long; both its ends stay."""
+    """Return a foreign name as a figure shows it: on one line, and cut in the middle if it is too long."""
     line = one_line(text)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - KEPT - 3]}...{line[-KEPT:]}"
 
 
 def of_model(place: int) -> dict[str, Any]:
-    """The colour and the marker of a model, by its place."""
+    """Return the colour and the marker of a model, by the model's place."""
     return {"color": COLOURS[place % MODELS], "marker": MARKERS[place % MODELS], "markeredgewidth": 0}
 
 
 def of_interval(place: int) -> dict[str, Any]:
-    """The line of an interval of a model."""
+    """Return the line style of a model's intervals, by the model's place."""
     return {"color": COLOURS[place % MODELS], "linewidth": 1, "alpha": 0.5}

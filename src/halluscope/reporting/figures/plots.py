@@ -1,4 +1,4 @@
-"""The figures that can be drawn of runs, for a page and as files."""
+"""Finds the figures that can be drawn of runs, and draws them for a page or as files."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class Plot:
     """A figure that can be drawn.
 
     Attributes:
-        name: of it.
-        title: the question that it answers.
-        caption: what is to be seen, and how it was counted.
+        name: the name of the figure.
+        title: the question that the figure answers.
+        caption: what the figure shows, and how that was counted.
         draw: makes a figure of matplotlib.
     """
 
@@ -28,7 +28,7 @@ class Plot:
     draw: Callable[[], charts.Drawing]
 
     def saved(self, style: str) -> bytes:
-        """The content of a file, the same whenever it is made.
+        """Return the content of a file, which is the same each time.
 
         Args:
             style: one of `files.FORMATS`.
@@ -41,12 +41,12 @@ class Plot:
 
 
 def figures(runs: Runs, benchmark: Benchmark) -> list[content.Figure]:
-    """The figures of runs, for a page; those whose data are not there are left out.
+    """Return the figures of runs, for a page; figures whose data are missing are left out.
 
     Args:
-        runs: of one benchmark, no two of one name, the best first. Of more than `look.MODELS` the first are drawn;
-            captions say so.
-        benchmark: theirs.
+        runs: runs of one benchmark with different names, the best first. If there are more than `look.MODELS`, the
+            first ones are drawn, and captions say so.
+        benchmark: the benchmark of the runs.
 
     Raises:
         MissingExtra: without matplotlib.
@@ -60,14 +60,15 @@ def _drawn(plot: Plot) -> content.Figure:
 
 
 def scores(name: str, result: results.Result, benchmark: Benchmark) -> content.Figure | None:
-    """The scores of one result with their intervals, those of the principal one's kind: all shares, or all points.
-
-    There is no figure if none of them is defined.
+    """Return a figure of a result's scores with their intervals: all shares, or all points, as the principal score is.
 
     Args:
-        name: of the responses.
-        result: of the metric.
-        benchmark: by which it was scored.
+        name: the name of the responses.
+        result: the metric's result.
+        benchmark: the benchmark of the result.
+
+    Returns:
+        The figure; None if no such score is defined.
 
     Raises:
         MissingExtra: without matplotlib.
@@ -83,12 +84,12 @@ def scores(name: str, result: results.Result, benchmark: Benchmark) -> content.F
 
 
 def able(names: Sequence[str], runs: Runs, benchmark: Benchmark) -> tuple[list[Plot], dict[str, str]]:
-    """The figures that can be drawn, and of the others why not: name -> reason.
+    """Return the figures that can be drawn, and why the others cannot: name -> reason.
 
     Args:
-        names: of `FIGURES`.
-        runs: of one benchmark.
-        benchmark: theirs.
+        names: names in `FIGURES`.
+        runs: runs of one benchmark.
+        benchmark: the benchmark of the runs.
 
     Raises:
         ValueError: as `check`.
@@ -108,8 +109,10 @@ def check(names: Sequence[str]) -> None:
     """Check names of figures.
 
     Raises:
-        ValueError: for a name that no figure has; the message names its neighbour.
+        ValueError: for an unknown name; the message suggests the nearest one.
     """
     if unknown := [name for name in names if name not in FIGURES]:
         near = nearest(unknown[0], [*FIGURES])
-        raise ValueError(f"There is no figure {brief(unknown[0])}.{near} Known are {', '.join(FIGURES)}.")
+        raise ValueError(
+            f"There is no figure {brief(unknown[0])}.{near} Expected one of {', '.join(FIGURES)}."
+        )

@@ -1,4 +1,4 @@
-"""Scores as results have them: two against each other, and one by groups."""
+"""Reads scores from results: a pair to draw against each other, and one score by groups."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Score:
-    """A score, and the ends of its interval; NaN where the result has none."""
+    """A score, and the ends of its interval; NaN for what the result does not have."""
 
     value: float
     low: float
@@ -21,15 +21,15 @@ class Score:
 
 
 def score(result: Result, name: str) -> Score:
-    """A score of a result."""
+    """Return a score of a result."""
     return _score(result.get(name), result.get("interval", {}).get(name))
 
 
 def two_scores(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
-    """Two scores that several results have, in the order in which they are drawn; fewer if there are none.
+    """Return two scores that several results have, in the order in which they are drawn; fewer if there are not two.
 
-    Precision and recall where there are, of the kind of the principal score ("f0.5_cls": "precision_cls"); else the
-    principal score against recall, or against the next.
+    They are precision and recall if the results have these, of the principal score's kind ("f0.5_cls":
+    "precision_cls"); else the principal score and recall, or the principal score and the next one.
     """
     own = "_" + benchmark.principal.rpartition("_")[2]
     kinds = [[f"precision{end}", f"recall{end}"] for end in (own, "")]
@@ -42,7 +42,7 @@ def two_scores(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
 
 
 def having(results: Sequence[Result], names: Sequence[str]) -> list[int]:
-    """The places of the results that have all of these scores."""
+    """Return the places of the results that have all of these scores."""
     return [
         place
         for place, result in enumerate(results)
@@ -51,9 +51,9 @@ def having(results: Sequence[Result], names: Sequence[str]) -> list[int]:
 
 
 def groups(benchmark: Benchmark, results: Sequence[Result]) -> tuple[str, list[dict[str, Score]]]:
-    """A score that results have by groups, the principal one if it is, and of each result: group -> score.
+    """Return a score that results have by groups, if possible the principal one, and for each result: group -> score.
 
-    Groups that have no score in any result are left out; there are none if no score has two groups.
+    Groups for which no result has a score are left out; the list is empty if no score has two groups.
     """
     for name in (benchmark.principal, *benchmark.scores):
         of = [_groups(result, name) for result in results]
@@ -73,7 +73,7 @@ def _groups(result: Result, name: str) -> dict[str, Score]:
 
 
 def _grouped(result: Result, name: str) -> dict[str, Any]:
-    """What a result holds by groups: "accuracy/chart", or under a name of their own {"chart": {"accuracy": ...}}."""
+    """Return a score by groups, from keys like "accuracy/chart", or from tables like {"chart": {"accuracy": ...}}."""
     found = {
         key.removeprefix(f"{name}/"): value for key, value in result.items() if key.startswith(f"{name}/")
     }

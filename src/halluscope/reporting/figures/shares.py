@@ -1,4 +1,4 @@
-"""A count of a total, and how sure its share is."""
+"""A count out of a total, as a share with its interval."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,7 +9,7 @@ UNDEFINED = float("nan")
 
 
 class Point(Protocol):
-    """What a chart draws: a value, and the ends of its interval; NaN where one is undefined."""
+    """What a chart draws: a value and the ends of its interval; undefined numbers are NaN."""
 
     @property
     def value(self) -> float:
@@ -26,15 +26,15 @@ class Point(Protocol):
 
 @dataclass(frozen=True)
 class Share:
-    """A count of a total; its share is undefined if the total is 0.
+    """A count out of a total; its share is undefined if the total is 0.
 
     >>> share = Share(0, 10)
     >>> share.value, round(share.high, 3)
     (0.0, 0.278)
 
     Attributes:
-        count: how many are meant.
-        total: of how many.
+        count: how many of the total are counted.
+        total: how many there are in all.
     """
 
     count: int

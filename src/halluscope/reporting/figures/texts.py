@@ -1,4 +1,4 @@
-"""Hallucinations against the text: where in it they stand, and how long it is."""
+"""Counts hallucinations by their place in the text, and by the length of the text."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,23 +12,23 @@ from halluscope.reporting.shown import FOUND, HALLUCINATED, Item
 TENTHS = 10
 
 BINS = 8
-"""Bins of lengths at the most."""
+"""The most bins of lengths."""
 
 ROWS_OF_A_BIN = 10
-"""Rows of each, at least on average."""
+"""The fewest rows per bin, on average."""
 
 JUDGED = ("bad", "good")
 """The kinds of marks that say whether a mention is right."""
 
 UNJUDGED = frozenset({"unreadable", "unjudged"})
-"""What stands among the errors of a row that nobody could judge."""
+"""Errors of a row that could not be judged."""
 
 
 def by_tenth(items: Iterable[Item]) -> list[Share]:
-    """Of the mentions that begin in each tenth of their text, those that are errors.
+    """Return, for each tenth of the text, the share of the mentions beginning there that are errors.
 
-    A mention is a marked place of a class that is right or an error; one that nobody could judge, or that a rule took
-    back, is none.
+    A mention is a marked place that names a class and is right or an error. A place that could not be judged, or that a
+    rule took back, does not count.
     """
     mentions = np.zeros((2, TENTHS), np.int64)
     for item in items:
@@ -40,12 +40,12 @@ def by_tenth(items: Iterable[Item]) -> list[Share]:
 
 @dataclass(frozen=True)
 class Length:
-    """Rows whose responses are about as long.
+    """Rows whose responses have similar lengths.
 
     Attributes:
-        words: the median of their numbers of words.
-        rows: of them, those in which something is wrong (`is_wrong`).
-        said: of the classes that were said in them, those that are not there.
+        words: the median number of words of these responses.
+        rows: of these rows, those in which something is wrong (`is_wrong`).
+        said: of the classes that these responses mention, those that are absent.
     """
 
     words: float
@@ -54,9 +54,9 @@ class Length:
 
 
 def by_length(items: Iterable[Item]) -> list[Length]:
-    """Rows in bins of similar size by the number of words, the shortest first; equal lengths share a bin.
+    """Put rows into bins of similar size by their number of words, the shortest first; equal lengths share a bin.
 
-    Rows of whose classes something is known; where no row has classes, those that somebody could judge.
+    Only rows with classes count; if no row has classes, all rows that could be judged.
     """
     known = [item for item in items if _is_judged(item)]
     known = [item for item in known if item.classes] or known
@@ -72,7 +72,7 @@ def by_length(items: Iterable[Item]) -> list[Length]:
 
 
 def is_wrong(item: Item) -> bool:
-    """Whether a class is hallucinated in a row; of a row without classes, whether anything is wrong with it."""
+    """Whether a class is hallucinated in a row; for a row without classes, whether it has any error."""
     return HALLUCINATED in item.classes.values() if item.classes else bool(item.errors)
 
 

@@ -1,1 +1,1 @@
-"""A report as one page of HTML that needs no network: what stands on it (`content`), and the writing of it."""
+"""A report as one page of HTML that needs no network: its content (`content`), and how it is written."""

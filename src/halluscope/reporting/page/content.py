@@ -1,4 +1,4 @@
-"""What stands on a report's page, whoever made it: texts, tables, figures, pictures, and the items to browse."""
+"""The content of a report's page: texts, tables, figures, pictures, and the items to browse."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ class Table:
     """A table of text.
 
     Attributes:
-        title: what it tells.
+        title: what the table shows.
         header: a name per column.
-        rows: texts; the first of each is what the row is about.
+        rows: texts; the first text of each row says what the row is about.
         best: cells (row, column) that are the best of their column.
         left: how many columns, from the first on, say what a row is about.
-        note: how it is to be read, in a sentence or two; "" for none.
+        note: how to read the table, in a sentence or two; "" for no note.
     """
 
     title: str
@@ -29,16 +29,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Headline:
-    """What a person asks first about a run.
+    """What a reader wants to know first about a run.
 
     Attributes:
-        name: of the responses.
+        name: the name of the responses.
         score: the name of the principal score.
-        value: of it, as text.
-        interval: of it, as text; "" for none.
-        meaning: the same in a sentence.
-        warnings: why to be careful with it, in a sentence each.
-        signature: of the scores.
+        value: the score's value, as text.
+        interval: the score's interval, as text; "" if it has none.
+        meaning: what the value means, in a sentence.
+        warnings: reasons to be careful with the score, in a sentence each.
+        signature: the signature of the scores.
     """
 
     name: str
@@ -55,10 +55,10 @@ class Figure:
     """A figure.
 
     Attributes:
-        name: of its file, such as "classes".
-        title: the question that it answers.
-        caption: what is to be seen, and how it was counted.
-        svg: the drawing, without scripts, and without anything from elsewhere.
+        name: the name of its file, such as "classes".
+        title: the question that the figure answers.
+        caption: what the figure shows, and how that was counted.
+        svg: the drawing, without scripts and without links to other files.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Picture:
         content: the file, JPEG or WebP, without metadata.
         width: in pixels.
         height: in pixels.
-        credit: whose it is, and its licence, as the dataset says; "" where it does not.
+        credit: the owner and the licence, as the dataset states them; "" if it does not.
     """
 
     content: bytes
@@ -86,19 +86,19 @@ class Picture:
 
 @dataclass(frozen=True)
 class Page:
-    """All that stands on a page.
+    """The whole content of a page.
 
     Attributes:
-        title: of the benchmark.
-        about: what it measures, in a sentence or two.
-        headlines: one per run, the best first.
-        tables: the scores, differences, the papers' results.
-        figures: in this order.
-        runs: whose items are shown, in the order of `headlines`.
-        pictures: what `Item.image` names -> the image; none at all, or none for some, is well.
-        asked: what all rows are asked; "" where each has its question.
-        facts: what is to be known of it beside: how it was made, what may be done with the images.
-        citation: BibTeX of the benchmark.
+        title: the title of the benchmark.
+        about: what the benchmark measures, in a sentence or two.
+        headlines: one per run, the best run first.
+        tables: the scores, differences, and the papers' results.
+        figures: the figures, in the order of the page.
+        runs: the runs whose items are shown, in the order of `headlines`.
+        pictures: the name in `Item.image` -> the image; images may be missing.
+        asked: the prompt of all rows; "" if each row has its own question.
+        facts: name -> what else to know: how the page was made, what may be done with the images.
+        citation: the benchmark's BibTeX entry.
     """
 
     title: str

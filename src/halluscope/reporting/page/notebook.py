@@ -1,4 +1,4 @@
-"""A page within a notebook."""
+"""Shows a page within a notebook."""
 
 from dataclasses import dataclass
 from html import escape
@@ -9,24 +9,27 @@ from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.writing import parts, write
 
 HEIGHT = 800
-"""Pixels of its frame, unless told otherwise."""
+"""The default height of a page's frame, in pixels."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """A report: shown where a notebook's cell ends with it, or saved as a file.
+    """A report, which a notebook shows if it is the last value of a cell, and which can be saved as a file.
 
     Attributes:
-        page: what stands on it.
+        page: the content of its page.
     """
 
     page: Page
 
     def save(self, file: str | Path) -> Path:
-        """Write it as a new file, which a browser opens without a network.
+        """Write the report as a new file, which a browser opens without a network.
+
+        Returns:
+            The file.
 
         Raises:
-            OutputError: if something lies there.
+            OutputError: if the file exists.
             OSError: if it cannot be written.
         """
         check_new(Path(file))
@@ -38,7 +41,7 @@ class Report:
         return "\n".join([self.page.title, *lines])
 
     def frame(self, height: int = HEIGHT) -> str:
-        """The page in a frame of its own, as HTML; from there it reaches neither what is around it nor a network.
+        """Return HTML of the page in its own frame, which reaches neither the page around it nor a network.
 
         Args:
             height: in pixels.

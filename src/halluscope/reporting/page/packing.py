@@ -1,6 +1,6 @@
-"""What the script of a page reads: an index by which items are found, and what is shown of them, in chunks.
+"""Packs what a page's script reads: an index for finding items, and chunks with what is shown of them.
 
-Nothing here is parsed before it is needed, but the index; so a page of thousands of items opens at once.
+Only the index is parsed at once, and a chunk when it is needed; so a page with thousands of items opens quickly.
 """
 
 import math
@@ -17,21 +17,21 @@ from halluscope.reporting.shown import ABSENT, FOUND, HALLUCINATED, MISSED, Fact
 
 OUTCOMES = (FOUND, HALLUCINATED, MISSED, ABSENT)
 LONGEST = 2000
-"""Characters of a name or a fact, of which the rest is cut; responses and questions are kept as they are."""
+"""The most characters of a name or a fact; the rest is cut. Responses and questions are kept whole."""
 
 ROWS, PICTURES = 50, 10
-"""Items, and pictures, of a chunk."""
+"""How many items, and how many pictures, a chunk holds."""
 
 Clean = Callable[[str], str]
 
 
 @dataclass(frozen=True)
 class Packed:
-    """A page's items as its script reads them; all of it is JSON.
+    """A page's items as its script reads them, all in values of JSON.
 
     Attributes:
-        index: what filters and sorts look at: names, and lists with an entry per item or run.
-        rows: per item what was asked, and per run what is shown of its row; in chunks of `ROWS`.
+        index: what filtering and sorting use: names, and lists with an entry per item or run.
+        rows: per item its question, and what is shown of each run's row; in chunks of `ROWS`.
         pictures: data URIs, in chunks of `PICTURES`.
     """
 
@@ -41,7 +41,7 @@ class Packed:
 
 
 def pack(page: Page) -> Packed:
-    """Pack the items of all runs; those with the same id are one item."""
+    """Pack the items of all runs; items with the same id become one."""
     clean: Clean = cache(_brief)
     first: dict[str, Item] = {}
     for run in page.runs:
@@ -87,7 +87,7 @@ def _index(
 
 
 def _common(items: Sequence[Item], of_run: Sequence[Mapping[str, Item]]) -> list[str]:
-    """Names of facts that are the same for every run, item by item: what is known of the items, whatever was said."""
+    """Return the names of facts that are the same in every run, for each item: facts about items, not responses."""
     if len(of_run) < 2:
         return []
     names, differ = dict[str, None](), set[str]()
@@ -105,23 +105,23 @@ def _brief(text: str) -> str:
 
 
 class Names:
-    """Names in the order in which they came, each by a number."""
+    """Numbers names in the order in which they come."""
 
     def __init__(self) -> None:
         self._codes: dict[Any, int] = {}
 
     @property
     def all(self) -> list[Any]:
-        """All of them, by their numbers."""
+        """All names, in the order of their numbers."""
         return list(self._codes)
 
     def code(self, name: Any) -> int:
-        """The number of a name."""
+        """Return the number of a name."""
         return self._codes.setdefault(name, len(self._codes))
 
 
 def _signs(item: Item | None, errors: Names, classes: Names, parts: Names, clean: Clean) -> list[Any] | None:
-    """What a row is found by; None where a run does not have it."""
+    """Return what a row can be found by; None if a run does not have the row."""
     if item is None:
         return None
     return [
@@ -149,7 +149,7 @@ def _said(item: Item, clean: Clean) -> list[Any]:
 
 
 def _text(item: Item, clean: Clean) -> list[Any]:
-    """A response as pieces. One that holds an access key has no marks, for their places are no longer known."""
+    """Return a response as pieces. A response with an access key gets no marks, since blacking it out moves places."""
     keyed = keyless(item.text)
     if keyed != item.text:
         return [spelt(keyed)]

@@ -1,7 +1,7 @@
 "use strict";
-// Foreign text is only ever put in as text: by `make`, by `textContent`, by properties of elements. Nothing reads it as HTML.
-const AT_ONCE = 20;  // cards, until more are wanted
-const TOGETHER = 30;  // items of a group on one card
+// Foreign text is only inserted as text: by `make`, `textContent`, or properties of elements. It is never read as HTML.
+const AT_ONCE = 20;  // cards that are shown at a time
+const TOGETHER = 30;  // the most items of a group on one card
 const FIRST = 1500, FURTHER = 20000;  // characters of a response, at first and with each click
 const SIGNS = { "-": "not asked", 0: "no", 1: "yes", "?": "unreadable" };
 
@@ -16,7 +16,7 @@ function make(name, properties = {}, ...children) {
   return made;
 }
 
-// What is read when it is needed
+// Reading chunks when they are needed
 
 const kept = new Map();
 function rowOf(item) {
@@ -27,7 +27,7 @@ function rowOf(item) {
 
 const pictureOf = (place) => read(`pictures-${Math.floor(place / index.chunk.pictures)}`)[place % index.chunk.pictures];
 
-const wordsOf = [];  // of each item: its id and question, and each run's response, in lower case
+const wordsOf = [];  // per item: its id and question, and each run's response, in lower case
 function words(item) {
   return wordsOf[item] ??= lower(item);
 }
@@ -37,7 +37,7 @@ function lower(item) {
   return [`${index.ids[item]}\n${question}`, ...texts].map((text) => text?.toLowerCase() ?? "");
 }
 
-// While nobody waits, everything is made ready to be searched.
+// While the browser is idle, all items are prepared for searching.
 const later = window.requestIdleCallback ?? ((run) => setTimeout(() => run({ timeRemaining: () => 5 }), 50));
 let ready = 0;
 function prepare(time) {
@@ -62,7 +62,7 @@ const units = [];  // items that are shown together
 
 const runsOf = (view) => (view.model ? [index.runs.indexOf(view.model)] : index.runs.map((_, run) => run));
 
-/** What a row must be to be found, as functions of its item, its run, and its signs: errors, classes, parts, disputed, badness. */
+/** The tests that a row must pass, as functions of its item, its run, and its signs: errors, classes, parts, disputed, badness. */
 function tests(view) {
   const error = index.errors.indexOf(view.error), of = index.outcomes.length;
   const cls = index.classes.indexOf(view.class), outcome = index.outcomes.indexOf(view.outcome);
@@ -156,7 +156,7 @@ function itemCard(item, runs, pictured) {
   return made;
 }
 
-const isCommon = ([name]) => index.common.includes(name);  // it is the same for all models
+const isCommon = ([name]) => index.common.includes(name);  // the fact is the same for all models
 
 function partsOf(item) {
   const signs = index.signs.find((of) => of[item])[item];
@@ -179,10 +179,10 @@ function response(item, run, [text, facts, votes]) {
 const number = (count) => count.toLocaleString("en");
 const chip = (text, kind) => make("span", { className: `chip ${kind}` }, text);
 
-/** A text as far as it is shown, and the button that shows more of it. */
+/** The first part of a text, and a button that shows more of it. */
 function textOf(pieces, className) {
   const text = make("p", { className });
-  const left = pieces.map((piece) => (typeof piece === "string" ? [piece, "", ""] : piece)).reverse();  // the next one last
+  const left = pieces.map((piece) => (typeof piece === "string" ? [piece, "", ""] : piece)).reverse();  // in reverse: the next piece is last
   take(text, left, FIRST);
   if (!left.length) return [text];
   const button = make("button", { type: "button", className: "further" });
@@ -200,7 +200,7 @@ function textOf(pieces, className) {
   return [text, button];
 }
 
-/** Move pieces into a text, about as many characters as are wanted; one that is longer is cut. */
+/** Move pieces into a text, up to about as many characters as are wanted; the last piece may be cut. */
 function take(text, left, wanted) {
   while (left.length && wanted > 0) {
     const [words, kind, told] = left.pop();
@@ -236,7 +236,7 @@ function votesOf(votes, voters) {
   return make("details", { className: "votes" }, summary, make("div", { tabIndex: 0 }, table));
 }
 
-// What is looked at stands in the address, so that it can be shared.
+// The address holds the filters, so that a view can be shared.
 
 function fromForm() {
   return { item: "", model: "", error: "", class: "", outcome: "", q: "", sort: "", ...Object.fromEntries(new FormData(form)) };
@@ -296,7 +296,7 @@ function arrive() {
   if (view.item) list.querySelector("article")?.focus({ preventScroll: true });
 }
 
-// What a mark says
+// Showing what a mark says
 
 function tell(mark) {
   told = mark;
@@ -344,7 +344,7 @@ byId("more").addEventListener("click", more);
 new IntersectionObserver(([seen]) => seen.isIntersecting && shown < found.length && more(), { rootMargin: "800px" }).observe(byId("more"));
 addEventListener("hashchange", follow);
 
-// In a frame that holds the page as its srcdoc, a link to a place would lead to the document around it.
+// In a frame whose srcdoc is the page, a link to a place on the page would open the document around the frame.
 if (location.protocol === "about:") document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='#']");
   if (!link || event.defaultPrevented) return;

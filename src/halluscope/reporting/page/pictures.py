@@ -1,4 +1,4 @@
-"""Small copies of images, so that a page holds all of them and stays small enough to open at once."""
+"""Makes small copies of images, so that a page holds all of them and still opens quickly."""
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,14 +11,14 @@ from tqdm import tqdm
 from halluscope.reporting.page.content import Picture
 
 MOST = 30_000_000
-"""Bytes that all pictures of a page may take."""
+"""The most bytes that all pictures of a page may take."""
 
 SIDES = (640, 480, 320, 240, 160)
-"""Pixels of the longer side; the largest with which all fit."""
+"""Choices for the longer side in pixels; the largest with which all pictures fit is taken."""
 
 QUALITY = 60
 PER_PIXEL = 0.1
-"""Bytes that a pixel of a photo takes in a WebP file of this quality, with something to spare."""
+"""Bytes per pixel of a photo in a WebP file of this quality, with a margin."""
 
 WORKERS = 4
 
@@ -26,13 +26,13 @@ WORKERS = 4
 def pictures(
     wanted: Iterable[str], find: Callable[[str], Image], credits: Mapping[str, str], progress: bool = True
 ) -> dict[str, Picture]:
-    """Small copies of images.
+    """Return small copies of images, by their names.
 
     Args:
-        wanted: what the images are called; one that comes twice is made once.
-        find: gives an image by that; called from several threads.
-        credits: whose an image is, and its licence, as far as that is known.
-        progress: show how many are done.
+        wanted: the names of the images; a repeated name is copied once.
+        find: finds an image by its name; it is called from several threads.
+        credits: name -> an image's owner and licence, as far as they are known.
+        progress: whether to show how many are done.
 
     Raises:
         HalluscopeError: for an image that cannot be opened.
@@ -46,13 +46,13 @@ def pictures(
 
 
 def side_of(count: int) -> int:
-    """How many pixels the longer side has where a page holds so many pictures."""
+    """Return how many pixels the longer side has on a page with `count` pictures."""
     fitting = (side for side in SIDES if count * side * side * 0.75 * PER_PIXEL <= MOST)
     return next(fitting, SIDES[-1])
 
 
 def picture(image: Image, side: int, credit: str = "") -> Picture:
-    """A copy that is no larger than `side` pixels, as WebP, without what the file said of camera, place or colours."""
+    """Return a copy as WebP, at most `side` pixels long and wide, without metadata such as camera, place or colours."""
     small = image.copy()
     small.thumbnail((side, side))
     small.info = {}

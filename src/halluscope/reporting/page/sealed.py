@@ -1,4 +1,4 @@
-"""What a page of one file needs to be safe: a policy that lets nothing run but its own script, and data as text."""
+"""Makes a single-file page safe: a policy that only lets the page's own script run, and data that stays text."""
 
 import base64
 import hashlib
@@ -12,16 +12,16 @@ from markupsafe import Markup
 from halluscope.files.writing import json_text
 
 LOOK = "look.css"
-"""What all our pages look like."""
+"""The file with the look of all our pages."""
 
 
 @cache
 def template(package: str, **settings: Any) -> Template:
-    """The page.html of a package, with its page.css and page.js; each text that is put in is escaped.
+    """Return the page.html of a package, with its page.css and page.js; each inserted text is escaped.
 
     Args:
-        package: where they lie.
-        settings: others of jinja's.
+        package: the package that holds these files.
+        settings: further settings of jinja's environment.
     """
     made = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **settings
@@ -32,12 +32,12 @@ def template(package: str, **settings: Any) -> Template:
 
 
 def text_of(package: str, name: str) -> str:
-    """A file that lies in a package."""
+    """Return the text of a file in a package."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def policy(style: str, script: str) -> str:
-    """A Content-Security-Policy: this style and this script, images in the page itself, and nothing else."""
+    """Return a Content-Security-Policy that allows only this style, this script, and images within the page."""
     return (
         f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -45,12 +45,12 @@ def policy(style: str, script: str) -> str:
 
 
 def as_json(value: Any) -> Markup:
-    """A value as JSON that can stand in a script element of HTML, which it neither ends nor leaves."""
+    """Return a value as JSON for a script element of HTML; it cannot end that element."""
     return Markup(json_text(value).replace("<", "\\u003c"))
 
 
 def data_uri(content: bytes, kind: str) -> str:
-    """A file as an address that holds it; `kind` is its media type."""
+    """Return a data URI that holds a file; `kind` is the file's media type."""
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 

@@ -1,4 +1,4 @@
-"""Writes a page as one file of HTML that needs no network, and in which no foreign text can do anything."""
+"""Writes a page as one file of HTML that needs no network, and in which foreign text stays text."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,11 +14,11 @@ from halluscope.reporting.page.packing import pack
 from halluscope.reporting.page.sealed import data_uri, template
 
 CREDITS = 40
-"""How many credits of images the page lists at its end; each also stands below its image."""
+"""The most credits of images that the page lists at its end; each is also shown below its image."""
 
 
 def write(page: Page, path: Path) -> None:
-    """Write a page; it appears at `path` when it is complete, and replaces what lies there.
+    """Write a page; it appears at `path` when it is complete, and replaces an existing file.
 
     Raises:
         OSError: if it cannot be written.
@@ -28,7 +28,7 @@ def write(page: Page, path: Path) -> None:
 
 
 def parts(page: Page) -> Iterator[str]:
-    """The page as texts that follow each other; it is never in memory as a whole."""
+    """Yield the page as consecutive texts; it is never in memory as a whole."""
     packed = pack(page)
     return template(__package__, finalize=_shown).generate(
         page=page,
@@ -43,18 +43,18 @@ def parts(page: Page) -> Iterator[str]:
 
 
 def _shown(value: Any) -> Any:
-    """What the template puts in: all but our own HTML is made fit to be shown."""
+    """Return a value for the template; all but our own HTML is made printable."""
     return value if isinstance(value, Markup) else printable(value)
 
 
 def _shared(warnings: Sequence[Sequence[str]]) -> list[str]:
-    """Warnings that stand at every run, which are shown once."""
+    """Return the warnings that all runs share, which are shown once."""
     first = warnings[0] if warnings else ()
     return [one for one in dict.fromkeys(first) if all(one in each for each in warnings)]
 
 
 def _choices(parts: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    """The values of each part by which the items can be divided."""
+    """Return the values of each part by which the items can be filtered."""
     found: dict[str, list[str]] = {}
     for name, value in parts:
         found.setdefault(name, []).append(value)
@@ -62,6 +62,6 @@ def _choices(parts: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _credits(page: Page) -> Mapping[str, int]:
-    """How many images each credit is for; none if they are too many to be listed."""
+    """Return how many images each credit is for; {} if there are too many credits to list."""
     found = Counter(picture.credit for picture in page.pictures.values() if picture.credit)
     return found if len(found) <= CREDITS else {}

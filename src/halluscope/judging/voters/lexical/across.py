@@ -1,4 +1,4 @@
-"""What other sentences do to a mention: answers to a question, corrections, a heading over a list."""
+"""Rules by which another sentence decides on a mention: an answer to a question, a correction, a list's heading."""
 
 from bisect import bisect_right
 from itertools import groupby
@@ -8,14 +8,14 @@ from halluscope.judging.voters.lexical.sentences import Sentence
 from halluscope.judging.voters.lexical.tables import cue_phrases, phrases_of, words_of
 
 RECENT = 40
-"""So many mentions before a cue can be meant by it."""
+"""How many mentions before a cue it may refer to."""
 
 Read = list[tuple[Sentence, list[Found]]]
 """A text's sentences in their order, each with its mentions."""
 
 
 def take_back_asked(read: Read) -> None:
-    """Mark what is only asked about: "Is there a dog? No."; "Is there a dog? Yes." says that there is one."""
+    """Mark what is only asked about: "Is there a dog? No."; but "Is there a dog? Yes." says that there is a dog."""
     for is_asked, run in groupby(range(len(read)), lambda place: _is_asked(read[place][0])):
         questions = [*run] if is_asked else []
         for question in questions:
@@ -24,7 +24,7 @@ def take_back_asked(read: Read) -> None:
 
 
 def _take_back_unless(question: tuple[Sentence, list[Found]], then: Read) -> None:
-    """Mark what a question asks about, unless what is said then, in one or two sentences, affirms it."""
+    """Mark what a question asks about, unless the one or two sentences after it affirm it."""
     words, asked = question[0].words, question[1]
     answer = then[0][0].words if then else []
     indirect = _is_indirect(words)
@@ -44,7 +44,7 @@ def _take_back_unless(question: tuple[Sentence, list[Found]], then: Read) -> Non
 
 
 def _spoken(read: Read) -> list[str]:
-    """The answer to a question in quotation marks, behind "she asks"."""
+    """Return the answer to a question in quotation marks, after a sentence such as "she asks"."""
     words = [sentence.words for sentence, _ in read]
     told = len(words) > 1 and len(words[0]) <= 4 and not words_of("questions", "asking").isdisjoint(words[0])
     return words[told] if words else []
@@ -61,7 +61,7 @@ def _is_indirect(words: list[str]) -> bool:
 
 
 def _speaker(words: list[str]) -> str:
-    """Who speaks, in "Question 2: ..." or "User: ..."."""
+    """Return who speaks, in "Question 2: ..." or "User: ..."; "" if nobody is named."""
     colon = words[1:3].index(":") + 1 if ":" in words[1:3] else 0
     return words[0] if colon == 1 or (colon == 2 and words[1].isdigit()) else ""
 
@@ -100,7 +100,7 @@ def _says_yes(answer: list[str]) -> bool:
 
 
 def take_back_listed(read: Read) -> None:
-    """Mark the items under a heading such as "Absent:", to the next heading or the next long line."""
+    """Mark the items under a heading such as "Absent:", up to the next heading or the next long line."""
     under = False
     for sentence, mentions in read:
         words = sentence.words
@@ -118,9 +118,9 @@ def take_back_listed(read: Read) -> None:
 
 
 def _sections(words: list[str], mentions: list[Found]) -> list[tuple[int, bool]]:
-    """Where each heading's colon in a line stands, and whether it denies: "present: dog, cat; absent: bus".
+    """Return the place of each heading's colon in a line, and whether the heading denies its items.
 
-    "dog: 1" is no heading.
+    An example is "present: dog, cat; absent: bus". In "dog: 1" there is no heading.
     """
     named = {mention.place for mention in mentions}
     sections = []
@@ -139,7 +139,7 @@ def _sections(words: list[str], mentions: list[Found]) -> list[tuple[int, bool]]
 
 
 def _heading(words: list[str]) -> str:
-    """A line that is nothing but a heading: "Absent", "Objects not visible"."""
+    """Return a line that is nothing but a heading, such as "Absent" or "Objects not visible"; else ""."""
     if len(words) > 6:
         return ""
     line = " ".join(word for word in words if word not in words_of("lists", "of_headings"))
@@ -157,8 +157,8 @@ def _denies(heading: list[str]) -> bool:
 def take_back_corrected(before: list[Found], sentence: Sentence | None) -> None:
     """Mark what the sentence before the given one got wrong: "A dog sits on the couch. Correction: it is a cat."
 
-    That is the first thing that it newly names: people only where there is nothing else. Where it denies something,
-    that is there after all: "There is no sink. I was wrong: it stands in the corner."
+    The mark goes to the first thing that the earlier sentence newly names, or to a person if it names nothing else. If
+    the earlier sentence denies something, that counts after all: "There is no sink. I was wrong: it is in the corner."
     """
     recent = [one for one in before[-RECENT:] if one.sentence is not sentence]
     if denied := [one for one in recent if one.sentence is recent[-1].sentence and one.rule == "negated"]:
@@ -179,7 +179,7 @@ def give_back(before: list[Found]) -> None:
 
 
 def take_back_seeming(before: list[Found], sentence: Sentence) -> None:
-    """Mark what only seemed to be there: "What looks like a dog ... is actually a rock"."""
+    """Mark what only seems to be there: "What looks like a dog ... is actually a rock"."""
     for mention in reversed(before[-RECENT:]):
         if mention.sentence is not before[-1].sentence and mention.sentence is not sentence:
             return

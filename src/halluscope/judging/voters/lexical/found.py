@@ -1,4 +1,4 @@
-"""A mention while its text is read."""
+"""A mention, as the rules hold it while its text is being read."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ class Found:
 
     Attributes:
         definite: whether it is "the dog" or "his dog", not "a dog".
-        rule: what takes it back; empty if nothing does.
+        rule: the rule that takes the mention back; empty if no rule does.
     """
 
     classes: tuple[str, ...]
@@ -23,15 +23,15 @@ class Found:
 
     @property
     def words(self) -> list[str]:
-        """As the sentence has them."""
+        """The mention's words, as the sentence has them."""
         return self.sentence.words[self.place : self.place_after]
 
     @property
     def start(self) -> int:
-        """Where the words begin in the text."""
+        """Where the mention begins in the text."""
         return self.sentence.starts[self.place]
 
     @property
     def end(self) -> int:
-        """Where they end."""
+        """Where the mention ends in the text."""
         return self.sentence.ends[self.place_after - 1]

@@ -1,4 +1,4 @@
-"""The judge: it finds the mentions in a text and asks the rules which of them count."""
+"""The judge itself, which finds the mentions in a text and asks the rules which of them count."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ from halluscope.judging.voters.lexical.tables import (
 from halluscope.vocabularies import Vocabulary
 
 RULES_VERSION = 3
-"""Raised by every change to these modules that can move an answer; changed tables show in the key by themselves."""
+"""Raised with every change to these modules that can change a vote; changed tables change the key by themselves."""
 
 TEXTS_A_BATCH = 256
 
@@ -49,7 +49,7 @@ class Mention(NamedTuple):
         start: where the words begin in the text.
         end: where they end.
         implied: whether the text says that the object is there.
-        rule: why not, such as "negated"; empty if it is implied.
+        rule: the rule that takes the mention back, such as "negated"; empty if the object is implied.
     """
 
     object: str
@@ -60,9 +60,9 @@ class Mention(NamedTuple):
 
 
 class LexicalJudge:
-    """Answers yes where a text mentions a class and no rule takes the mention back.
+    """Votes yes if a text mentions a class and no rule takes the mention back.
 
-    The question's wording plays no part, only the class that it asks about.
+    Only the class that a question asks about matters, not the question's wording.
 
     >>> from halluscope import vocabularies
     >>> judge = LexicalJudge(vocabularies.load("coco"))
@@ -88,7 +88,7 @@ class LexicalJudge:
         self.key = f"lexical-{RULES_VERSION}-{hashlib.sha256(known.encode()).hexdigest()[:8]}"
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
-        """Answer each pair once; a text is read once for all of its questions."""
+        """Vote on each pair once; a text is read once for all its questions."""
         column = {cls: i for i, cls in enumerate(self._classes)}
         asked = np.array([column[question.object] for question in questions], dtype=np.int64)
         order = np.argsort(pairs[:, 0], kind="stable")
@@ -105,7 +105,7 @@ class LexicalJudge:
             yield places, present[text_of, asked[pairs[places, 1]]]
 
     def mentions(self, text: str) -> list[Mention]:
-        """All the mentions in a text, in their order, with those that a rule takes back."""
+        """Return all mentions in a text, in their order, including those that a rule takes back."""
         quoted = quotations(text)
         found: list[Found] = []
         read: across.Read = []
@@ -123,11 +123,11 @@ class LexicalJudge:
         ]
 
     def explain(self, text: str) -> list[dict[str, str | int | None]]:
-        """Which rule took which mention back.
+        """Return which rule took which mention back.
 
         Returns:
-            one row per mention, in their order: `class`, `start` and `end` (its place in the text), `words` (as they
-            stand there), and `taken_back_by`, the rule's name, or None where the mention counts.
+            One row per mention, in their order: `class`, `start` and `end` (its place in the text), `words` (its words
+            in the text), and `taken_back_by` (the rule's name, or None if the mention counts).
         """
         return [
             {
@@ -141,10 +141,10 @@ class LexicalJudge:
         ]
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Do nothing: nothing is held."""
 
     def _read(self, sentence: Sentence, quoted: Spans, found: list[Found]) -> None:
-        """Add the mentions in one sentence, each with what the words around it do to it."""
+        """Add the mentions in one sentence, each with the rule that takes it back."""
         words = sentence.words
         places = self._starts.places(words)
         compounds, listed = self._compound_places(words, places), lists.is_list(words)
@@ -154,7 +154,7 @@ class LexicalJudge:
         pictured, end = pictures.opens_picture(words), 0
         for place in places:
             if place < end:
-                continue  # within the phrase before
+                continue  # inside the phrase before
             if 0 < pictured <= place:
                 reading.scopes.open(pictured, pictures.PICTURE)
                 pictured = 0
@@ -172,7 +172,7 @@ class LexicalJudge:
             reading.scopes.skip_to(end)
 
     def _named(self, sentence: Sentence, place: int) -> tuple[int, tuple[str, ...]] | None:
-        """Where the longest phrase that begins here and names a class ends; "surf-board" is "surfboard" too."""
+        """Return the end and the classes of the longest phrase here that names any; "surf-board" is "surfboard" too."""
         found = self._objects.at(sentence.words, place)
         if place + 1 in sentence.hyphened and (found is None or found[0] == place + 1):
             classes = self._objects.word("".join(sentence.words[place : place + 2]))
@@ -180,7 +180,7 @@ class LexicalJudge:
         return found
 
     def _compound_places(self, words: list[str], starts: list[int]) -> rules.Places:
-        """Place of a word -> the compound that it is no object in, from its first word to past its last."""
+        """Return for each word that is only part of a compound the compound's first place, its end, and its rule."""
         places: dict[int, tuple[int, int, str]] = {}
         for first in starts:
             if found := self._compounds.at(words, first):
@@ -189,7 +189,7 @@ class LexicalJudge:
         return places
 
     def _look_elsewhere(self, read: across.Read, found: list[Found]) -> None:
-        """Take back the words that mean something else because of a word anywhere in the text."""
+        """Take back mentions that mean something else because of a word anywhere in the text."""
         if not any(" ".join(mention.words) in readings().dependent for mention in found):
             return
         around = {word for sentence, _ in read for word in sentence.words}
@@ -200,7 +200,7 @@ class LexicalJudge:
 
 @dataclass
 class _Reading:
-    """One sentence while it is read, with the mentions so far; its own begin at `first`."""
+    """One sentence while it is being read, with the text's mentions so far; the sentence's own begin at `first`."""
 
     sentence: Sentence
     quoted: Spans
@@ -212,7 +212,7 @@ class _Reading:
     hedged_at: int = -1
 
     def open(self, place: int, end: int, cue: Cue) -> bool:
-        """Let a cue do its work, on what follows or on what stands before it; whether it is one here."""
+        """Apply a cue to what follows or to what is before it; return whether it is a cue at this place."""
         words = self.sentence.words
         if not pictures.cue_applies(cue, words, place):
             return False
@@ -240,7 +240,7 @@ class _Reading:
         return True
 
     def _correct(self, place: int) -> None:
-        """Take back what the sentence before got wrong, or this one behind a break."""
+        """Take back what the sentence before got wrong, or what this sentence got wrong before a break."""
         if len(self.found) == self.first:
             across.take_back_corrected(self.found, self.sentence)
         elif self.sentence.words[place - 1] != ",":
@@ -248,7 +248,7 @@ class _Reading:
         across.take_back_seeming(self.found, self.sentence)
 
     def _recent(self) -> list[Found]:
-        """The sentence's last mentions."""
+        """Return the sentence's last mentions."""
         return self.found[max(self.first, len(self.found) - across.RECENT) :]
 
     def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:
@@ -297,15 +297,15 @@ class _Reading:
 
 
 def _opens(words: list[str], place: int) -> bool:
-    """Whether a correction begins here: of the sentence before, or of this one behind a break."""
+    """Whether a correction begins here, at the start of the sentence or after a break in it."""
     return place == 0 or words[place - 1] in words_of("corrections", "breaks")
 
 
 def _all_but(words: list[str], place: int) -> bool:
-    """Whether "except" takes away from everything: "all the fruits except bananas"."""
+    """Whether "except" follows a word for everything: "all the fruits except bananas"."""
     return any(word in grammar().every for word in words[max(0, place - 12) : place])
 
 
 def _names(cls: str) -> list[str]:
-    """What a class name names. A name such as "Cabinet/shelf" is two words for it."""
+    """Return the words in a class's name. A name such as "Cabinet/shelf" holds two words for the class."""
     return cls.split("/")

@@ -1,4 +1,4 @@
-"""What lists, tables and data say is not there."""
+"""Rules for objects that a list, a table or data says are absent."""
 
 from bisect import bisect_left
 from functools import cache
@@ -8,7 +8,7 @@ from halluscope.judging.voters.lexical.tables import Words, phrases_of, words_of
 
 
 def is_list(words: list[str]) -> bool:
-    """Whether a sentence has any mark or value of lists."""
+    """Whether a sentence has any mark or value that lists use."""
     return not _signs_of_lists().isdisjoint(words)
 
 
@@ -18,7 +18,7 @@ def _signs_of_lists() -> Words:
 
 
 def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
-    """Whether a list says that there is none: "Bus: none", "- Dog: 0", "| scissors | 0 |", "❌ cat", "0 dogs"."""
+    """Whether a list says that an object is absent: "Bus: none", "- Dog: 0", "| scissors | 0 |", "❌ cat", "0 dogs"."""
     words = sentence.words
     marks, absent = words_of("lists", "marks"), phrases_of("lists", "absent")
     counted = (
@@ -69,7 +69,7 @@ def _opens_item(words: list[str], place: int) -> bool:
 
 
 def _crossed_out(words: list[str], place: int) -> bool:
-    """Whether the list's marks stand before its items, and the one before this item denies it."""
+    """Whether the list has its marks before its items, and the mark before this item denies it."""
     checks, crosses = words_of("lists", "checks"), words_of("lists", "crosses")
     if _checked_before(words):
         mark = next((word for word in reversed(words[:place]) if word in checks | crosses), "")

@@ -1,11 +1,11 @@
-"""People who are named only as owners of what lies there."""
+"""Rules for people who are named only as the owners of things."""
 
 from halluscope.judging.voters.lexical.sentences import Sentence
 from halluscope.judging.voters.lexical.tables import grammar, words_of
 
 
 def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) -> str:
-    """Whether an owner is only a kind of owner, or has left what lies there.
+    """Whether an owner is only a kind of owner, or has left the things behind.
 
     "A chef's hat", "the gardener's gloves lie on a pot", but not "a chef's hand" nor "the chef's hat is tall".
     """

@@ -1,4 +1,4 @@
-"""What is only shown in a picture, and which picture is the image itself."""
+"""Rules for objects that are only shown in a picture, and for pictures that are the image itself."""
 
 from halluscope.judging.voters.lexical.scopes import phrase_start
 from halluscope.judging.voters.lexical.tables import Cue, grammar, words_of
@@ -39,7 +39,7 @@ def pictured_beside(words: list[str], start: int) -> str:
 
 
 def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
-    """Whether a cue that tells of pictures has one before it: "the poster shows a dog"."""
+    """Whether a cue applies here: one that tells of a picture needs the picture before it, "the poster shows a dog"."""
     if not cue.after:
         return cue.rule != "depicted" or not _is_the_image(words, place)
     before = [i for i in range(max(0, place - cue.near), place) if words[i] in cue.after]
@@ -69,14 +69,14 @@ def _is_the_image(words: list[str], place: int) -> bool:
 
 
 def _framed(words: list[str], place: int) -> bool:
-    """Whether nothing but "This is a black and white ..." stands before."""
+    """Whether nothing but words such as "This is a black and white ..." come before the word at `place`."""
     return place <= 12 and words_of("depiction", "frame").issuperset(words[:place])
 
 
 def opens_picture(words: list[str]) -> int:
-    """Where a sentence goes on that begins with a picture: "On the poster, a dog ..."; 0 where it does not.
+    """Return where a sentence goes on after a picture: "On the poster, a dog ..."; 0 if it begins with no picture.
 
-    "Painted on the bus is a dog" begins with one too.
+    "Painted on the bus is a dog" begins with a picture too.
     """
     if words[0] in words_of("depiction", "made") and words[1:2] and words[1] in words_of("depiction", "onto"):
         return next(

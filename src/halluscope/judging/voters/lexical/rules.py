@@ -1,4 +1,4 @@
-"""What the words around a mention do to it. Each rule gives its name, or "" where it does not apply."""
+"""Rules about the words around a mention. A rule returns its name if it takes the mention back, or else ""."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from halluscope.judging.voters.lexical.tables import Cue, grammar, readings, wor
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
 
 Places = Mapping[int, tuple[int, int, str]]
-"""Place of a word -> the compound that it is no object in: its first word, past its last, and the rule."""
+"""Maps the place of a word that only is part of a compound to the compound's first place, its end, and the rule."""
 
 
 def compound(sentence: Sentence, place: int, end: int, compounds: Places) -> str:
@@ -35,7 +35,7 @@ def compound(sentence: Sentence, place: int, end: int, compounds: Places) -> str
 
 
 def _owns(sentence: Sentence, place: int) -> bool:
-    """Whether a possessive is an owner's: "the dog's bowl", but "the men's room"."""
+    """Whether a possessive is an owner's: "the dog's bowl", but not "the men's room"."""
     return place in sentence.possessive and sentence.words[place] not in grammar().possessive
 
 
@@ -110,7 +110,10 @@ def _is_plural(word: str) -> bool:
 
 
 def modal(words: list[str], end: int, definite: bool) -> str:
-    """Whether an indefinite mention only may do something: "where people can sit" (but not "people can be seen")."""
+    """Whether an indefinite mention is said to be only able to do something: "where people can sit".
+
+    "People can be seen" says that they are there.
+    """
     if definite or end == len(words):
         return ""
     if words[end] not in grammar().modals:
@@ -121,7 +124,7 @@ def modal(words: list[str], end: int, definite: bool) -> str:
 
 
 def place_of(words: list[str], start: int, end: int) -> str:
-    """Whether only the place or time of a thing is told: "where the clock ought to hang", "when the bus comes"."""
+    """Whether the text only tells a thing's place or time: "where the clock ought to hang", "when the bus comes"."""
     before = words[start - 1] if start else ""
     if before == "where":
         told = not words_of("hedges", "formerly").isdisjoint(words[end : end + 2])
@@ -136,7 +139,7 @@ def place_of(words: list[str], start: int, end: int) -> str:
 
 
 def _would_have(words: list[str], end: int) -> bool:
-    """Whether what stands behind a noun ends in a wish: "a clock above the mantelpiece would have helped"."""
+    """Whether the words after a noun lead to a wish: "a clock above the mantelpiece would have helped"."""
     if words[end] not in words_of("clause", "joins"):
         return False
     for word in words[end + 1 : end + 8]:
@@ -150,7 +153,7 @@ def _would_have(words: list[str], end: int) -> bool:
 def identity(words: list[str], cue: int, opened: int, place: int, end: int) -> bool:
     """Whether a hedge says what a visible thing is: "a large vehicle, most likely a bus", "what is probably a bus".
 
-    Not so a guess at what goes on ("maybe a bus is coming"), nor one between several things.
+    A guess at what happens ("maybe a bus is coming") does not, and neither does a guess between several things.
     """
     before = words[max(0, cue - 2) : cue]
     if before in (["what", "is"], ["what", "are"]):
@@ -163,9 +166,9 @@ def identity(words: list[str], cue: int, opened: int, place: int, end: int) -> b
 
 
 def conditions(words: list[str], opened: int, place: int, end: int) -> bool:
-    """Whether a doubt is about a thing that is there: "if the dog runs any further", but not "if the dog comes".
+    """Whether a doubt is about something that is there: "if the dog runs any further", but not "if the dog comes".
 
-    So is "whether the dog is asleep", but not "whether the dog is in the picture".
+    "Whether the dog is asleep" is such a doubt, but "whether the dog is in the picture" is not.
     """
     asked = words[opened : phrase_start(words, opened, place)] or words[max(0, opened - 1) : opened]
     if not words_of("hedges", "doubts").issuperset(asked) or words[max(0, opened - 2)] == "as":
@@ -179,7 +182,7 @@ def conditions(words: list[str], opened: int, place: int, end: int) -> bool:
 
 
 def put_right(sentence: Sentence, place: int, spans: Spans) -> bool:
-    """Whether a mention in quotation marks is what has to be read: "for 'cat' read 'dog'"."""
+    """Whether a mention in quotation marks is the corrected wording: "for 'cat' read 'dog'"."""
     restates = (
         place and sentence.words[place - 1] in {"read", "say"} and within(sentence.starts[place], spans)
     )
@@ -189,7 +192,7 @@ def put_right(sentence: Sentence, place: int, spans: Spans) -> bool:
 
 
 def opens_hypothesis(words: list[str], place: int) -> bool:
-    """Whether a clause begins with a verb before its subject, or is an order: "Had she an umbrella", "Bring one"."""
+    """Whether a clause begins with a verb before its subject, or is an order: "Had she an umbrella", "Bring a dog"."""
     opens = place == 0 or words[place - 1] == ","
     following = words[place + 1] if place + 1 < len(words) else ""
     if words[place] in grammar().orders:
@@ -198,7 +201,7 @@ def opens_hypothesis(words: list[str], place: int) -> bool:
 
 
 def takes_sense(mention: Found, around: set[str]) -> bool:
-    """Whether the rest of the text gives a word of several senses its own one: a "boxer" on a leash is a dog."""
+    """Whether the rest of the text shows which sense a word has: a "boxer" on a leash is a dog. It sets the classes."""
     if len(mention.words) > 1 or mention.words[0] not in readings().senses:
         return False
     own, by = readings().senses[mention.words[0]]
@@ -208,9 +211,9 @@ def takes_sense(mention: Found, around: set[str]) -> bool:
 
 
 def meaning_elsewhere(mention: list[str], around: set[str], names: frozenset[str]) -> str:
-    """Whether the rest of the text gives a word another meaning: after "teddy bear", "the bear" is one.
+    """Whether the rest of the text gives a word another meaning: after "teddy bear", "the bear" is a teddy bear.
 
-    A word that is a class's own name needs no support by the text.
+    A word that is a class's own name needs no support from the text.
     """
     word = " ".join(mention)
     taken = any(by & around and not but & around for by, but in readings().unless.get(word, ()))

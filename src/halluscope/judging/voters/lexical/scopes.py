@@ -1,10 +1,10 @@
-"""How far a cue reaches: to the end of its clause, over the next noun, over a picture, or back to a noun."""
+"""Scopes of cues: how far a cue reaches, such as to the end of its clause, over the next noun, or over a picture."""
 
 from halluscope.judging.voters.lexical.tables import Cue, grammar
 
 
 class Scopes:
-    """The cues in force at a place in a sentence: one that reaches to the clause's end, one for the next noun.
+    """The cues in force at a place in a sentence: one up to the clause's end, and one for the next noun.
 
     Attributes:
         opened: the place after the last cue.
@@ -19,7 +19,7 @@ class Scopes:
         self.opened = 0
 
     def open(self, place: int, cue: Cue, begun: int = 0) -> None:
-        """Put a cue in force from the word at `place` on; its own words begin at `begun`."""
+        """Put a cue in force from the word at `place` on; the cue's own words begin at `begun`."""
         self._opens = begun == 0 or self._words[begun - 1] in {",", "and", "but"}
         if cue.reach in {"clause", "sentence", "ends", "around"}:
             self._clause = self._noun = None
@@ -31,24 +31,24 @@ class Scopes:
         self.opened = self._next = place
 
     def _behind_aside(self, place: int) -> int:
-        """The place behind an aside that begins here: "shows, ten metres tall, a glass"."""
+        """Return the place after an aside that begins here: "shows, ten metres tall, a glass"."""
         words = self._words[place : place + 9]
         return place + 2 + words[1:].index(",") if words[:1] == [","] and "," in words[1:] else place
 
     @property
     def negated(self) -> bool:
-        """Whether something is denied here, so that what is excepted from it is there."""
+        """Whether something is denied here, so that an exception from it is present."""
         return any(cue is not None and cue.rule == "negated" for cue in (self._clause, self._noun))
 
     def move_to(self, place: int) -> None:
-        """Close what ends on the way to this word, or at it."""
+        """End the cues that no longer reach this word."""
         while self._next <= place and (self._clause or self._noun):
             self._pass(self._next)
             self._next += 1
         self.skip_to(place + 1)
 
     def skip_to(self, place: int) -> None:
-        """Go on at a word; those before it end nothing."""
+        """Continue at a word; the words skipped end no cue."""
         if place > self._next:
             self._next = place
 
@@ -65,7 +65,7 @@ class Scopes:
             self._noun = None
 
     def rule(self, definite: bool) -> str:
-        """What the cues in force do to a mention."""
+        """Return the rule by which the cues in force take a mention back, or ""."""
         for cue in (self._noun, self._clause):
             if cue and not (definite and cue.keeps_definite):
                 return cue.rule
@@ -120,7 +120,7 @@ def _is_determiner(word: str) -> bool:
 
 
 def phrase_start(words: list[str], floor: int, place: int) -> int:
-    """Where the noun phrase begins whose noun stands at `place`: its determiner, or its first adjective."""
+    """Return where the noun phrase of the noun at `place` begins: at its determiner, or at its first adjective."""
     floor = max(floor, place - 6)
     for before in range(place - 1, floor - 1, -1):
         word = words[before]

@@ -1,4 +1,4 @@
-"""A text as sentences of words and marks, with their places, and the words in it that are shown or said."""
+"""Divides a text into sentences of words and marks, with their places, and finds quotations."""
 
 import re
 from bisect import bisect_right
@@ -15,8 +15,8 @@ class Sentence:
     Attributes:
         possessive: the places in `words` of words that had an "'s".
         hyphened: the places of words right after a hyphen.
-        strikes: the places of the marks that begin and end what is struck out.
-        asked: whether it ends in a question mark.
+        strikes: the places of the marks that begin and end struck-out words.
+        asked: whether the sentence ends in a question mark.
     """
 
     words: list[str] = field(default_factory=list)
@@ -28,19 +28,19 @@ class Sentence:
     asked: bool = False
 
 
-# A line break ends a sentence unless the next line goes on in lowercase, and not as "dog: 1" does.
+# A line break ends a sentence unless the next line begins in lowercase, other than in a form such as "dog: 1".
 _TOKEN = re.compile(
     r"(?P<word>\d+(?:[.,]\d+)+|[A-Za-z](?:\.[A-Za-z])+(?!\w)(?:\.(?=\s*[a-z,;:|=)]))?|[^\W_]+(?:['’][^\W_]+)*)"
     # Nothing else begins at a space, which saves time.
     r"|(?! )(?:(?P<mark>\.{4,}|(?<=[^\S\n])\.{3}(?=[^\S\n])|[-=]+>|</?(?:li|td|th|tr|ul|ol|b|p)>)"
     r"|(?P<stop>[.!?…]|\n(?![^\S\n]*[a-z](?![\w \-/]{0,40}(?:[:=|>\t]|\.{4}|,\d))))"
-    # Arrows, check marks and pictograms too; what a joiner adds to one (a cook's pan) is no word of its own.
+    # Arrows, check marks and pictograms too; a sign that a joiner adds to another (a cook's pan) is no separate word.
     r"|(?P<sign>[,;:()\[\]—–|=]|(?<!\u200d)[\u2190-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"
     r"|~~|(?<=\s)(?:-+|/)(?=\s|$)))"
 )
-# Markdown's headings end their sentence whatever follows.
+# A Markdown heading ends its sentence, whatever follows.
 _HEADING = re.compile(r"^([^\S\n]*#[^\n]*)\n", re.MULTILINE)
-# It begins with one class of marks, which is what `re` finds fast; then it looks which mark that was.
+# The pattern begins with one class of marks, which `re` finds fast, and only then checks which mark it was.
 _QUOTATION = re.compile(
     r"[\"“„«'‘](?:(?<=\")[^\"\n]{1,200}\"|(?<=[“„])[^”“\n]{1,200}[”“]|(?<=«)[^»\n]{1,200}»"
     r"|(?<=['‘])(?<!\w.)(?:[^'’\n]|['’](?=\w)){1,80}['’](?!\w))"
@@ -60,7 +60,7 @@ _DATA = re.compile(r"\A\s*[\[{]\s*[\"'{\[]|\{\s*[\"']|\[\s*\"")
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """Cut a text at its full stops, question and exclamation marks, and lines."""
+    """Divide a text at its full stops, question and exclamation marks, and line breaks."""
     sentence = Sentence()
     text = _HEADING.sub(r"\1.", text) if "#" in text else text
     for token in _TOKEN.finditer(text):
@@ -95,7 +95,7 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 
 def _spelt(word: str) -> str:
-    """A word with marks in it as the tables spell it: "t.v." is "tv", a longer dash is one, dots to a value a colon."""
+    """Return a word with marks as the tables spell it: "t.v." as "tv", "---" as "-", dots before a value as ":"."""
     if word[0] in "-=":
         return "→" if word.endswith(">") else "-"
     if word.startswith(".."):
@@ -106,9 +106,9 @@ def _spelt(word: str) -> str:
 
 
 def quotations(text: str) -> Spans:
-    """Words shown or said, such as those on a sign; a whole sentence in quotation marks is the description itself.
+    """Return where words are quoted, such as those on a sign; a whole sentence in quotes is the description itself.
 
-    The names in JSON are no quotations either, nor is a dialogue in which there is nothing else.
+    Names in JSON are not quotations either, nor is a text that is all dialogue.
     """
     if _DATA.search(text):
         return []
@@ -119,20 +119,20 @@ def quotations(text: str) -> Spans:
 
 
 def _is_pointed_at(text: str, start: int, end: int) -> bool:
-    """Whether somebody shows what he names: '"Look, a kite!" she cries and points at the sky'."""
+    """Whether the speaker points at what is named: '"Look, a kite!" she cries and points at the sky'."""
     return text[start + 1 : start + 5].lower() == "look" and _POINTS.search(text) is not None
 
 
 def within(start: int, spans: Spans) -> bool:
-    """Whether a place lies in one of the spans, which are in their order."""
+    """Whether a place is in one of the spans, which are sorted."""
     nearest = bisect_right(spans, (start, start)) - 1
     return nearest >= 0 and start < spans[nearest][1]
 
 
 def _is_sentence(text: str, start: int, end: int) -> bool:
-    """Whether a quotation opens a sentence that does not go on behind it: not '"Look, a bear!" shouts the boy'.
+    """Whether a quotation is a whole sentence, which does not go on after it as in '"Look, a bear!" shouts the boy'.
 
-    What JSON calls a value by is none either.
+    A name in JSON counts as a sentence too, so that it is not a quotation.
     """
     if _KEY.match(text, end):
         return True

@@ -1,4 +1,4 @@
-"""The mentions before a cue: the subject of its clause, or what stands right before it."""
+"""Rules for cues that take back mentions before them: the subject of their clause, or the words right before."""
 
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.scopes import phrase_start
@@ -17,7 +17,7 @@ def take_back_subject(words: list[str], found: list[Found], place: int, cue: Cue
 
 
 def _head(words: list[str], found: list[Found], place: int) -> Found | None:
-    """The first noun of a subject with more nouns: "the people on the bus are not visible"."""
+    """Return the first noun of a subject with several nouns: "the people on the bus are not visible"."""
     barriers = words_of("clause", "not_in_list") - {"with"} | {","}
     after = next((i for i in range(place - 1, -1, -1) if words[i] in barriers), -1)
     if found and after == found[0].place_after and words[after] in words_of("clause", "heads"):
@@ -35,7 +35,7 @@ def _head(words: list[str], found: list[Found], place: int) -> Found | None:
 
 
 def _take_back_adjacent(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
-    """Mark the mentions that end right before the cue, if they open its clause."""
+    """Mark the mentions that end right before the cue, if they open the cue's clause."""
     end = place
     while end and words[end - 1] in words_of("clause", "behind_subject"):
         end -= 1
@@ -62,7 +62,7 @@ def _take_back_adjacent(words: list[str], found: list[Found], place: int, cue: C
 
 
 def take_back_before(words: list[str], found: list[Found], place: int, cue: Cue) -> None:
-    """Mark the mentions that end right before the cue, wherever they stand: "a sign with a horse painted on it"."""
+    """Mark the mentions that end right before the cue, anywhere in a sentence: "a sign with a horse painted on it"."""
     end = place
     nearest = []
     if found and cue.rule == "corrected" and words[place] in {",", "("} and found[-1].place_after != place:

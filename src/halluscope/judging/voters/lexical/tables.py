@@ -1,4 +1,4 @@
-"""What the rules know of English: the tables of `lexical.toml`, ready to be looked up."""
+"""The tables of `lexical.toml`, which hold what the rules know about English, prepared for look-up."""
 
 import re
 import tomllib
@@ -16,7 +16,7 @@ Words = frozenset[str]
 
 
 class Beginnings(NamedTuple):
-    """How phrases begin: the words that are phrases alone, the phrases of two words, and the first three of others."""
+    """How phrases begin: phrases of one word, phrases of two words, and the first three words of longer phrases."""
 
     alone: Words
     pairs: frozenset[tuple[str, ...]]
@@ -24,12 +24,12 @@ class Beginnings(NamedTuple):
 
     @property
     def first_two(self) -> frozenset[tuple[str, ...]]:
-        """What the phrases of two words or more begin with."""
+        """The first two words of all phrases of two words or more."""
         return self.pairs | {triple[:2] for triple in self.triples}
 
 
 class Cue(NamedTuple):
-    """A phrase that takes back what is said around it; lexical.toml explains them."""
+    """The fields of a cue, a phrase that takes back what is said around it; lexical.toml explains them."""
 
     rule: str
     reach: str
@@ -39,14 +39,14 @@ class Cue(NamedTuple):
 
 
 class Compound(NamedTuple):
-    """A phrase that names another thing: the place in it of the word that is no object there, and the rule."""
+    """A phrase that names another thing: the place of the word in it that names no object there, and the rule."""
 
     star: int
     rule: str
 
 
 class Phrases(Generic[Meaning]):
-    """Phrases that are looked for at a place in a sentence; the longest one counts."""
+    """Phrases to look for at a place in a sentence; the longest one counts."""
 
     def __init__(self, meanings: Mapping[tuple[str, ...], Meaning]) -> None:
         self._alone = {phrase[0]: meaning for phrase, meaning in meanings.items() if len(phrase) == 1}
@@ -62,7 +62,7 @@ class Phrases(Generic[Meaning]):
         )
 
     def at(self, words: list[str], place: int) -> tuple[int, Meaning] | None:
-        """Where the phrase that begins at `place` ends, and what it means."""
+        """Return where the phrase that begins at `place` ends, and what it means; None without such a phrase."""
         first = words[place]
         if first in self._after and place + 1 < len(words):
             for phrase, meaning in self._after[first].get(words[place + 1], ()):
@@ -71,25 +71,25 @@ class Phrases(Generic[Meaning]):
         return (place + 1, self._alone[first]) if first in self._alone else None
 
     def word(self, word: str) -> Meaning | None:
-        """What a word alone means."""
+        """Return what a single word means, or None."""
         return self._alone.get(word)
 
 
 def beginnings_of(*kinds: Phrases[Any]) -> Beginnings:
-    """How any of them may begin."""
+    """Return how any of the phrases may begin."""
     alone, pairs, triples = zip(*(phrases.beginnings for phrases in kinds), strict=True)
     return Beginnings(frozenset().union(*alone), frozenset().union(*pairs), frozenset().union(*triples))
 
 
 class Starts:
-    """Finds where phrases may begin, by up to three words: much faster than to look each word up."""
+    """Finds where phrases may begin, by up to three words, which is much faster than looking up each word."""
 
     def __init__(self, beginnings: Beginnings) -> None:
         self._alone, self._pairs, self._triples = beginnings
         self._first_two = beginnings.first_two
 
     def places(self, words: list[str]) -> list[int]:
-        """The places in a sentence, in their order."""
+        """Return the places in a sentence where phrases may begin, in their order."""
         alone, first_two = self._alone, self._first_two
         follow = [*words[1:], ""]
         return [
@@ -104,13 +104,13 @@ class Starts:
 
 @cache
 def tables() -> dict[str, Any]:
-    """The whole of lexical.toml."""
+    """Return the whole of lexical.toml."""
     return tomllib.loads(resources.files(__package__).joinpath("lexical.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """The word lists of lexical.toml's sections `clause`, `grammar` and `compounds`, by their names there."""
+    """Word lists from the sections `clause`, `grammar` and `compounds` of lexical.toml, by their names there."""
 
     ends_clause: Words
     opens_clause: Words
@@ -139,7 +139,7 @@ class Grammar:
 
 @cache
 def grammar() -> Grammar:
-    """The small words."""
+    """Return the word lists of `Grammar`."""
     sections = (tables()[name] for name in ("clause", "grammar", "compounds"))
     lists = {
         name: words
@@ -152,7 +152,7 @@ def grammar() -> Grammar:
 
 @dataclass(frozen=True)
 class Readings:
-    """The section `readings` of lexical.toml: word -> the words that decide on its meaning, in groups."""
+    """The section `readings` of lexical.toml; its mappings go from a word to the words that decide on its meaning."""
 
     adjectives: Words
     verbs: Words
@@ -180,7 +180,7 @@ _READINGS = (
 
 @cache
 def readings() -> Readings:
-    """The words that are not always the noun."""
+    """Return the words that are not always the noun, and what decides on their meaning."""
     section = tables()["readings"]
     only_with = _by_word(section["only_with"])
     unless: dict[str, list[tuple[Words, Words]]] = {}
@@ -212,18 +212,18 @@ def _by_word(groups: list[dict[str, list[str]]]) -> dict[str, Words]:
 
 @cache
 def words_of(section: str, name: str) -> Words:
-    """A list of single words by its place in lexical.toml."""
+    """Return a list of single words, by its place in lexical.toml."""
     return frozenset(tables()[section][name])
 
 
 @cache
 def phrases_of(section: str, name: str) -> Phrases[str]:
-    """A list of phrases by its place in lexical.toml; each means itself."""
+    """Return a list of phrases, by its place in lexical.toml; each phrase means itself."""
     return Phrases({tuple(phrase.split()): phrase for phrase in tables()[section][name]})
 
 
 class Cues(Phrases[Cue]):
-    """The cues, where "is gone" stands for "were already gone" and "is not visible" for "aren't really visible" too."""
+    """The cues; "is gone" also stands for "were already gone", and "is not visible" for "aren't really visible"."""
 
     def __init__(self, meanings: Mapping[tuple[str, ...], Cue]) -> None:
         verbs = tables()["verbs"]
@@ -246,7 +246,7 @@ class Cues(Phrases[Cue]):
         self.beginnings = beginnings_of(self, *self._in_sentences())
 
     def at(self, words: list[str], place: int) -> tuple[int, Cue] | None:
-        """As of any phrases; a verb may have any form, and adverbs behind it."""
+        """Return where the cue at `place` ends, and the cue; a verb may have any form, and adverbs after it."""
         found = super().at(words, place)
         if (verb := self._verbs.get(words[place])) is None:
             return found
@@ -254,7 +254,7 @@ class Cues(Phrases[Cue]):
         return max(found, said, key=lambda one: one[0]) if found and said else found or said
 
     def _said(self, verb: str, words: list[str], place: int) -> tuple[int, Cue] | None:
-        """What is said by the verb that ends before `place`."""
+        """Return the end and the cue of the words that follow a verb, which ends before `place`."""
         while place < len(words):
             if said := self._predicates[verb].at(words, place):
                 return said
@@ -266,7 +266,7 @@ class Cues(Phrases[Cue]):
         return None
 
     def _in_sentences(self) -> Iterator[Phrases[str]]:
-        """What may follow a verb's form, for `beginnings`."""
+        """Yield what may follow each form of a verb, for `beginnings`."""
         for form, verb in self._verbs.items():
             said = self._predicates[verb].beginnings
             follow = {*said.alone, *self._adverbs, "not"}
@@ -281,7 +281,7 @@ def _before_cue(name: str) -> Words:
 
 @cache
 def cue_phrases() -> Cues:
-    """All cues."""
+    """Return all cues."""
     return Cues(
         {
             tuple(phrase.split()): Cue(
@@ -299,7 +299,7 @@ def cue_phrases() -> Cues:
 
 @cache
 def compound_phrases() -> Phrases[list[Compound]]:
-    """Phrases, each with the words in it that are no objects there."""
+    """Return compounds, each with the words in it that name no object there."""
     section = tables()["compounds"]
     patterns = [
         ("part of a compound", forms(word), pattern, True)
@@ -323,7 +323,7 @@ def compound_phrases() -> Phrases[list[Compound]]:
 
 
 def object_phrases(words: Mapping[str, Iterable[str]]) -> Phrases[tuple[str, ...]]:
-    """What names a class, with the classes that it names."""
+    """Return the phrases that name classes, each with the classes that it names."""
     pairs = sorted((tuple(phrase.split()), cls) for cls, phrases in words.items() for phrase in phrases)
     return Phrases(
         {phrase: tuple(cls for _, cls in group) for phrase, group in groupby(pairs, lambda pair: pair[0])}
@@ -331,23 +331,23 @@ def object_phrases(words: Mapping[str, Iterable[str]]) -> Phrases[tuple[str, ...
 
 
 def all_forms(phrases: Iterable[str]) -> list[str]:
-    """Words and phrases as a sentence would hold them, singular and plural."""
+    """Return words and phrases as a sentence would hold them, singular and plural."""
     return sorted({form for phrase in phrases for form in forms(" ".join(_normal(phrase)))} - {""})
 
 
 def spellings(phrases: Iterable[str]) -> list[str]:
-    """The forms of names, those of two words in one word too: "firehydrant"."""
+    """Return the forms of names; those of two words also as one word: "firehydrant"."""
     known = all_forms(phrases)
     return sorted({*known} | {form.replace(" ", "") for form in known if form.count(" ") == 1})
 
 
 def _normal(phrase: str) -> list[str]:
-    """A phrase's words as a sentence would hold them."""
+    """Return a phrase's words as a sentence would hold them."""
     return [word for sentence in sentences(phrase) for word in sentence.words]
 
 
 def forms(phrase: str) -> list[str]:
-    """A phrase with its plurals: of its last word, or of what stands before "of" or "in"."""
+    """Return a phrase with its plurals: of its last word, or of the word before "of" or "in"."""
     head, joint, tail = phrase, "", ""
     for preposition in (" of ", " in "):
         if preposition in phrase:

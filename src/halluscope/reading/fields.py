@@ -1,0 +1,73 @@
+"""A row's fields, each checked as it is taken: an error says where it is, what arrived and what was expected."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from halluscope.foreign import brief
+from halluscope.inputs import is_like_a_list
+from halluscope.numbers import id_of, is_id
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The fields of one row.
+
+    Every method raises a ValueError for a value that is absent or of another kind.
+
+    Attributes:
+        given: our name of a field -> its value.
+        where: the row is, for errors.
+        names: our name of a field -> the user's file's name, where that differs.
+    """
+
+    given: Mapping[str, Any]
+    where: str
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def form(self) -> str:
+        """The parallel form that the row is of; "" for the original."""
+        return str(self.given.get("form") or "")
+
+    def whole(self, name: str, *, or_digits: bool = False) -> int:
+        """Return a whole number that a column of 64 bits holds, or, where that is allowed, the number of its digits."""
+        value: Any = self.given.get(name)
+        number = id_of(value) if or_digits and isinstance(value, str) else value
+        if number is None or not is_id(number):
+            raise self.wrong(name, "a whole number of 64 bits")
+        return int(number)
+
+    def text(self, name: str) -> str:
+        """Return a text that is not blank."""
+        value: Any = self.given.get(name)
+        if not isinstance(value, str) or not value.strip():
+            raise self.wrong(name, "a text")
+        return value
+
+    def text_or_none(self, name: str) -> str | None:
+        """Return a text, or None where it is absent or empty."""
+        value: Any = self.given.get(name)
+        if not isinstance(value, str | None):
+            raise self.wrong(name, "a text, or null")
+        return value or None
+
+    def one_of(self, name: str, known: Collection[str]) -> str:
+        """Return a text that is one of the known ones."""
+        value: Any = self.given.get(name)
+        if not isinstance(value, str) or value not in known:
+            raise self.wrong(name, f"one of {', '.join(map(repr, known))}")
+        return value
+
+    def words(self, name: str, expected: str = "a list of words") -> tuple[str, ...]:
+        """Return the texts of a list."""
+        value: Any = self.given.get(name)
+        if not is_like_a_list(value) or not all(isinstance(word, str) for word in value):
+            raise self.wrong(name, expected)
+        return tuple(value)
+
+    def wrong(self, name: str, expected: str) -> ValueError:
+        """Return the error of a field; it calls the field as the user's file does."""
+        return ValueError(
+            f"{self.where}: {self.names.get(name) or name} is {brief(self.given.get(name))}; expected {expected}."
+        )
