@@ -13,7 +13,7 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not long"
 
-# What `test` leaves out as well: browser sweeps, simulations, long faults, and malformed input on the command line.
+# Also runs what `test` leaves out: browser sweeps, simulations, long faults, and malformed input on the command line.
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
@@ -28,20 +28,20 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	for script in perf/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
-# The documentation as a site; a link that leads nowhere is an error. Links to other sites are listed in site/links.txt.
+# Builds the documentation as a site; a broken link is an error. Links to other sites are listed in site/links.txt.
 docs: $(VENV)-docs/.ready
 	NO_MKDOCS_2_WARNING=1 TQDM_DISABLE=1 $(VENV)-docs/bin/mkdocs build --quiet
 
-# Every figure of docs/results.md, from the folder of published files that HALLUSCOPE_UPSTREAM names.
+# Computes docs/results.md again from the folder of published files that HALLUSCOPE_UPSTREAM names.
 results: $(VENV)/.dev
 	$(BIN)/python perf/real_responses.py "$(HALLUSCOPE_UPSTREAM)" --into docs/results.md
 	$(BIN)/python perf/reliability.py "$(HALLUSCOPE_UPSTREAM)" --into docs/results.md
 
-# lmms-eval needs torchvision, which needs another torch than ours: an environment of its own.
+# lmms-eval needs torchvision, which needs another torch than ours, so it gets its own environment.
 lmms-eval: $(VENV)-lmms/.ready
 	$(VENV)-lmms/bin/python -m tests.harness.check_lmms_eval
 
-# Inspect and this package alone: what the extra brings is enough for the tasks, and no torch is needed.
+# Installs only this package and Inspect: the tasks need what the extra installs, and no torch.
 inspect: $(VENV)-inspect/.ready
 	$(VENV)-inspect/bin/python -m tests.harness.check_inspect
 
@@ -49,7 +49,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-# Wheel and sdist, and the wheel tried as a user would: CONTRIBUTING.md, "Releasing".
+# Builds wheel and sdist, and tries the wheel as a user would (CONTRIBUTING.md, "Releasing").
 release: $(VENV)/.dev
 	rm -rf dist
 	$(BIN)/python -m build
@@ -80,7 +80,7 @@ $(VENV)-lmms/.ready: pyproject.toml
 		-e '.[words]' pytest lmms-eval==0.7.3 torch==2.14.1 torchvision==0.29.1
 	touch $@
 
-# openai: Inspect asks servers with it. pytest: the small datasets of the tests import it.
+# Inspect asks servers through openai. The tests' small datasets import pytest.
 $(VENV)-inspect/.ready: pyproject.toml constraints.txt
 	test -x $(VENV)-inspect/bin/python || $(PYTHON) -m venv $(VENV)-inspect
 	$(VENV)-inspect/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt \

@@ -1,7 +1,7 @@
-"""The pages of the site that are made: one per benchmark, the API, and those that stand elsewhere in the repository.
+"""Generates pages of the site: one per benchmark, the API, and pages whose text lies outside docs/.
 
-A benchmark's page is its metric's card, what its builders and options say, and its scores, all from its room: a new
-benchmark has a page without an edit here. Links to other sites are not followed; the build lists them.
+A benchmark's page combines its metric's card, the help of its builders and options, and its scores, all from the
+benchmark's own package: a new benchmark gets a page without an edit here. Links to other sites are listed, not checked.
 """
 
 import re
@@ -25,7 +25,7 @@ ELSEWHERE = {
     "changelog.md": "CHANGELOG.md",
     "security.md": "SECURITY.md",
 }
-"""Page -> the file that it is."""
+"""Page of the site -> file of the repository."""
 
 PAGES = {source: page for page, source in ELSEWHERE.items()}
 NOT_IN_NAV = ("security.md",)
@@ -38,7 +38,7 @@ _away: defaultdict[str, set[str]] = defaultdict(set)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the benchmarks' pages in their place."""
+    """Put the benchmarks' pages into the navigation."""
     pages = [{room.title: f"benchmarks/{room.name}.md"} for room in registry.rooms()]
     for entry in config.nav or ():
         for name, page in entry.items():
@@ -48,7 +48,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made."""
+    """Add the generated pages."""
     made = {page: _moved((ROOT / source).read_text("utf-8"), source) for page, source in ELSEWHERE.items()}
     made |= {f"benchmarks/{room.name}.md": benchmark(room) for room in registry.rooms()}
     made["api.md"] = api()
@@ -61,27 +61,27 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """A page of docs/ has links that lead somewhere in the repository too."""
+    """Rewrite the links of a page of docs/ that lead elsewhere in the repository."""
     source = f"docs/{page.file.src_uri}"
     return _moved(markdown, source) if source.endswith(".md") and (ROOT / source).exists() else markdown
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Note the links to other sites."""
+    """Record the links to other sites."""
     for address in _AWAY.findall(html):
         _away[address].add(page.file.src_uri)
     return html
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """List the links to other sites, which nobody has followed."""
+    """List the links to other sites, which are not checked."""
     lines = [f"{address}  {', '.join(sorted(pages))}" for address, pages in sorted(_away.items())]
     (Path(config.site_dir) / "links.txt").write_text("\n".join([*lines, ""]), encoding="utf-8")
     print(f"{len(lines)} links to other sites are not checked: {config.site_dir}/links.txt")
 
 
 def benchmark(room: Benchmark) -> str:
-    """A benchmark's page."""
+    """Return a benchmark's page."""
     card = ROOT / "metrics" / room.name / "README.md"
     text = (
         _FRONT.sub("", card.read_text("utf-8")) if card.is_file() else f"# {room.title}\n{room.description}"
@@ -93,7 +93,7 @@ def benchmark(room: Benchmark) -> str:
 
 
 def api() -> str:
-    """The page of the API: the face of the package, then what each metric computes."""
+    """Return the page of the API: the package's public names, then each metric's `compute`."""
     metrics = [
         f"## {room.title}\n::: halluscope.benchmarks.{room.name}.metric.compute\n    options: {{heading_level: 3}}"
         for room in registry.benchmarks()
@@ -102,7 +102,7 @@ def api() -> str:
 
 
 def _dataset(room: Benchmark, dataset: Dataset) -> str:
-    """How a dataset is built."""
+    """Return the section that says how a dataset is built."""
     about = room.builder(dataset).about.strip()
     return f"## Dataset `{dataset.name}`\n```text\n{about}\n```"
 
@@ -129,7 +129,7 @@ def _scores(room: Benchmark) -> str:
 
 
 def _moved(text: str, source: str) -> str:
-    """A file's text with its links as they are from the site's root; what has no page is no link."""
+    """Return a file's text with links from the site's root; a link to a file without a page becomes plain text."""
 
     def link(found: re.Match[str]) -> str:
         words, target, place = found.groups()
@@ -142,7 +142,7 @@ def _moved(text: str, source: str) -> str:
 
 
 def _page(path: str) -> str:
-    """The page that shows a file of the repository; "" if none does."""
+    """Return the page that shows a file of the repository, or "" if no page does."""
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
     card = re.fullmatch(r"(?:metrics/(\w+)/README|dataset_cards/(\w+))\.md", path)

@@ -1,4 +1,4 @@
-"""Makes docs/report.png, the picture of a report in the README: the demo's page in headless Chromium."""
+"""Makes docs/report.png, the README's picture of a report, from the demo's page in headless Chromium."""
 
 import shutil
 import sys
@@ -17,7 +17,7 @@ WIDTH, HEIGHT, COLOURS = 1040, 900, 128
 
 
 def main() -> int:
-    """Write the demo's page, open it where its items begin, and take the picture."""
+    """Write the demo's page, scroll to its first row, and take a screenshot."""
     options = webdriver.ChromeOptions()
     for switch in ("headless=new", "no-sandbox", "hide-scrollbars", f"window-size={WIDTH},{HEIGHT}"):
         options.add_argument(f"--{switch}")
@@ -29,7 +29,7 @@ def main() -> int:
         try:
             browser.get(page.as_uri())
             browser.execute_script("document.querySelector('#items').scrollIntoView()")
-            time.sleep(1)  # pictures come as they are scrolled into view
+            time.sleep(1)  # images load when they are scrolled into view
             taken = Image.open(BytesIO(browser.get_screenshot_as_png()))
         finally:
             browser.quit()

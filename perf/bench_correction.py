@@ -1,4 +1,4 @@
-"""Correct the scores of 5,000 texts x 80 classes by 200 labelled texts, against the raw scores' interval."""
+"""Times correcting scores of 5,000 texts x 80 classes by 200 labelled texts, against the raw scores' interval."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ BASELINE = "the raw scores' bootstrap of 1,000 resamples"
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the ratio, and the time to draw texts."""
     random = np.random.default_rng(0)
     often = 0.4 / np.arange(1, CLASSES + 1) ** 0.75
     present = random.random((TEXTS, CLASSES)) < often
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def raw(labels: np.ndarray, present: np.ndarray) -> dict[str, float]:
-    """The raw scores' intervals."""
+    """Compute the raw scores' intervals."""
     hits, resampling = Hits.of(labels, present), Bootstrap(1000)
     weights = resampling.weights(len(present), NUMBERS * CLASSES)
     return resampling.intervals(score(hits, Conventions(), drawn) for drawn in weights)

@@ -1,7 +1,7 @@
-"""What a vote over HTTP costs on this side: CPU per request of the voter, against bare posts of the same bodies.
+"""Measures the client's CPU time per vote over HTTP, against bare posts of the same bodies.
 
-The server is on loopback, in a process of its own, and replies "No" with logprobs as fast as it can. The bare posts go
-through the same library with the same number under way, and only read the status. The store is that of a real run.
+The server is on loopback, in its own process, and replies "No" with logprobs as fast as it can. The bare posts use the
+same library with the same number of concurrent requests, and only read the status. The store is the one of a real run.
 
     python perf/bench_endpoint.py [--requests 4000] [--at-once 32]
 """
@@ -59,7 +59,7 @@ COMPLETION = {
 
 
 def serve(told: Connection) -> None:
-    """A server that says the same to every request, on connections that stay open."""
+    """Serve the same reply to every request, on connections that stay open."""
     body = json.dumps(COMPLETION).encode()
     reply = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (
         len(body),
@@ -79,12 +79,12 @@ def serve(told: Connection) -> None:
         await server.serve_forever()
 
     loop = asyncio.new_event_loop()
-    loop.set_exception_handler(lambda *_: None)  # a client that goes away
+    loop.set_exception_handler(lambda *_: None)  # ignore clients that disconnect
     loop.run_until_complete(main())
 
 
 async def post(url: str, bodies: list[dict[str, Any]], at_once: int) -> None:
-    """Bare posts of the same bodies."""
+    """Post the bodies without reading the replies."""
     waiting = iter(bodies)
 
     async def work(client: httpx2.AsyncClient) -> None:
@@ -96,7 +96,7 @@ async def post(url: str, bodies: list[dict[str, Any]], at_once: int) -> None:
 
 
 def vote(url: str, texts: list[str], at_once: int, store: Path | None) -> None:
-    """Votes about each class of each text, by one question template; kept if there is a store."""
+    """Collect votes on each class of each text, with one question template; store them if there is a store."""
     voter = EndpointVoter("m", base_url=url, at_once=at_once)
     about = PAPER.about(load("coco"))[:1]
     present = np.zeros((len(texts), len(about[0])), dtype=bool)
@@ -106,14 +106,14 @@ def vote(url: str, texts: list[str], at_once: int, store: Path | None) -> None:
 
 
 def cpu(run: Callable[[], Any]) -> float:
-    """CPU seconds of this process, all threads, for one call."""
+    """Return the CPU seconds of this process, all threads, for one call."""
     start = time.process_time()
     run()
     return time.process_time() - start
 
 
 def main() -> None:
-    """Print the figures."""
+    """Start the server, and print the CPU times."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--requests", type=int, default=4000)
     parser.add_argument("--at-once", type=int, default=32)
@@ -130,7 +130,7 @@ def main() -> None:
 
 
 def compare(url: str, requests: int, at_once: int) -> None:
-    """Bare posts, votes, and votes that are kept, in turn."""
+    """Compare bare posts, votes, and votes that are stored."""
     about = PAPER.about(load("coco"))[0]
     texts = [f"{TEXT} {i}" for i in range(max(1, requests // len(about)))]
     n = len(texts) * len(about)
@@ -140,14 +140,14 @@ def compare(url: str, requests: int, at_once: int) -> None:
         ways = {
             "bare posts": lambda i: asyncio.run(post(url, bodies, at_once)),
             "votes": lambda i: vote(url, texts, at_once, None),
-            "votes, kept": lambda i: vote(url, texts, at_once, Path(folder) / f"{i}.sqlite"),
+            "votes, stored": lambda i: vote(url, texts, at_once, Path(folder) / f"{i}.sqlite"),
         }
         took = {name: [cpu(partial(way, i)) / n for i in range(ROUNDS)] for name, way in ways.items()}
     bare = median(took["bare posts"])
     for name, seconds in took.items():
         print(
-            f"{name}: {1e3 * median(seconds):.2f} ms of CPU per request, {median(seconds) / bare:.2f} times the bare "
-            f"posts' (median of {ROUNDS} x {n:,} requests, {at_once} at once)"
+            f"{name}: {1e3 * median(seconds):.2f} ms of CPU per request, {median(seconds) / bare:.2f} times as much as "
+            f"bare posts (median of {ROUNDS} x {n:,} requests, {at_once} at once)"
         )
 
 

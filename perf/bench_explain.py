@@ -1,4 +1,4 @@
-"""Explain 9,000 responses to POPE: five protocols and ten differences, against scoring five times."""
+"""Times explaining 9,000 responses to POPE, five protocols and ten differences, against scoring five times."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from timing import compare
 PER_SAMPLING, SCORE = 3000, "f1"
 SAMPLINGS = ("random", "popular", "adversarial")
 PARSERS = ("pope", "pope", "lmms-eval", "vlmevalkit", "strict")
-"""Of the protocols that need no other labels, in their order."""
+"""The parsers of the protocols that need no other labels, in the protocols' order."""
 
 SAID = ["Yes", "No", "Yes, there is.", "No, there isn't one.", "There is a dog in the image.", "", "Unsure"]
 
 
 def main() -> None:
-    """Print the figures, after checking that both ways give the same scores."""
+    """Check that both ways give the same scores, and print the ratio."""
     with TemporaryDirectory() as folder:
         responses, dataset = make(Path(folder))
         assert explain(responses, dataset)[:1] == score(responses, dataset)[:1]
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def explain(responses: str, dataset: list[str]) -> list[float]:
-    """The score by each protocol, on the way to its differences."""
+    """Compute all differences, and return the score under each protocol."""
     pope = registry.benchmark("pope")
     stated = protocols.load(pope)
     chosen = [one for one in stated.usual if not one.needs]
@@ -43,12 +43,12 @@ def explain(responses: str, dataset: list[str]) -> list[float]:
 
 
 def score(responses: str, dataset: list[str]) -> list[float]:
-    """The scores alone, each from the files."""
+    """Return the scores, each computed from the files."""
     return [halluscope.score("pope", responses, dataset, parser=parser)[SCORE] for parser in PARSERS]
 
 
 def make(folder: Path) -> tuple[str, list[str]]:
-    """Questions in POPE's form, and a response to each."""
+    """Write questions in POPE's format, and a response to each."""
     rng = np.random.default_rng(0)
     files, said = [], []
     for sampling in SAMPLINGS:
@@ -71,7 +71,7 @@ def make(folder: Path) -> tuple[str, list[str]]:
 
 
 def write(file: Path, rows: Sequence[Mapping[str, object]]) -> str:
-    """Write JSON lines."""
+    """Write JSON lines, and return the file's name."""
     file.write_text("\n".join(map(json.dumps, rows)))
     return str(file)
 

@@ -1,4 +1,4 @@
-"""The lexical judge on 5,000 descriptions x 80 classes, against one regular expression a class and text."""
+"""Times the lexical judge on 5,000 descriptions x 80 classes, against one regular expression per class and text."""
 
 import random
 import re
@@ -20,7 +20,7 @@ SENTENCES = (
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the ratio."""
     rng = random.Random(0)
     texts = [
         " ".join(
@@ -36,11 +36,11 @@ def main() -> None:
             texts, references, judges=LexicalJudge(COCO), questions=["{x}?"], ask="all", progress=False
         )
 
-    compare("lexical judge, with scoring", ours, lambda: plain(texts), "a regular expression a class")
+    compare("lexical judge, with scoring", ours, lambda: plain(texts), "one regular expression per class")
 
 
 def plain(texts: list[str]) -> list[list[bool]]:
-    """Which class names stand in each text: no negation, no hypothesis, no compounds."""
+    """Find the class names in each text, ignoring negation, hypothesis and compounds."""
     words = [[name, *COCO.mentions[name]] for name in COCO.classes]
     patterns = [re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})s?\b", re.IGNORECASE) for names in words]
     return [[bool(pattern.search(text)) for pattern in patterns] for text in texts]

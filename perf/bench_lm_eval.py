@@ -1,7 +1,7 @@
-"""lm-eval builds the 400,000 requests of pope_c: the time it takes, and the memory.
+"""Measures the time and memory that lm-eval needs to build the 400,000 requests of pope_c.
 
-The images are small JPEGs that are made here. The baseline is a task with the image in each row, as a dataset of
-questions usually has it; it is built for the first 2,000 questions, and its seconds and bytes a request are compared.
+The script makes small JPEGs as images. The baseline is a task with the image in each row, as datasets of questions
+usually have it; it is built for the first 2,000 questions, and the times per request are compared.
 """
 
 import io
@@ -50,9 +50,7 @@ def build_requests(folder: Path, task: str, include: str, limit: int | None) -> 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     loaded.build_all_requests(limit=limit)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    print(
-        f"  {len(loaded.instances):,} requests, {grown / 1e6:.2f} GB more than before them", file=sys.stderr
-    )
+    print(f"  {len(loaded.instances):,} requests, {grown / 1e6:.2f} GB more than before", file=sys.stderr)
 
 
 PLAIN_TASK = """
@@ -86,7 +84,7 @@ def rows(**_):
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print times, memory and the ratio."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         os.environ["HF_DATASETS_CACHE"] = str(folder / "cache")
@@ -111,7 +109,7 @@ def main() -> None:
                 f"{name}: {requests:,} requests in {seconds:.1f} s (of which imports {start:.1f} s), "
                 f"{memory:.2f} GB at most"
             )
-        print(f"a request: {took['the image in each row'] / took['ours']:.0f} times as fast")
+        print(f"per request: {took['the image in each row'] / took['ours']:.0f} times as fast")
 
 
 def _imports() -> None:

@@ -1,4 +1,4 @@
-"""Reading Objects365's annotations and drawing images from them: time and peak memory on a generated file.
+"""Measures time and peak memory for reading Objects365's annotations and drawing images, on a generated file.
 
 The baseline is pycocotools' own `COCO(file)`. `--full` makes a file of the real size: 80,000 images and 1,240,000
 annotations; the default is a tenth of it.
@@ -25,7 +25,7 @@ CLASSES = load("objects365").classes
 
 
 def generate(file: Path, images: int, annotations: int) -> None:
-    """Write a file with the fields of zhiyuan_objv2_val.json and classes as unequal as they are there."""
+    """Write a file with the fields of zhiyuan_objv2_val.json, and classes of similarly unequal frequency."""
     draw = random.Random(0)
     ids = draw.sample(range(1, 2_100_000), images)
     weights = [1 / rank for rank in range(1, len(CLASSES) + 1)]
@@ -63,18 +63,18 @@ def generate(file: Path, images: int, annotations: int) -> None:
 
 
 def read(file: Path) -> None:
-    """What the builder does."""
+    """Read the annotations as the builder does."""
     read_annotations(file)
 
 
 def read_plainly(file: Path) -> None:
-    """The baseline."""
+    """Read the annotations as the baseline does."""
     with contextlib.redirect_stdout(io.StringIO()):
         COCO(str(file))
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print times and memory."""
     tenth = 1 if "--full" in sys.argv[1:] else 10
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "annotations.json"

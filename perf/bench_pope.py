@@ -1,4 +1,4 @@
-"""Score 400,000 yes/no answers, against a plain loop with POPE's official rule; and with all options."""
+"""Times scoring 400,000 yes/no responses, against a plain loop with POPE's official rule, and with all options."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ SHORT = ["Yes", "No", "yes.", "No, there isn't.", "Yes, there is.", "NO", "It is
 
 
 def main() -> None:
-    """Print the figures, after checking that both ways count the same."""
+    """Check that both ways give the same scores, and print the times."""
     rng = np.random.default_rng(0)
     rows = IMAGES * CLASSES
     objects = [f"object {i % CLASSES}" for i in range(rows)]
@@ -23,10 +23,10 @@ def main() -> None:
         f"{text} I looked for {name} in image {i}."
         for i, (text, name) in enumerate(zip(short, objects, strict=True))
     ]
-    for what, texts in (("8 different replies", short), ("400,000 different replies", different)):
+    for what, texts in (("8 different responses", short), ("400,000 different responses", different)):
         assert ours(texts, labels) == plain(texts, labels)
         compare(
-            what, partial(ours, texts, labels), partial(plain, texts, labels), "a plain loop over answers"
+            what, partial(ours, texts, labels), partial(plain, texts, labels), "a plain loop over responses"
         )
     by_class = partial(pope.compute, short, labels, objects=objects)
     for parser in replies.PARSERS:
@@ -37,13 +37,13 @@ def main() -> None:
 
 
 def ours(texts: list[str], labels: list[str]) -> list[float]:
-    """The five official figures, by halluscope."""
+    """Return the five official scores, computed by halluscope."""
     result = pope.compute(texts, labels)
     return [round(result[name], 12) for name in ("accuracy", "precision", "recall", "f1", "yes_ratio")]
 
 
 def plain(texts: list[str], labels: list[str]) -> list[float]:
-    """The same figures, answer by answer, as one would write it down."""
+    """Return the same scores, computed by a plain loop over the responses."""
     true_yes = false_yes = true_no = false_no = 0
     for text, label in zip(texts, labels, strict=True):
         words = text.split(".")[0].replace(",", "").split(" ")

@@ -1,4 +1,4 @@
-"""The grid of pope_c: 5,000 images x 80 classes from a built throne_coco to Parquet, without images.
+"""Times writing the grid of pope_c, 5,000 images x 80 classes, from a built throne_coco to Parquet, without images.
 
 The baseline makes the same rows one by one.
 """
@@ -25,7 +25,7 @@ COCO = load_vocabulary("coco")
 
 
 def make_throne(folder: Path, pictures: Path | None = None) -> None:
-    """Build a throne_coco of random objects, three an image; with the images of a folder, if there is one."""
+    """Build a throne_coco with three random objects per image, and with the images of `pictures`, if given."""
     rng = np.random.default_rng(0)
     drawn = [np.sort(rng.choice(len(COCO.classes), 3, replace=False)) for _ in range(IMAGES)]
     images = tuple(
@@ -45,14 +45,14 @@ def make_throne(folder: Path, pictures: Path | None = None) -> None:
 
 
 def write(source: Path, out: Path) -> None:
-    """What the builder does."""
+    """Write the grid as the builder does."""
     dataset = presences.read(source, "--source")
     for table in pope_c.tables(dataset, pope_c.presence(dataset), "coco", "validation"):
         parquet.write(table, out)
 
 
 def write_plainly(source: Path, out: Path) -> None:
-    """The baseline."""
+    """Write the grid as the baseline does."""
     rows = _rows(presences.read(source, "--source").read("image_id", "objects").to_pylist())
     parquet.write(parquet.Table(pope_c.QUESTIONS, rows, "validation", "questions"), out)
 
@@ -73,7 +73,7 @@ def _rows(images: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print times, memory and the ratio."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "throne"
         make_throne(source)

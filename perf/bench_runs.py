@@ -1,4 +1,4 @@
-"""Write a run of 5,000 descriptions as a folder, and verify it, against scoring them once."""
+"""Times writing a run of 5,000 descriptions as a folder, and verifying it, against scoring them once."""
 
 import json
 import random
@@ -13,11 +13,11 @@ from halluscope.vocabularies import load
 from timing import seconds
 
 TEXTS = 5000
-BASELINE = "scoring them once, the lexical judge and 1,000 resamples"
+BASELINE = "scoring once, with the lexical judge and 1,000 resamples"
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the times."""
     draw, classes = random.Random(0), load("coco").classes
     images = {n: draw.sample(classes, 3) for n in range(TEXTS)}
     said = [

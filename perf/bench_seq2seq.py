@@ -1,9 +1,9 @@
-"""The encoder-decoder judges against a plain `generate` loop in batches of 32 with padding, as one would write it down.
+"""Times the encoder-decoder judges against a plain `generate` loop in batches of 32 with padding.
 
-The model has FLAN-T5-base's shape (250 million parameters) and random weights, but for the head, which makes it say
-"no" to everything: the same work as FLAN-T5, two steps of a reply among it. That real votes are equal is a test
-(tests/test_language_models.py, test_lean_t5.py, test_engines.py). For the share of the matrix peak, the FLOP of the
-prompts by the model's definition are held against large matrix products timed in the same run.
+The model has FLAN-T5-base's shape (250 million parameters) and random weights, except in the head, which makes it vote
+"no" on everything: the same work as FLAN-T5, with the two steps of a reply. Tests check that real votes are equal
+(tests/judging/test_language_models.py, test_lean_t5.py, test_engines.py). The share of the matrix peak compares the
+FLOP of the prompts, by the model's definition, with large matrix products timed in the same run.
 
     python perf/bench_seq2seq.py [--texts 4] [--classes 16] [--rounds 3]
 """
@@ -37,7 +37,7 @@ COCO = load("coco")
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--texts", type=int, default=4)
     parser.add_argument("--classes", type=int, default=16)
@@ -49,7 +49,7 @@ def main() -> None:
     questions = PAPER.about(COCO)[0][: options.classes]
     pairs = np.array(list(np.ndindex(len(texts), len(questions))))
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["XDG_CACHE_HOME"] = folder  # converted models go with it
+        os.environ["XDG_CACHE_HOME"] = folder  # converted models are deleted with it
         make_base(Path(folder))
         found = weights.find(folder)
         judge = Seq2SeqJudge(found, device="cpu")
@@ -109,30 +109,30 @@ def make_base(folder: Path) -> None:
         first, second = states.decoder_hidden_states[-1].mean(0)
         head = torch.zeros_like(model.lm_head.weight)
         head[no[0]], head[no[1]] = first - second, second - first
-    model.lm_head.weight = torch.nn.Parameter(head)  # no longer the embeddings' own
+    model.lm_head.weight = torch.nn.Parameter(head)  # no longer shared with the embeddings
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 
 def collect(judge: Seq2SeqJudge, texts: list[str], questions: list[Any], pairs: Any) -> int:
-    """Ask every pair."""
+    """Ask every pair, and return the number of votes."""
     return sum(len(rows) for rows, _ in judge.answer(texts, questions, pairs))
 
 
 def all_of(run: Any, *arguments: Any) -> list[Any]:
-    """All that a generator gives."""
+    """Return everything that a generator yields."""
     return list(run(*arguments))
 
 
 def generate(model: Any, tokenizer: Any, prompts: list[str]) -> Iterator[list[int]]:
-    """The plain loop."""
+    """Yield replies by the plain loop."""
     for start in range(0, len(prompts), BATCH):
         batch = tokenizer(prompts[start : start + BATCH], return_tensors="pt", padding=True)
         yield from model.generate(**batch, max_new_tokens=NEW_TOKENS, do_sample=False).tolist()
 
 
 def matrix_peak(size: int = 3072) -> float:
-    """FLOP a second of a large float32 matrix product, the best of several."""
+    """Return FLOP per second of a large float32 matrix product, the best of several."""
     matrix = torch.randn(size, size)
     with torch.inference_mode():
         return 2 * size**3 / min(seconds(lambda: matrix @ matrix) for _ in range(6))

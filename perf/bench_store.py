@@ -1,6 +1,6 @@
-"""A second run over a full store: 5,000 texts x 80 classes x 9 questions, every answer kept; nothing is asked.
+"""Times a second run over a full store of 5,000 texts x 80 classes x 9 questions, which asks nothing.
 
-And what the checksums cost: the same votes looked up in a plain table of SQLite.
+It also measures the cost of checksums, by looking up the same votes in a plain table of SQLite.
 """
 
 import sqlite3
@@ -25,7 +25,7 @@ COCO = load("coco")
 
 
 class Cheap:
-    """Answers by a rule, so that only the store's work is timed."""
+    """Votes by a trivial rule, so that only the store's work is timed."""
 
     stored = True
 
@@ -33,17 +33,17 @@ class Cheap:
         self.key, self.asked = key, 0
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
-        """Yes to every eleventh pair."""
+        """Vote yes on every eleventh pair."""
         for rows in np.array_split(np.arange(len(pairs)), max(1, len(pairs) // 512)):
             self.asked += len(rows)
             yield rows, ((pairs[rows] @ [7, 3]) % 11 == 0).astype(np.int8)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to free."""
 
 
 def look_up(path: Path, texts: list[str], questions: list[Question]) -> int:
-    """How many votes the store has, checksums checked."""
+    """Count the votes in the store, and check their checksums."""
     given = np.full((len(texts), len(questions)), UNASKED, dtype=np.int8)
     store = AnswerStore(path)
     store.of("cheap-0", texts).recall(questions, given)
@@ -52,7 +52,7 @@ def look_up(path: Path, texts: list[str], questions: list[Question]) -> int:
 
 
 def look_up_plainly(path: Path, questions: int) -> int:
-    """How many votes a table without checksums has."""
+    """Count the votes in a table without checksums."""
     find = "SELECT text, answer FROM plain WHERE judge = 1 AND question = ? AND text BETWEEN 0 AND ?"
     db = sqlite3.connect(path)
     rows = [np.array(db.execute(find, (i + 1, TEXTS)).fetchall(), dtype=np.int64) for i in range(questions)]
@@ -61,7 +61,7 @@ def look_up_plainly(path: Path, questions: int) -> int:
 
 
 def make_plain(path: Path, store: Path) -> None:
-    """The store's votes as a table without checksums."""
+    """Copy the store's votes to a table without checksums."""
     db = sqlite3.connect(path)
     db.execute("ATTACH ? AS store", (str(store),))
     db.execute(
@@ -74,7 +74,7 @@ def make_plain(path: Path, store: Path) -> None:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the times of both runs, and the ratio of the look-ups."""
     texts = [f"Description number {i}." for i in range(TEXTS)]
     references = [[COCO.classes[i % 80]] for i in range(TEXTS)]
     with tempfile.TemporaryDirectory() as folder:

@@ -1,21 +1,21 @@
-"""How often the interval of a corrected score holds the truth, in simulations where the truth is known.
+"""Simulates how often the interval of a corrected score contains the truth, which the simulation knows.
 
-A large population of texts is made once: what people would say of each, what a judge says, and what is in the image. In
-each run images are drawn from it, 200 of their texts are labelled (`halluscope.stats.drawn`), and each score is
-corrected. The truth is what the population's classes have, averaged over those that people would find predicted in the
-run. Five patterns of errors:
+A large population of texts is made once. For each text it holds the labels that people would give, the judge's labels,
+and what is in the image. In each run images are drawn from the population, 200 of their texts are labelled
+(`halluscope.stats.drawn`), and each score is corrected. The true score is that of the population; averages over classes
+use only the classes that are defined in the run. There are five patterns of errors:
 
-- independent: each cell errs by itself;
+- independent: each cell errs independently;
 - by text: a quarter of the texts have nearly all errors;
 - by class: some classes have nearly all errors;
-- word matching (with UPSTREAM): the words of the lexical judge against its rules, in real texts, with real errors;
-- lexical (with UPSTREAM): the lexical judge's reading of real texts, with the rates of errors that `lexical_errors.py`
-  prints (1.6 % of its yes are wrong, 0.4 % of what is implied is missed), by text.
+- word matching (with UPSTREAM): the lexical judge's words compared with its rules, in real texts, with real errors;
+- lexical (with UPSTREAM): the lexical judge's reading of real texts, with the error rates that `lexical_errors.py`
+  prints (1.6 % of yes votes are wrong, 0.4 % of implied objects are missed), varying by text.
 
     python perf/coverage.py [UPSTREAM] [--runs 1000] [--texts 500 5000]
 
-The raw bias stands beside the corrected one, and half the interval's width beside that of labels alone (the same
-estimate without the judge). All figures are percentage points.
+The table shows the bias of the raw and of the corrected score, and half the width of the interval, also for labels
+alone (the same estimate without the judge). All numbers are percentage points.
 """
 
 import argparse
@@ -51,14 +51,14 @@ FIVE = ("instructblip", "llava", "minigpt-4", "mmgpt", "mplug")
 
 @dataclass(frozen=True)
 class Population:
-    """Tables [texts, classes]: the judge's labels, what people would say, and what is present."""
+    """Tables [texts, classes]: the judge's labels, the labels people would give, and what is present."""
 
     labels: NDArray[np.int8]
     implied: Bools
     present: Bools
 
     def at(self, rows: NDArray[np.int64]) -> "Population":
-        """Some of its texts."""
+        """Return the population of some of the texts."""
         return Population(self.labels[rows], self.implied[rows], self.present[rows])
 
 
@@ -84,11 +84,11 @@ def main() -> None:
         )
 
 
-HEADER = ("errors", "texts", "score", "coverage", "raw bias", "bias", "half width", "of labels alone")
+HEADER = ("errors", "texts", "score", "coverage", "raw bias", "bias", "half width", "labels alone")
 
 
 def measure(pattern: str, texts: int, runs: int, upstream: Path | None) -> list[tuple[object, ...]]:
-    """One row for each score."""
+    """Return one row for each score."""
     population = populate(pattern, upstream)
     found = np.array([*simulate(population, texts, runs)])
     truth, raw, value, low, high, alone = np.moveaxis(found, 1, 0)
@@ -106,7 +106,7 @@ NAMES = tuple(f"{score}_{over}" for over in ("all", "cls") for score in ("precis
 
 
 def simulate(population: Population, texts: int, runs: int) -> Iterator[Sequence[Sequence[float]]]:
-    """For each run, by score: the truth, the raw score, the corrected one, its ends, and the width of labels alone."""
+    """Yield for each run, by score: true, raw and corrected value, both ends, and the width from labels alone."""
     random = np.random.default_rng(0)
     for run in range(runs):
         drawn = population.at(random.integers(POPULATION, size=texts))
@@ -126,7 +126,7 @@ def simulate(population: Population, texts: int, runs: int) -> Iterator[Sequence
 
 
 def truth(population: Population, drawn: Population) -> list[float]:
-    """The scores in the population, over the classes that are defined in what was drawn."""
+    """Return the population's scores, over the classes that are defined in the drawn sample."""
     true, predicted, present = counts(population)
     defined = [drawn.implied.any(axis=0), drawn.present.any(axis=0)]
     pooled = true.sum() / predicted.sum(), true.sum() / present.sum()
@@ -139,13 +139,13 @@ def truth(population: Population, drawn: Population) -> list[float]:
 
 
 def counts(population: Population) -> tuple[Floats, Floats, Floats]:
-    """True, predicted and present cells of each class, as people see it."""
+    """Count true, predicted and present cells of each class, by people's labels."""
     true = population.implied & population.present
     return tuple(table.sum(axis=0).astype(float) for table in (true, population.implied, population.present))  # type: ignore[return-value]
 
 
 def populate(pattern: str, upstream: Path | None) -> Population:
-    """The population of a pattern."""
+    """Make the population of a pattern."""
     random = np.random.default_rng(1)
     if pattern in PATTERNS:
         return PATTERNS[pattern](*texts_of_nobody(random), random)
@@ -154,7 +154,7 @@ def populate(pattern: str, upstream: Path | None) -> Population:
 
 
 def texts_of_nobody(random: np.random.Generator) -> tuple[Bools, Bools]:
-    """What texts imply and what is present, made up: classes are about as frequent as in COCO."""
+    """Make up what texts imply and what is present; classes are about as frequent as in COCO."""
     often = 0.4 / np.arange(1, len(COCO.classes) + 1) ** 0.75
     crowded = random.gamma(3, 1 / 3, (POPULATION, 1))
     present = random.random((POPULATION, len(often))) < np.minimum(0.9, often * crowded)
@@ -166,14 +166,14 @@ def texts_of_nobody(random: np.random.Generator) -> tuple[Bools, Bools]:
 def judged(
     implied: Bools, present: Bools, random: np.random.Generator, text: float = 0.0, by_class: float = 0.0
 ) -> Population:
-    """A judge that errs: invented objects are mostly those that are in the image, or often are.
+    """Make a judge that errs; it mostly invents objects that are in the image, or often are in images.
 
     Args:
         implied: what texts imply.
         present: what is in the images.
-        random: the source of chance.
-        text: how unlike the texts' rates of errors are (the variance of their gamma distribution).
-        by_class: how unlike those of the classes are.
+        random: the random generator.
+        text: how much error rates vary between texts (the variance of their gamma distribution).
+        by_class: how much error rates vary between classes (likewise).
     """
     rate = np.ones((len(implied), 1)) * np.ones(implied.shape[1])
     if text:
@@ -191,7 +191,7 @@ def judged(
 
 
 def readings(upstream: Path) -> tuple[Bools, Bools, Bools]:
-    """What the lexical judge reads in real texts, with its rules and by words alone, and what is present."""
+    """Read real texts with the lexical judge, with its rules and by words alone; also return what is present."""
     labels = presence.load([str(upstream / "chair" / "coco2014_chair_objects.json.gz")])
     objects = {image.image_id: image.objects for image in labels}
     judge = LexicalJudge(COCO)
@@ -209,12 +209,12 @@ def readings(upstream: Path) -> tuple[Bools, Bools, Bools]:
 
 
 def word_matching(rules: Bools, words: Bools, present: Bools, random: np.random.Generator) -> Population:
-    """Words alone, against the rules."""
+    """Compare words alone with the rules, which count as the truth."""
     return Population(words.astype(np.int8), rules, present)
 
 
 def lexical(rules: Bools, words: Bools, present: Bools, random: np.random.Generator) -> Population:
-    """The rules, against a truth with the rates of errors that were found."""
+    """Compare the rules with a truth that has the measured error rates."""
     text = random.gamma(0.25, 4, (len(rules), 1))
     keep = random.random(rules.shape) >= np.minimum(0.9, LEXICAL_FALSE_YES * text)
     missed = random.random(rules.shape) < LEXICAL_MISSED * text * rules.mean(axis=0)

@@ -1,15 +1,16 @@
-"""What our judges do on a GPU: one command, offline, in under 8 minutes, on the torch and transformers that are there.
+"""Measures our judges on a GPU: one command, offline, in under 8 minutes, with the installed torch and transformers.
 
     python perf/gpu.py [--device cuda] [--minutes 7.5] [--out gpu.json] [--tiny]
 
 Models of FLAN-T5's three shapes and a chat model of about a billion parameters are made on the device with random
-weights (made_models.py). Each is asked through our judges and through the plain `generate` loop in batches of 32 with
-padding: equal votes, tokens per second, share of the card's peak, memory. Then what may pay is tried beside what is
-there: preparing in the background, padding, compiling, graphs, several GPUs; and what happens out of memory. A part
-begins only while its time is left; a part that fails or is left out is named, and costs no other part its result.
+weights (made_models.py). Each is asked through our judges and through a plain `generate` loop in batches of 32 with
+padding, to compare votes, tokens per second, share of the card's peak, and memory. Then possible improvements are
+compared with the present code: preparing in the background, padding, compiling, graphs, several GPUs. A last test runs
+out of memory. A part starts only if enough time is left; a part that fails or is left out is named, and the other parts
+keep their results.
 
-Nothing but torch and transformers is needed, with what comes with them (numpy, tokenizers, huggingface_hub, tqdm), and
-ray for several GPUs. Without transformers the card's own peak is all that is measured.
+The script needs only torch and transformers, with what they install (numpy, tokenizers, huggingface_hub, tqdm), and ray
+for several GPUs. Without transformers it measures only the card's own peak.
 """
 
 import argparse
@@ -50,43 +51,43 @@ try:
     from made_models import COCO, FULL, TINY, Made, describe, judge_of, let_it_vote, texts, word_id
 
     WITHOUT = ""
-except ImportError as missing:  # the card's own figures can be had all the same
+except ImportError as missing:  # the card itself can still be measured
     Made, FULL, TINY = Any, (), ()  # type: ignore[misc,assignment]
-    WITHOUT = f"models need transformers and its tokenizers, and nothing is installed here: {missing}"
+    WITHOUT = f"models need transformers and its tokenizers, which this script does not install: {missing}"
 
 BATCH, NEW_TOKENS = 32, 3
 LONGEST_PLAIN = 20.0
-"""For how many seconds the plain loop runs, at the most."""
+"""The plain loop runs at most this many seconds."""
 
 POOLS = 8
-"""In how many pools the prompts come where tokenizing is timed."""
+"""The number of pools of prompts where tokenizing is timed."""
 
 FITTED = 2
-"""The head is fitted to one in so many of the prompts that are compared."""
+"""The head is fitted to one in this many of the compared prompts."""
 
 IMAGES = 5_000
 PEAKS = {
     "B200": 2250, "GH200": 989, "H200": 989, "H100 PCIe": 756, "H100 NVL": 835, "H100": 989, "A100": 312, "L40S": 362,
     "L4": 121, "A10": 125,
 }  # fmt: skip
-"""Dense bfloat16 TFLOP/s by the makers' datasheets, by what the card's name holds; the first that fits."""
+"""Part of a card's name -> dense bfloat16 TFLOP/s in the maker's datasheet; the first match counts."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is done.
+    """How much is measured.
 
     Attributes:
-        models: which shapes.
-        pool: how many texts are asked about, of a middling length among `IMAGES`: what one pool of a run holds.
-        chat_pool: the same for a chat model, whose batches are of one text each.
-        questions: about how many classes.
-        compared: how many prompts also go through the plain loop.
-        seconds: how long each speed is measured, at the least one batch.
-        matrix: the side of the product that the peak is measured by.
-        graphs: how many batch shapes are captured.
-        sampled: of how many texts the work of a whole run is read.
-        needed: of how many texts ask="needed" is estimated.
+        models: the shapes.
+        pool: number of texts to ask about, of medium length among `IMAGES`: as many as one pool of a run holds.
+        chat_pool: the same for a chat model, whose batches hold one text each.
+        questions: number of classes to ask about.
+        compared: number of prompts that also go through the plain loop.
+        seconds: how long to measure each speed; at least one batch is measured.
+        matrix: side of the matrices whose product gives the peak.
+        graphs: number of batch shapes to capture.
+        sampled: number of texts from which the work of a whole run is extrapolated.
+        needed: number of texts for which the share of ask="needed" is estimated.
     """
 
     models: tuple[Made, ...]
@@ -107,15 +108,15 @@ ON_A_CPU = Sizes(TINY, 6, 6, 16, 96, 0.05, 256, 4, 2, 10)
 
 @dataclass
 class Bench:
-    """Where and how much is measured, and what was found, written down after each part.
+    """The settings and results of a run; results are written after each part.
 
     Attributes:
-        sizes: how much is done.
-        device: on which device.
-        folder: for the models' tokenizers.
-        path: the JSON file.
+        sizes: how much is measured.
+        device: the device to measure.
+        folder: the folder for the models' tokenizers.
+        path: the JSON file for results.
         ends: when the time is up, by `time.monotonic`.
-        found: part -> what it found.
+        found: part -> its results.
         left_out: part -> why it did not run.
     """
 
@@ -129,16 +130,16 @@ class Bench:
 
     @property
     def on_cuda(self) -> bool:
-        """Whether it measures a GPU."""
+        """Whether the device is a GPU."""
         return self.device.startswith("cuda")
 
     @property
     def precision(self) -> str:
-        """What the models compute in, as our judges choose it."""
+        """The precision that the models compute in, as our judges choose it."""
         return "bfloat16" if self.on_cuda else "float32"
 
     def part(self, name: str, needs: float, run: Callable[[], Any]) -> Any:
-        """Run a part that takes about `needs` seconds on a GPU, if they are left; tiny shapes take next to none."""
+        """Run a part that takes about `needs` seconds on a GPU, if that time is left; tiny shapes need almost none."""
         needs = needs if self.sizes is ON_A_GPU else 0.0
         began, left = time.monotonic(), self.ends - time.monotonic()
         print(f"{name} ...", flush=True)
@@ -161,23 +162,23 @@ class Bench:
         self.write()
 
     def write(self) -> None:
-        """Write what is known so far."""
+        """Write the results so far."""
         content = {"found": self.found, "left_out": self.left_out}
         self.path.write_text(json.dumps(content, indent=1, default=str) + "\n", encoding="utf-8")
 
 
 @dataclass
 class Asked:
-    """A judge, and what it is asked.
+    """A judge with its texts and questions.
 
     Attributes:
-        judge: loaded.
-        texts: of a middling length.
-        questions: about each.
+        judge: the judge, already loaded.
+        texts: texts of medium length.
+        questions: the questions about each text.
         pairs: every question about every text.
-        flop: of each pair, by the formula of the cost room.
-        tokens: of each pair; what prompts share is counted once.
-        tokenizing: how many seconds each prompt takes to become tokens.
+        flop: FLOP per pair, by the formula in `judging.cost`.
+        tokens: tokens per pair; tokens that prompts share are counted once.
+        tokenizing: seconds to tokenize one prompt.
     """
 
     judge: LanguageModelJudge
@@ -190,7 +191,7 @@ class Asked:
 
     @property
     def on_cuda(self) -> bool:
-        """Whether it is asked on a GPU."""
+        """Whether the judge runs on a GPU."""
         return bool(self.judge.device.type == "cuda")
 
 
@@ -200,7 +201,7 @@ def main(given: Sequence[str] | None = None) -> Bench:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--minutes", type=float, default=7.5, help="how long it may take in all")
+    parser.add_argument("--minutes", type=float, default=7.5, help="time limit for the whole run")
     parser.add_argument("--out", type=Path, default=Path("gpu.json"), help="the JSON file")
     parser.add_argument("--tiny", action="store_true", help="small shapes; always so on a CPU")
     options = parser.parse_args(given)
@@ -214,7 +215,7 @@ def main(given: Sequence[str] | None = None) -> Bench:
 
 
 def measure(bench: Bench) -> None:
-    """All parts, what is worth the most first."""
+    """Run all parts, the most valuable first."""
     bench.part("machine", 0, partial(machine, bench.device))
     bench.part("peak", 10, partial(peak, bench))
     if WITHOUT:
@@ -228,7 +229,7 @@ def measure(bench: Bench) -> None:
 
 
 def with_judge(bench: Bench, made: Made, run: Callable[[Asked], None]) -> None:
-    """Make a judge, do something with it, and free its memory."""
+    """Make a judge, run something with it, and free its memory."""
     asked: list[Asked] = []
     bench.part(f"{made.name}: made", 20, partial(made_for, bench, made, asked))
     for one in asked:
@@ -238,7 +239,7 @@ def with_judge(bench: Bench, made: Made, run: Callable[[Asked], None]) -> None:
 
 
 def made_for(bench: Bench, made: Made, asked: list[Asked]) -> dict[str, Any]:
-    """Make a judge that votes, and what it is asked."""
+    """Make a judge that votes, with its texts and questions."""
     sizes = bench.sizes
     judge = judge_of(made, bench.folder / made.name, bench.device, bench.precision)
     every = sorted(texts(IMAGES if sizes is ON_A_GPU else 20 * sizes.pool, random.Random(0)), key=len)
@@ -263,29 +264,29 @@ def made_for(bench: Bench, made: Made, asked: list[Asked]) -> dict[str, Any]:
 def prompts_of(
     judge: LanguageModelJudge, shown: Sequence[str], questions: Sequence[Any], pairs: Any
 ) -> list[Ids]:
-    """The tokens of each pair's prompt."""
+    """Return the tokens of each pair's prompt."""
     return judge._token_ids({i: judge.show(one) for i, one in enumerate(shown)}, questions, pairs)
 
 
 def spaced(pairs: Any, number: int) -> Any:
-    """So many rows of the pairs, in their order, from all texts."""
+    """Return the indices of `number` pairs, in order and evenly spaced over all texts."""
     return np.unique(np.linspace(0, len(pairs) - 1, min(number, len(pairs))).astype(np.int64))
 
 
 def work(
     judge: LanguageModelJudge, made: Made, shown: Sequence[str], questions: Sequence[Any], pairs: Any
 ) -> Any:
-    """Tokens and FLOP of each pair."""
+    """Return tokens and FLOP of each pair."""
     reader = (CausalReader if made.chat else Seq2SeqReader)(judge.weights, "cpu")
     reader.load()
     return reader.work(shown, questions, pairs, shape(made.config().to_dict()))
 
 
-# What is found of each model
+# Measurements of each model
 
 
 def core(bench: Bench, made: Made, asked: Asked) -> None:
-    """Equal votes, and speed beside the plain loop."""
+    """Compare votes and speed with the plain loop."""
     name, sizes = made.name, bench.sizes
     bench.part(f"{name}: equal", 25, partial(equal, asked, sizes))
     ours = bench.part(f"{name}: ours", 1.5 * sizes.seconds, partial(speed, asked, sizes.seconds))
@@ -296,7 +297,7 @@ def core(bench: Bench, made: Made, asked: Asked) -> None:
 
 
 def equal(asked: Asked, sizes: Sizes) -> dict[str, Any]:
-    """Votes of our judge and of the plain loop about the same prompts, in the same precision."""
+    """Compare votes of our judge and of the plain loop on the same prompts, in the same precision."""
     judge, rows = asked.judge, spaced(asked.pairs, sizes.compared)
     forget_peak(asked)
     plain_codes, plain_leads, seconds, prompts = plain(asked, rows, LONGEST_PLAIN)
@@ -311,10 +312,10 @@ def equal(asked: Asked, sizes: Sizes) -> dict[str, Any]:
 
 
 def compared(codes: Any, leads: Any, plain_codes: Any, plain_leads: Any) -> dict[str, Any]:
-    """How often votes differ, and whether rounding explains it.
+    """Count how often votes differ, and how often rounding explains it.
 
-    A lead is the logit of yes less that of no at the first token. A difference is explained where either lead is less
-    than what rounding moves leads by: no more than that in 99 % of the prompts.
+    A lead is the logit of yes less that of no at the first token. A difference is explained if either lead is smaller
+    than the usual effect of rounding on leads, which is the 99th percentile of the differences between leads.
     """
     differ = np.flatnonzero(codes != plain_codes)
     usual = float(np.percentile(np.abs(leads - plain_leads), 99))
@@ -333,13 +334,13 @@ def compared(codes: Any, leads: Any, plain_codes: Any, plain_leads: Any) -> dict
 
 
 def ours(judge: LanguageModelJudge, asked: Asked, pairs: Any) -> tuple[Any, Any]:
-    """Codes and leads of pairs, by our judge."""
+    """Return codes and leads of pairs, by our judge."""
     yes, no = word_id(judge, "yes"), word_id(judge, "no")
     codes, leads, begun = np.full(len(pairs), -1), np.full(len(pairs), np.nan), []
     decide = judge._decide
 
     def kept(first: Any) -> list[int]:
-        said = decide(first)  # where the memory ends before that, the batch comes again in halves
+        said = decide(first)  # if memory runs out here, the batch is repeated in halves
         begun.append((first[0][:, yes].float() - first[0][:, no].float()).cpu().numpy())
         return said
 
@@ -354,9 +355,10 @@ def ours(judge: LanguageModelJudge, asked: Asked, pairs: Any) -> tuple[Any, Any]
 
 
 def plain(asked: Asked, rows: Any, seconds: float) -> tuple[Any, Any, float, float]:
-    """Codes and leads by `generate` in batches of 32 with padding, until the time is up; time and tokens but the first.
+    """Ask by `generate` in batches of 32 with padding, text by text, until the time is up.
 
-    The prompts come text by text, as one would write the loop.
+    Returns:
+        Codes; leads; seconds and tokens, both without the first batch.
     """
     judge, codes, leads, took, tokens = asked.judge, [], [], 0.0, 0.0
     yes, no = word_id(judge, "yes"), word_id(judge, "no")
@@ -389,7 +391,7 @@ def plain(asked: Asked, rows: Any, seconds: float) -> tuple[Any, Any, float, flo
 
 
 def speed(asked: Asked, seconds: float) -> dict[str, Any]:
-    """How fast our judge is, after a batch that is not timed, until the time is up."""
+    """Measure the speed of our judge until the time is up; the first batch is not timed."""
     forget_peak(asked)
     rows, took = batches(asked, seconds)
     return {
@@ -402,7 +404,7 @@ def speed(asked: Asked, seconds: float) -> dict[str, Any]:
 
 
 def batches(asked: Asked, seconds: float) -> tuple[Any, float]:
-    """Which pairs were answered while it was timed, and for how long."""
+    """Return the pairs answered while timed, and the seconds that took."""
     answered, began, took = [], None, 0.0
     for rows, _ in asked.judge.answer(asked.texts, asked.questions, asked.pairs):
         now = clock(asked)
@@ -413,16 +415,16 @@ def batches(asked: Asked, seconds: float) -> tuple[Any, float]:
         if took > seconds:
             break
     if not answered:
-        raise RuntimeError("one batch holds all prompts; there is nothing to time")
+        raise RuntimeError("All prompts fit into the first batch, which is not timed; ask about more texts.")
     return np.concatenate(answered), took
 
 
 def whole_run(
     asked: Asked, made: Made, flop_per_s: float, share: float | None, sampled: int
 ) -> dict[str, Any]:
-    """How long 5,000 texts would take: the FLOP of all prompts, from a sample of texts, at the speed that was found.
+    """Estimate the time for 5,000 texts: the FLOP of all prompts, from a sample of texts, at the measured speed.
 
-    Or as long as their tokenizing takes, beside it, if that is longer.
+    Tokenizing runs in parallel; if it takes longer, its time counts instead.
     """
     some, about = texts(sampled, random.Random(2)), PAPER.about(COCO)
     flop = 0.0
@@ -442,7 +444,7 @@ def whole_run(
 
 
 class _Counting:
-    """The lexical judge in a judge's place: it counts what it is asked."""
+    """The lexical judge in place of a model; it counts its questions."""
 
     stored = False
 
@@ -454,14 +456,14 @@ class _Counting:
         yield from self._lexical.answer(shown, questions, pairs)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to free."""
 
 
 def needed(number: int) -> dict[str, float]:
-    """The share of all questions that ask="needed" puts to each judge, the lexical one standing in for each.
+    """Estimate the share of all questions that ask="needed" asks each judge, with lexical judges in place of models.
 
-    A text names 2 to 9 classes, of which 7 of 10 are in its image, and one more is. The three FLAN-T5 vote together,
-    unanimously; the chat model alone.
+    A text names 2 to 9 classes; 7 of 10 are in the image, which also shows one other class. The three FLAN-T5 vote
+    together, and must be unanimous; the chat model votes alone.
     """
     rng = random.Random(3)
     named = [rng.sample(COCO.classes, rng.randint(2, 9)) for _ in range(number)]
@@ -475,11 +477,11 @@ def needed(number: int) -> dict[str, float]:
     return found
 
 
-# What may pay
+# Possible improvements
 
 
 def alternatives(bench: Bench, asked: Asked) -> None:
-    """What may make an encoder-decoder judge faster, each beside what is there, and what a full memory does."""
+    """Compare each possible speed-up of an encoder-decoder judge with the present code, and provoke a full memory."""
     some = partial(speed, asked, bench.sizes.seconds / 2)
     bench.part("background: on and off", 20, partial(background, asked, some))
     on_cuda(bench, "out of memory", 30, partial(out_of_memory, asked, bench.sizes))
@@ -491,7 +493,7 @@ def alternatives(bench: Bench, asked: Asked) -> None:
 
 
 def on_cuda(bench: Bench, name: str, needs: float, run: Callable[[], Any]) -> None:
-    """Run a part that only CUDA has."""
+    """Run a part that needs CUDA, or leave it out."""
     if bench.on_cuda:
         bench.part(name, needs, run)
     else:
@@ -499,7 +501,7 @@ def on_cuda(bench: Bench, name: str, needs: float, run: Callable[[], Any]) -> No
 
 
 def background(asked: Asked, run: Callable[[], Any]) -> dict[str, Any]:
-    """Tokenizing and stacking beside the GPU or before it; the prompts come in several pools, as in a whole run."""
+    """Compare tokenizing and stacking in parallel with the GPU and before it, in several pools, as in a run."""
     kind, was = asked.judge.device.type, asked.judge.background
     pool = language_model.POOL[kind]
     language_model.POOL[kind] = -(-len(asked.pairs) // POOLS)
@@ -510,7 +512,7 @@ def background(asked: Asked, run: Callable[[], Any]) -> dict[str, Any]:
 
 
 def in_turn(ways: dict[str, Callable[[], Any]], choose: Callable[[str], None]) -> dict[str, Any]:
-    """Each way twice, in turn: the better speed of each, and their ratio."""
+    """Measure two ways twice each, in turn; return all speeds, and the ratio of the best ones."""
     found: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(2):
         for way, run in ways.items():
@@ -522,7 +524,7 @@ def in_turn(ways: dict[str, Callable[[], Any]], choose: Callable[[str], None]) -
 
 
 def replaced(asked: Asked, what: str, wrap: Callable[[Any], Any], run: Callable[[], Any]) -> dict[str, Any]:
-    """The speed with a part of the lean T5 replaced, beside without, and whether the votes are the same."""
+    """Compare speed and votes with a part of the lean T5 replaced and without."""
     lean = asked.judge._voting
     some = np.random.default_rng(1).permutation(len(asked.pairs))[:256]
     before, _ = ours(asked.judge, asked, asked.pairs[some])
@@ -543,7 +545,7 @@ def replaced(asked: Asked, what: str, wrap: Callable[[Any], Any], run: Callable[
 
 
 def graphs(asked: Asked, sizes: Sizes) -> dict[str, Any]:
-    """Reading and the first token, replayed from a graph for each length, beside launched anew; full batches only."""
+    """Compare reading and the first token from a CUDA graph per length with a plain launch; full batches only."""
     lean, pool, ratios, held = asked.judge._voting, None, dict[int, Any](), list[Any]()
     ids = prompts_of(asked.judge, asked.texts, asked.questions, asked.pairs)
     with torch.inference_mode():
@@ -568,7 +570,7 @@ def graphs(asked: Asked, sizes: Sizes) -> dict[str, Any]:
 
 
 def best(asked: Asked, run: Callable[[], Any], rounds: int = 5) -> float:
-    """The least time of several, after one that is not timed."""
+    """Return the shortest of several timings, after one run that is not timed."""
     run()
     times = []
     for _ in range(rounds):
@@ -579,7 +581,7 @@ def best(asked: Asked, run: Callable[[], Any], rounds: int = 5) -> float:
 
 
 def out_of_memory(asked: Asked, sizes: Sizes) -> dict[str, Any]:
-    """A batch that is far too large, on a share of the card: it is halved until it fits, and the votes are the same."""
+    """Check on a share of the card that a far too large batch is halved until it fits, with the same votes."""
     judge, some = asked.judge, np.arange(min(len(asked.pairs), 16 * sizes.compared))
     before, _ = ours(judge, asked, asked.pairs[some])
     budget, total = judge.batch_tokens, torch.cuda.get_device_properties(judge.device).total_memory
@@ -597,7 +599,7 @@ def out_of_memory(asked: Asked, sizes: Sizes) -> dict[str, Any]:
 
 
 def padding(bench: Bench, asked: Asked) -> None:
-    """A chat model's questions about a text in one padded batch, beside batches of equal length."""
+    """Compare a chat model's questions about a text in one padded batch with batches of equal length."""
     kind, before = asked.judge.device.type, dict(causal.SPREAD)
     largest = before["cuda"]
 
@@ -621,7 +623,7 @@ def padding(bench: Bench, asked: Asked) -> None:
 
 
 def several(bench: Bench) -> None:
-    """Several GPUs through Ray, where there are several and Ray."""
+    """Measure several GPUs through Ray, if there are several."""
     name, gpus = "several GPUs through Ray", torch.cuda.device_count() if bench.on_cuda else 0
     if gpus < 2:
         return bench.leave_out(name, f"there are {gpus} GPUs")
@@ -630,10 +632,10 @@ def several(bench: Bench) -> None:
 
 
 def fleet(bench: Bench, workers: int) -> dict[str, Any]:
-    """The first shape in several workers: prompts per second, after the first tenth."""
+    """Measure prompts per second of the first shape in several workers, after the first tenth."""
     from halluscope.judging.models.fleet import Fleet
 
-    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # the workers' too
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # for the workers too
     made, kind = bench.sizes.models[0], "cuda" if bench.on_cuda else "cpu"
     make = partial(_voting_judge, made, bench.folder / "workers", kind, bench.precision)
     judge = Fleet(make, made.name, workers, on_gpus=bench.on_cuda)
@@ -661,7 +663,7 @@ def _voting_judge(made: Made, folder: Path, device: str, precision: str) -> Lang
 
 
 def machine(device: str) -> dict[str, Any]:
-    """What it runs on, and what is not there."""
+    """Describe the machine, and say what is missing."""
     found: dict[str, Any] = {"torch": torch.__version__, "device": device}
     found["transformers"] = WITHOUT or transformers.__version__
     if device.startswith("cuda"):
@@ -672,12 +674,12 @@ def machine(device: str) -> dict[str, Any]:
 
 
 def datasheet(card: str) -> float | None:
-    """The card's dense bfloat16 peak in FLOP per second, None for one that is not in the table."""
+    """Return the card's dense bfloat16 peak in FLOP per second, or None if the card is not in the table."""
     return next((1e12 * peak for name, peak in PEAKS.items() if re.search(rf"\b{name}\b", card)), None)
 
 
 def peak(bench: Bench) -> dict[str, Any]:
-    """FLOP per second of a large matrix product on random data, the mean of ten after three."""
+    """Measure FLOP per second of a large matrix product on random data: the mean of ten runs after a warm-up."""
     device, precision, size = bench.device, bench.precision, bench.sizes.matrix
     one, other = (torch.randn(size, size, device=device, dtype=getattr(torch, precision)) for _ in range(2))
     for _ in range(3):
@@ -693,7 +695,7 @@ def peak(bench: Bench) -> dict[str, Any]:
 
 
 def clock(asked: Asked) -> float:
-    """The time in seconds, once the device has done what it was told."""
+    """Return the time in seconds, once the device has finished its work."""
     _synchronize(asked.judge.device)
     return time.perf_counter()
 
@@ -704,13 +706,13 @@ def _synchronize(device: Any) -> None:
 
 
 def forget_peak(asked: Asked) -> None:
-    """Measure memory from here on."""
+    """Start measuring peak memory here."""
     if asked.on_cuda:
         torch.cuda.reset_peak_memory_stats(asked.judge.device)
 
 
 def peak_gb(asked: Asked) -> float | None:
-    """The most memory that was held since, in GB; None on a CPU."""
+    """Return the peak memory since `forget_peak`, in GB; None on a CPU."""
     return torch.cuda.max_memory_allocated(asked.judge.device) / 1e9 if asked.on_cuda else None
 
 
@@ -718,7 +720,7 @@ def peak_gb(asked: Asked) -> float | None:
 
 
 def table(bench: Bench) -> str:
-    """What was found of each model, and then each other part, for people."""
+    """Return the results of each model, and then of each other part, as text."""
     found = bench.found
     known, top = found.get("machine", {}), found.get("peak", {})
     header = ["model", "yes", "differ", "explained", "prompts/s", "TFLOP/s", "of peak", "of measured", "tokens/s",
@@ -729,12 +731,12 @@ def table(bench: Bench) -> str:
     models = {made.name for made in FULL}
     others = [f"{name}: {_brief(one)}" for name, one in found.items() if name.split(":")[0] not in models]
     missed = [f"left out: {name}: {why}" for name, why in bench.left_out.items()]
-    title = f"{known.get('card', 'CPU (tiny shapes: the figures mean nothing)')}, torch {torch.__version__}"
+    title = f"{known.get('card', 'CPU (tiny shapes: the numbers mean nothing)')}, torch {torch.__version__}"
     return "\n".join([title, *lines, "", *others, *missed])
 
 
 def row(found: dict[str, Any], name: str, top: dict[str, Any]) -> list[str]:
-    """A model's line of the table; what was not found is a dash."""
+    """Return a model's line of the table; a missing value is a dash."""
     equal_, speed_, run = (
         found.get(f"{name}: {part}") or {} for part in ("equal", "ours", f"{IMAGES:,} texts")
     )

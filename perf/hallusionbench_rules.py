@@ -1,10 +1,11 @@
-"""How the judge `rules` reads a real model's free-text answers to HallusionBench.
+"""Counts how the judge `rules` reads a real model's free-text responses to HallusionBench.
 
     python perf/hallusionbench_rules.py UPSTREAM
 
 UPSTREAM is a folder with hallusionbench/HallusionBench.json and HallusionBench_result_sample.json, from
-tianyi-lab/HallusionBench. The sample answers part of the questions and names another right answer and visual for some:
-each answer is joined to the question of today with its text, category, subcategory, set and figure.
+tianyi-lab/HallusionBench. The sample answers some of the questions, and gives other right answers and visuals for some
+of these than the current file. So each response is joined to the current question with the same text, category,
+subcategory, set and figure.
 """
 
 import argparse
@@ -24,12 +25,12 @@ JOINED_BY = ("category", "subcategory", "set_id", "figure_id", "question")
 
 
 def main() -> None:
-    """Join, read, and print what was right and what could not be read."""
+    """Join, read, and print how many responses were right and how many could not be read."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("upstream", type=Path)
-    parser.add_argument("--show", action="store_true", help="print the answers that could not be read")
+    parser.add_argument("--show", action="store_true", help="print the responses that could not be read")
     options = parser.parse_args()
     folder = options.upstream / "hallusionbench"
     rows = json.loads((folder / "HallusionBench.json").read_text(encoding="utf-8"))
@@ -38,21 +39,21 @@ def main() -> None:
     joined = [
         (today[_key(answer)], answer["model_prediction"]) for answer in answers if _key(answer) in today
     ]
-    print(f"{len(answers)} answers, {len(joined)} joined to a question of today\n")
+    print(f"{len(answers)} responses, {len(joined)} joined to a current question\n")
     questions = read_all([row for row, _ in joined])
     report([(question, text) for question, (_, text) in zip(questions, joined, strict=True)], options.show)
     score(joined)
 
 
 def score(answered: list[tuple[dict[str, Any], str]]) -> None:
-    """The metric's main figures on the joined questions."""
+    """Print the metric's main scores on the joined questions."""
     result = hallusionbench.compute([text for _, text in answered], [row for row, _ in answered])
     names = ("aAcc", "qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "unread")
     print("\n" + ", ".join(f"{name} {percent(result[name])} %" for name in names))
 
 
 def report(answered: list[tuple[VisualQuestion, str]], show: bool) -> None:
-    """Tables by rule and by role."""
+    """Print tables by rule and by role."""
     readings = [(question, text, rules.read(text, question.question)) for question, text in answered]
     by_rule = Counter((reading.rule, reading.answer) for _, _, reading in readings)
     right: Counter[tuple[str, str | None]] = Counter(
@@ -61,7 +62,7 @@ def report(answered: list[tuple[VisualQuestion, str]], show: bool) -> None:
         if reading.answer == (rules.YES if question.yes else rules.NO)
     )
     table = [[rule, answer or "-", n, right[rule, answer]] for (rule, answer), n in by_rule.most_common()]
-    print(tabulate(table, ["rule", "read as", "answers", "right"]))
+    print(tabulate(table, ["rule", "read as", "responses", "right"]))
     print()
     print(tabulate([_row(role, readings) for role in (None, "no_visual", "original", "edited")], _HEADER))
     if show:
@@ -73,12 +74,12 @@ def report(answered: list[tuple[VisualQuestion, str]], show: bool) -> None:
 
 _HEADER = [
     "asked about",
-    "answers",
+    "responses",
     "correct",
     "incorrect",
     "uncertain",
     "unread",
-    "accuracy of those read, %",
+    "accuracy among read responses, %",
 ]
 
 

@@ -1,14 +1,15 @@
-"""How often the lexical judge is wrong, against labels that a reader gave before seeing its rules.
+"""Counts how often the lexical judge is wrong, against labels made without knowledge of its rules.
 
-`lexical_labels.jsonl` names, for 100 real descriptions by five LVLMs, the COCO classes that each text implies to be
-in the image, and those where one cannot tell, which are left out. One reader (a language model that read each text
-twice, with no access to the rules or their word table) made it; the texts are not in this repository.
+`lexical_labels.jsonl` lists, for 100 real descriptions by five LVLMs, the COCO classes that each text implies to be
+in the image, and the unclear ones, which are left out. One reader (a language model that read each text twice, with no
+access to the rules or their word table) made the labels; the texts are not in this repository.
 
-`lexical_cases*.jsonl` are hard cases by writers who did not know the rules: a text, a class, whether the text says
-that one is in the image, and what makes it hard. The rules were made and mended by the 750 of `lexical_cases.jsonl`,
-150 after 150, and each 150 were scored before they were read: 131 of the second were right, 131 of the third, 122 of
-the fourth (whose writer was asked for harder ones) and 138 of the fifth. Nobody has read the 150 of
-`lexical_cases_unread.jsonl`: they were scored once, by the rules as they are, and 138 were right.
+`lexical_cases*.jsonl` hold hard cases by writers who did not know the rules: a text, a class, whether the text says
+that the class is in the image, and what makes the case hard. The rules were developed on the 750 cases of
+`lexical_cases.jsonl`, in five batches of 150. Each batch was scored before anyone looked at it: 131 cases of the second
+batch were right, 131 of the third, 122 of the fourth (whose writer was asked for harder cases) and 138 of the fifth.
+The 150 cases of `lexical_cases_unread.jsonl` have never been looked at: they were scored once, by the present rules,
+and 138 were right.
 
     python perf/lexical_errors.py FOLDER      # FOLDER holds the response files that the labels name
 """
@@ -33,7 +34,7 @@ COCO = load("coco")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print precision and recall of the judge's yes, with plain word matching beside it."""
+    """Print precision and recall of the judge's yes votes, and those of plain word matching."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -43,12 +44,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     rows = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
     print("\n".join(measure(rows, options.folder, options.show)))
     for name, path in CASES.items():
-        print(f"\nIts answers to hard cases, the {name} cases, right of all:")
+        print(f"\nHard cases read correctly, out of all in the {name} set:")
         print("\n".join(right_of_all([json.loads(line) for line in path.read_text("utf-8").splitlines()])))
 
 
 def measure(rows: list[dict[str, Any]], folder: Path, show: bool = False) -> list[str]:
-    """Lines that say how often each way of reading is right."""
+    """Return lines that say how often each way of reading is right."""
     judge = LexicalJudge(COCO)
     counts: dict[str, Counter[str]] = {"rules": Counter(), "words alone": Counter()}
     errors = []
@@ -78,7 +79,7 @@ def measure(rows: list[dict[str, Any]], folder: Path, show: bool = False) -> lis
 
 
 def right_of_all(rows: list[dict[str, str]]) -> list[str]:
-    """For each kind of hard case how many answers are right."""
+    """Return lines that say, for each kind of hard case, how many are read correctly."""
     judge = LexicalJudge(COCO)
     right: Counter[str] = Counter()
     for row in rows:
@@ -96,7 +97,7 @@ def _text(row: dict[str, Any], folder: Path) -> str:
     text = str(json.loads(line)["caption"])
     if hashlib.sha256(text.encode()).hexdigest() != row["text_sha256"]:
         raise SystemExit(
-            f"{row['file']}, line {row['line']} is not the text that was labelled (another sha256)."
+            f"{row['file']}, line {row['line']}: not the labelled text (another sha256). See docs/results.md."
         )
     return text
 

@@ -1,8 +1,8 @@
-"""Judges made on the spot, without a download: a shape, random weights, a tokenizer of made-up text, a head that votes.
+"""Makes judges without a download: a shape, random weights, a tokenizer of made-up text, and a head that votes.
 
-The work is that of the real models, and so is all that runs it; only what they say means nothing. The head says "yes"
-or "no" by how a prompt lies in the direction in which prompts differ the most, each about half of the time, and then
-ends: votes of which all are equal would agree by themselves.
+The judges do the same work as the real models, through the same code; only their votes mean nothing. The head projects
+a prompt on the direction in which prompts differ most, votes "yes" on one side and "no" on the other, and then ends the
+reply. So each vote occurs about half of the time; if all votes were equal, comparing them would prove nothing.
 """
 
 import random
@@ -26,14 +26,14 @@ PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
 CHAT_TEMPLATE = "User: {{ messages[0]['content'] }}\nAssistant:"
 VOCABULARY = 32_128
 SWING = 0.5
-"""By how much logits of yes and no lie apart from their mean, in standard deviations over prompts; the mean is 1."""
+"""How far the logits of yes and no are from their mean, in standard deviations over prompts; the mean is 1."""
 
 
 SHARPER = 2
-"""How many times as large as at the start of a training the matrices of queries (and keys) are."""
+"""Factor on the matrices of queries (and keys), compared with their size at the start of training."""
 
 RIDGE = 1e-2
-"""Of a state's squared length."""
+"""The ridge penalty, as a share of a state's mean squared length."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Made:
     """A model's shape.
 
     Attributes:
-        name: what it is called in the table.
-        like: the configuration's numbers.
-        chat: whether it is a decoder-only model.
+        name: the model's name in the table.
+        like: the sizes in the configuration.
+        chat: whether the model is decoder-only.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Made:
     chat: bool = False
 
     def config(self) -> Any:
-        """The configuration, as transformers has it."""
+        """Return the configuration as an object of transformers."""
         special = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": None, "tie_word_embeddings": False}
         sizes = {"vocab_size": VOCABULARY} | self.like
         if self.chat:
@@ -62,13 +62,13 @@ class Made:
 
 
 def t5(name: str, width: int, hidden: int, layers: int, heads: int, head: int = 64) -> Made:
-    """FLAN-T5 of a shape."""
+    """Return a shape of FLAN-T5."""
     depth = {"num_layers": layers, "num_decoder_layers": layers, "num_heads": heads}
     return Made(name, {"d_model": width, "d_kv": head, "d_ff": hidden} | depth)
 
 
 def chat(name: str, width: int, hidden: int, layers: int, heads: int, kept: int) -> Made:
-    """A chat model of Llama's shape."""
+    """Return the shape of a chat model like Llama."""
     sizes = {"hidden_size": width, "intermediate_size": hidden, "num_hidden_layers": layers}
     attention = {"num_attention_heads": heads, "num_key_value_heads": kept, "max_position_embeddings": 4096}
     return Made(name, sizes | attention, chat=True)
@@ -86,11 +86,11 @@ TINY = (
     t5("flan-t5-xl", 64, 96, 2, 4, head=16),
     chat("chat-1b", 32, 64, 2, 4, 2),
 )
-"""The same for a CPU, and for tests of what measures them."""
+"""Small versions of the same models, for a CPU and for the tests of perf/gpu.py."""
 
 
 class _Given(LanguageModelJudge):
-    """A judge whose model is given, not read from a folder."""
+    """A judge that is handed its model instead of reading it from a folder."""
 
     given: Any = None
 
@@ -99,17 +99,17 @@ class _Given(LanguageModelJudge):
 
 
 class GivenSeq2Seq(_Given, Seq2SeqJudge):
-    """An encoder-decoder judge of a given model."""
+    """An encoder-decoder judge with a given model."""
 
 
 class GivenChat(_Given, CausalJudge):
-    """A chat judge of a given model."""
+    """A chat judge with a given model."""
 
 
 def judge_of(made: Made, folder: Path, device: str, precision: str, seed: int = 0) -> LanguageModelJudge:
-    """A loaded judge of a model with random weights, made on the device; its tokenizer and shape lie in `folder`.
+    """Make a model with random weights on the device, and load a judge; tokenizer and shape are saved in `folder`.
 
-    It says nothing yet: see `let_it_vote`.
+    The judge cannot vote before `let_it_vote`.
     """
     config, tokenizer = made.config(), tokenizer_of(made.chat)
     folder.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ def judge_of(made: Made, folder: Path, device: str, precision: str, seed: int = 
 
 
 def _random(config: Any, chat: bool, device: torch.device, dtype: torch.dtype, seed: int) -> Any:
-    """A model of random weights. Attention is sharper than at the start of a training, so that prompts differ."""
+    """Make a model with random weights. Attention is sharper than at the start of training, so that prompts differ."""
     kind = transformers.LlamaForCausalLM if chat else transformers.T5ForConditionalGeneration
     before = torch.get_default_dtype()
     torch.manual_seed(seed)
@@ -139,12 +139,12 @@ def _random(config: Any, chat: bool, device: torch.device, dtype: torch.dtype, s
             weight.data *= SHARPER
     model.lm_head.weight = torch.nn.Parameter(
         torch.zeros_like(model.lm_head.weight)
-    )  # no longer the embeddings'
+    )  # no longer shared with the embeddings
     return model
 
 
 def let_it_vote(judge: LanguageModelJudge, prompts: list[list[int]]) -> None:
-    """Set the head so that about half of these prompts get a "yes", the others a "no", and each reply then ends."""
+    """Set the head so that about half of these prompts get "yes", the others "no", and each reply then ends."""
     yes, no = (word_id(judge, word) for word in ("yes", "no"))
     first, second = _states(judge, prompts, (yes, no))
     along = torch.linalg.svd(first - first.mean(0), full_matrices=False)[0][:, 0]
@@ -152,21 +152,21 @@ def let_it_vote(judge: LanguageModelJudge, prompts: list[list[int]]) -> None:
     then = at_first.new_tensor([-1.0, 0.0]).expand(len(second), 2)
     speaks, leans = _fitted(torch.cat([first, second]), torch.cat([at_first, then])).T
     far = first @ leans
-    leans = (leans - far.median() * speaks) / far.std()  # half of the prompts on either side
+    leans = (leans - far.median() * speaks) / far.std()  # half of the prompts are on either side
     head = judge._model.lm_head.weight.data
     head[yes], head[no] = (speaks + sign * SWING * leans for sign in (1, -1))
-    head[judge._tokenizer.eos_token_id] = -speaks  # the least likely at first, and then the likeliest
+    head[judge._tokenizer.eos_token_id] = -speaks  # ending is least likely at first, then most likely
 
 
 def _fitted(states: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """Weights [width, k] that make about what is wanted [n, k] of states [n, width]: a ridge regression."""
+    """Return weights [width, k] that map states [n, width] to about `wanted` [n, k], by ridge regression."""
     alike = states @ states.T
     ridge = RIDGE * alike.diagonal().mean() * torch.eye(len(alike), device=alike.device)
     return states.T @ torch.linalg.solve(alike + ridge, wanted)
 
 
 def _states(judge: LanguageModelJudge, prompts: list[list[int]], said: tuple[int, int]) -> Any:
-    """What the head reads at the first token [n, width], and at the next after each of two [2 n, width]."""
+    """Return the head's input at the first token [n, width], and after each of two first tokens [2 n, width]."""
     read: list[torch.Tensor] = []
     hook = judge._model.lm_head.register_forward_pre_hook(
         lambda _, inputs: read.append(inputs[0].flatten(0, -2).float())
@@ -184,12 +184,12 @@ def _states(judge: LanguageModelJudge, prompts: list[list[int]], said: tuple[int
 
 
 def word_id(judge: LanguageModelJudge, word: str) -> int:
-    """The token of a word at the beginning of a reply."""
+    """Return the token of a word at the beginning of a reply."""
     return int(judge._tokenizer(word, add_special_tokens=False)["input_ids"][0])
 
 
 def tokenizer_of(chat: bool) -> Any:
-    """A tokenizer trained on made-up text: it splits at white space, as T5's, or reads bytes, as chat models' do."""
+    """Train a tokenizer on made-up text: it splits at white space, as T5's does, or reads bytes, as chat models' do."""
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
     if chat:
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -222,12 +222,12 @@ def tokenizer_of(chat: bool) -> Any:
 
 
 def texts(number: int, rng: random.Random) -> list[str]:
-    """Made-up descriptions; with the question's frame around them, most have 100 to 200 tokens."""
+    """Make up descriptions; within a question's prompt, most have 100 to 200 tokens."""
     return [describe(rng.sample(COCO.classes, rng.randint(12, 40)), rng) for _ in range(number)]
 
 
 def describe(names: list[str], rng: random.Random) -> str:
-    """A text that names these classes."""
+    """Return a text that names these classes."""
     where = ("on the left", "in the background", "near the middle", "next to it", "in front")
     parts = [f"a {name} {rng.choice(where)}" if rng.random() < 0.2 else f"a {name}" for name in names]
     return f"The image shows {', '.join(parts)}."

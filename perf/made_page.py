@@ -1,4 +1,4 @@
-"""Makes a report's page of any size, of drawn scenes that made-up models describe: nobody's result."""
+"""Makes a report's page of any size about drawn scenes, with invented models and results."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from halluscope.reporting.shown import FOUND, HALLUCINATED, MISSED, Fact, Item, 
 
 SIZE = (320, 240)
 MODELS = {"Kestrel-7B": 0.04, "Marten-13B": 0.07, "Kestrel-3B": 0.1, "Heron-8B": 0.14, "Otter-1B": 0.22}
-"""Made-up models, and how often each invents or misses a class."""
+"""Invented model -> how often it invents or misses a class."""
 
 VOTERS = ("word matching", "judge one", "judge two")
 Pen = ImageDraw.ImageDraw
@@ -110,7 +110,7 @@ END = (
 
 
 def made_page(items: int = 60, models: int = 5, size: tuple[int, int] = SIZE, seed: int = 0) -> Page:
-    """A page of so many scenes and models."""
+    """Return a page with this many scenes and models."""
     draw = random.Random(seed)
     names = [f"{1000 + 37 * number}" for number in range(items)]
     there = {name: draw.sample(sorted(DRAWN), draw.randint(2, 4)) for name in names}
@@ -153,7 +153,7 @@ def _scene(classes: Sequence[str], size: tuple[int, int], draw: random.Random) -
 
 @cache
 def _ground(number: int) -> Image.Image:
-    """Sky and hills under one of four lights."""
+    """Draw sky and hills in one of four lights."""
     sky, hill, grass = [
         ("#bfe0f2", "#8fb59a", "#7fae5f"), ("#f3d9b8", "#b59a86", "#9aa860"), ("#d9e3ea", "#9fb0b5", "#86a874"),
         ("#c9d6f0", "#8e9fc0", "#6f9e78"),
@@ -241,7 +241,7 @@ def _table(runs: Sequence[Shown]) -> Table:
 
 
 def _figure(name: str, title: str, runs: Sequence[Shown]) -> Figure:
-    """Bars, one per class."""
+    """Draw one bar per class."""
     counts = _counts(runs[-1], MISSED if name == "missed" else HALLUCINATED)
     most = max(1, *counts.values())
     bars = "".join(
@@ -254,4 +254,4 @@ def _figure(name: str, title: str, runs: Sequence[Shown]) -> Figure:
         "@media(prefers-color-scheme:dark){text{fill:#ddd}rect{fill:#77aadd}}"
     )
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 420 232"><style>{style}</style>{bars}</svg>'
-    return Figure(name, title, f"{runs[-1].name}, times per class.", svg)
+    return Figure(name, title, f"{runs[-1].name}, counts per class.", svg)

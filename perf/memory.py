@@ -1,4 +1,4 @@
-"""Run a function in a process of its own, and say how long it took and how much memory the process needed."""
+"""Run a function in its own process, and measure the time and memory that it takes."""
 
 import multiprocessing
 import resource
@@ -10,10 +10,10 @@ from typing import Any
 
 
 def measure(run: Callable[..., Any], *args: Any) -> tuple[float, float]:
-    """Seconds for one call, and the process's peak memory in GB, imports included.
+    """Return the seconds for one call, and the process's peak memory in GB, imports included.
 
     Args:
-        run: a function at the top of a module.
+        run: a function at the top level of a module.
         args: its arguments.
     """
     spawn = multiprocessing.get_context("spawn")

@@ -1,11 +1,11 @@
-"""Does `halluscope compare` tell chance from a difference? A simulation of pairs of models, by the project's own code.
+"""Simulates pairs of models to check that `halluscope compare` distinguishes a real difference from chance.
 
     python perf/paired.py [--times 1000]
 
-Two models err on the same images, which are hard or easy; counts of errors and mentions by image, as CHAIR has them.
-Printed: how often the 95 % interval of the difference holds the true one, how often p is below 0.05 (or 0.5) where
-there is none, for the percentiles of `difference` and for `by_swapping`, and how far p is from uniform (Kolmogorov and
-Smirnov; 1.36 / sqrt(times) is exceeded in 5 % of cases).
+Two models err on the same images, some hard and some easy; errors and mentions are counted per image, as for CHAIR.
+The script prints how often the 95 % interval of the difference contains the true difference. For the percentiles of
+`difference` and for `by_swapping`, it prints how often p is below 0.05 and below 0.5, and how far p is from uniform
+(Kolmogorov and Smirnov; for models without a difference, this exceeds 1.36 / sqrt(times) in 5 % of cases).
 """
 
 import argparse
@@ -22,7 +22,7 @@ ONE_RATE, MENTIONS = (2, 6), 8
 
 
 def simulate(rng: np.random.Generator, images: int, gap: float) -> list[Tally]:
-    """Two models' errors and mentions by image; the second errs more often by `gap`."""
+    """Return two models' errors and mentions per image; the second model's error rate is higher by `gap`."""
     hard = rng.beta(*ONE_RATE, images)
     mentions = rng.integers(1, MENTIONS, (2, images))
     rates = np.clip([hard, hard + gap], 0, 1)
@@ -30,13 +30,13 @@ def simulate(rng: np.random.Generator, images: int, gap: float) -> list[Tally]:
 
 
 def truth(gap: float, rng: np.random.Generator) -> float:
-    """The difference of the two rates over so many images that chance does not count."""
+    """Return the difference of the two rates over so many images that chance is negligible."""
     hard = rng.beta(*ONE_RATE, 10**6)
     return float(hard.mean() - np.clip(hard + gap, 0, 1).mean())
 
 
 def compared(one: Tally, other: Tally, resampling: Bootstrap) -> Difference:
-    """The difference as `halluscope compare` has it."""
+    """Return the difference as `halluscope compare` computes it."""
     values = [tallies.scores([tally])["score"] for tally in (one, other)]
     (weights,) = resampling.weights(len(one["score"][0]))
     drawn = [tallies.resampled([tally], weights)["score"] for tally in (one, other)]
@@ -44,7 +44,7 @@ def compared(one: Tally, other: Tally, resampling: Bootstrap) -> Difference:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--times", type=int, default=1000)
     times = parser.parse_args().times

@@ -1,8 +1,8 @@
 """Compares every published.toml with the papers' text, cell by cell: python perf/published_tables.py FOLDER.
 
-FOLDER holds the papers as text files, one line a row of a table. A row of ours is found if some line, or a few that
-follow each other, hold its name (or follow a line that does, as in tables that name a model once) and its numbers, in
-the table's order. It is no test, since the papers' texts are not part of this project.
+FOLDER holds the papers as text files, with one line per row of a table. A row of ours is found if a line, or a few
+consecutive lines, hold its numbers, in the table's order, and its name. The name may also be in a line above, as in
+tables that name a model once. This is a script, not a test, because the papers' texts are not part of this project.
 """
 
 import re
@@ -16,19 +16,19 @@ from halluscope import registry
 from halluscope.reporting.published import FILE
 
 JOINED = 3
-"""So many lines may hold one row: long names and cells are broken."""
+"""One row may take up to this many lines: long names and cells are broken."""
 
 REACH = 3
-"""A row without a name may stand so many lines below the one that names its model."""
+"""A row without a name may be up to this many lines below the line that names its model."""
 
 FEWEST = 4
-"""Numbers that a part of a row has, where it is printed in two tables."""
+"""The fewest numbers in a part of a row that is printed in two tables."""
 
 NUMBER = re.compile(r"[-\u2212]?\d[\d,]*(?:\.\d+)?K?")
 
 
 def tables() -> Iterator[tuple[str, str, list[Mapping[str, Any]]]]:
-    """Each published table: the benchmark's and its own name, and the rows."""
+    """Yield each published table: the benchmark's name, the table's name, and the rows."""
     for benchmark in registry.rooms():
         file = benchmark.folder / FILE
         if file.is_file():
@@ -37,29 +37,29 @@ def tables() -> Iterator[tuple[str, str, list[Mapping[str, Any]]]]:
 
 
 def values(row: Mapping[str, Any]) -> list[float]:
-    """The row's printed numbers, in the order in which they stand."""
+    """Return the row's printed numbers, in order."""
     return [float(value) for name, value in row.items() if isinstance(value, int | float) and name != "line"]
 
 
 def numbers(line: str) -> list[float]:
-    """All numbers of a line."""
+    """Return all numbers of a line."""
     found = (text.replace(",", "").replace("\u2212", "-") for text in NUMBER.findall(line))
     return [float(text.removesuffix("K")) * (1000 if text.endswith("K") else 1) for text in found]
 
 
 def plain(text: str) -> str:
-    """The letters and digits of a text."""
+    """Return the letters and digits of a text."""
     return re.sub(r"[\W_]+", "", text).lower()
 
 
 def holds(found: Sequence[float], wanted: Sequence[float]) -> bool:
-    """Whether numbers stand among others, in their order."""
+    """Whether `found` contains the numbers of `wanted` in the same order."""
     remaining = iter(found)
     return all(any(number == other for other in remaining) for number in wanted)
 
 
 def stands(row: Mapping[str, Any], lines: Sequence[str]) -> bool:
-    """Whether the places of a paper hold the row: one, or two where it is printed in two tables."""
+    """Whether a paper holds the row, in one place or, if it is printed in two tables, in two."""
     wanted, name = values(row), plain(str(row["name"]).rpartition("/")[2].partition(" (")[0])
     places = list(_places(name, lines))
     if any(holds(found, wanted) for found in places):
@@ -72,7 +72,7 @@ def stands(row: Mapping[str, Any], lines: Sequence[str]) -> bool:
 
 
 def _places(name: str, lines: Sequence[str]) -> Iterator[list[float]]:
-    """The numbers of each few lines that hold a name, or stand near it."""
+    """Yield the numbers of each few lines that hold a name or are near it."""
     near = [
         start
         for start, line in enumerate(lines)
@@ -86,7 +86,7 @@ def _places(name: str, lines: Sequence[str]) -> Iterator[list[float]]:
 
 
 def main(folder: Path) -> int:
-    """Print what each table's comparison gave; the exit status is the number of rows that were not found."""
+    """Print the outcome for each table, and return the number of rows not found, which is the exit status."""
     papers = [file.read_text(encoding="utf-8").split("\n") for file in sorted(folder.glob("*.txt"))]
     missing = 0
     for room, table, rows in tables():

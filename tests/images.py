@@ -20,12 +20,12 @@ def file(image: Image.Image, kind: str, **options: Any) -> bytes:
 
 
 def noise(mode: str = "RGB", size: tuple[int, int] = (23, 17), much: float = 90) -> Image.Image:
-    """An image in which no pixel is like the next."""
+    """Make an image in which neighbouring pixels always differ."""
     return Image.effect_noise(size, much).convert(mode)
 
 
 def png(width: int, height: int) -> bytes:
-    """A PNG that announces so many pixels, and holds few."""
+    """Make a PNG that announces this many pixels, but holds few."""
     header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
@@ -35,13 +35,13 @@ def png(width: int, height: int) -> bytes:
 
 
 def bmp(width: int, height: int) -> bytes:
-    """A BMP that says so."""
+    """Make a BMP that announces this many pixels."""
     header = struct.pack("<IiiHHIIiiII", 40, width, height, 1, 24, 0, 0, 0, 0, 0, 0)
     return b"BM" + struct.pack("<IHHI", 54, 0, 0, 54) + header + bytes(100)
 
 
 def tiff(width: int, height: int, tile: int = 0) -> bytes:
-    """A TIFF that says so; `tile` is the side of its only tile, of which 10 MB are there, in 10 kB."""
+    """Make a TIFF that announces this many pixels; `tile` is the side of its only tile, 10 MB packed in 10 kB."""
     data = zlib.compress(bytes(10_000_000))
     place = {324: 8, 325: len(data)} if tile else {273: 8, 278: height, 279: len(data)}
     tags = {256: width, 257: height, 258: 8, 259: 8, 262: 1, 277: 1} | place
@@ -53,7 +53,7 @@ def tiff(width: int, height: int, tile: int = 0) -> bytes:
 
 
 def gif(width: int, height: int, frame: bool = False) -> bytes:
-    """A GIF that says so; or one whose frame is that large, and is to be wiped away after it was shown."""
+    """Make a GIF that announces this many pixels, or whose frame is that large, and is cleared after it was shown."""
     content = bytearray(file(Image.new("L", (8, 8)), "GIF"))
     size = struct.pack("<HH", width, height)
     at = content.index(b",\0\0\0\0\x08\0\x08\0")
@@ -65,7 +65,7 @@ def gif(width: int, height: int, frame: bool = False) -> bytes:
 
 
 def webp(width: int, height: int, frames: int = 1) -> bytes:
-    """A WebP whose canvas is that large."""
+    """Make a WebP with a canvas of this size."""
     more = [noise(size=(8, 8)) for _ in range(frames - 1)]
     content = file(noise(size=(8, 8)), "WEBP", exif=b"Exif\0\0MM\0*", save_all=True, append_images=more)
     at = content.index(b"VP8X") + 12
@@ -74,14 +74,14 @@ def webp(width: int, height: int, frames: int = 1) -> bytes:
 
 
 def jpeg(width: int, height: int) -> bytes:
-    """A JPEG that says so."""
+    """Make a JPEG that announces this many pixels."""
     content = file(noise(), "JPEG")
     at = content.index(b"\xff\xc0") + 5
     return content[:at] + struct.pack(">HH", height, width) + content[at + 4 :]
 
 
 def huge() -> dict[str, bytes]:
-    """Small files of `SIDE` x `SIDE` pixels, or of what takes as much memory."""
+    """Write small files of `SIDE` x `SIDE` pixels, or of as much memory."""
     return {
         "png": png(SIDE, SIDE),
         "bmp": bmp(SIDE, SIDE),
@@ -104,14 +104,14 @@ def several() -> dict[str, bytes]:
 
 
 def eps() -> bytes:
-    """A program that draws, which only Ghostscript runs."""
+    """Make a PostScript program, which only Ghostscript runs."""
     return (
         b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n(ran) (w) file closefile\n%%EOF\n"
     )
 
 
 def ghostscript(folder: Path) -> Path:
-    """A `gs` that leaves the file `ran` beside itself when it is run; put its folder first on PATH."""
+    """Write a `gs` that creates the file `ran` next to itself when it runs; put its folder first on PATH."""
     folder.mkdir()
     program = folder / "gs"
     program.write_text('#!/bin/sh\ntouch "$(dirname "$0")/ran"\nexit 1\n')

@@ -1,7 +1,7 @@
-"""Arguments as nobody should give them, and a small valid call of each benchmark's metric to put them into.
+"""Malformed arguments, and a small valid call of each benchmark's metric to insert them into.
 
-A benchmark is found through the registry, and its call is what its page shows at first, so that a new one is covered by
-being there.
+Benchmarks come from the registry, and their calls from the examples on their pages, so a new benchmark is covered
+automatically.
 """
 
 from collections import deque
@@ -26,7 +26,7 @@ from tests.test_contract import example, offline
 
 
 class Hostile:
-    """Whoever asks it anything gets an error."""
+    """An object whose special methods all raise an error."""
 
     def __refuse(self, *_: Any) -> Any:
         raise RuntimeError("no")
@@ -42,7 +42,7 @@ class Word(Enum):
 
 
 def within_itself() -> list[Any]:
-    """A list that holds itself."""
+    """Return a list that contains itself."""
     whole: list[Any] = []
     whole.append(whole)
     return whole
@@ -183,9 +183,9 @@ class Call:
     """A valid call of a metric.
 
     Attributes:
-        benchmark: whose.
+        benchmark: the benchmark.
         given: all arguments by name.
-        lists: of the arguments those that hold one value per row, with valid values for each; not all are given.
+        lists: the arguments that hold one value per row, with valid values for each; not all are given.
         hints: the type of each parameter, as the signature has it.
     """
 
@@ -218,17 +218,17 @@ def parameters(benchmark: Benchmark) -> list[str]:
 
 
 def lists(benchmark: Benchmark) -> list[str]:
-    """Those arguments of a metric that hold one value per row, by name."""
+    """The arguments of a metric that hold one value per row, by name."""
     return ["predictions", "references", *(name for name in _per_row(0) if name in benchmark.given)]
 
 
 def odd() -> Iterator[tuple[str, Any]]:
-    """Each odd value with its name."""
+    """Yield each odd value with its name."""
     return ((name, make()) for name, make in ODD.items())
 
 
 def _per_row(rows: int) -> dict[str, list[Any]]:
-    """Valid values of options that hold one per row."""
+    """Return valid values of the options that hold one value per row."""
     return {
         "image_ids": [f"image {row}" for row in range(rows)],
         "objects": [("dog", "cat")[row % 2] for row in range(rows)],

@@ -1,4 +1,4 @@
-"""Files as nobody should have them: each way takes the content of a good file and makes a bad one of it."""
+"""Malformed files: each function turns the content of a good file into a bad one."""
 
 import copy
 import gzip
@@ -65,7 +65,7 @@ ODD: dict[str, Any] = {
 
 
 def odd_rows(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The rows with an odd value in the first of them, column by column, and each without one column."""
+    """Yield the rows with an odd value in the first row, column by column, and without each column."""
     for name in rows[0]:
         for called, value in ODD.items():
             yield f"{name} is {called}", [{**rows[0], name: value}, *copy.deepcopy(rows[1:])]
@@ -73,5 +73,5 @@ def odd_rows(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, A
 
 
 def lines(rows: list[dict[str, Any]]) -> bytes:
-    """Rows as JSON lines, whatever they hold."""
+    """Return rows as JSON lines, with any content."""
     return "\n".join(map(json.dumps, rows)).encode()

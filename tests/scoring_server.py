@@ -1,7 +1,7 @@
-"""A server on loopback with vLLM's or SGLang's scoring endpoint, by their documented schemas, run by transformers.
+"""A loopback server with vLLM's or SGLang's scoring endpoint, by their documented schemas, which runs transformers.
 
 It reads query and items as they do (text too), and computes label probabilities from the logits of the next token.
-Neither vLLM nor SGLang was run; `halluscope.judging.voters.scoring_endpoints` says what was read of them.
+Neither vLLM nor SGLang was run; `halluscope.judging.voters.scoring_endpoints` lists the sources.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ class Mind:
     Attributes:
         cache: what it keeps of the queries that it read, as a server with a prefix cache does.
         known: what it said about each query and item.
-        read: how many tokens it read.
+        read: the number of tokens it read.
     """
 
     def __init__(self, model: Any, tokenizer: Any, bias: dict[int, float] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server that does what a test says, in a thread of the test."""
+"""An OpenAI-compatible server, scripted by a test, in a thread of the test."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ SECRET = "sk-proj-0123456789abcdefSECRET"
 
 @dataclass
 class Said:
-    """What the server sends back: a body in bytes goes as it is.
+    """What the server sends back; a body in bytes is sent unchanged.
 
     It waits `wait` seconds, or drops the connection, or announces `short` bytes more than it sends, or sends `drips`
     blanks first, ten a second, or sends the body `times` times, in chunks without a length if it is `chunked`.
@@ -42,12 +42,12 @@ def reply(text: object, reason: str | None = "stop", **more) -> Said:
 
 
 def refuse(status: int, message: str, **more) -> Said:
-    """An error as OpenAI words it."""
+    """Return an error in OpenAI's format."""
     return Said({"error": {"message": message, "type": "error", "param": None, "code": None}}, status, **more)
 
 
 class ScriptedServer:
-    """Answers each request by `script(prompt, how often that prompt came, body)`, and keeps what came."""
+    """Answers each request by `script(prompt, number of times it came, body)`, and records the requests."""
 
     def __init__(self, script: Callable[[str, int, dict], Said]) -> None:
         self.script, self.bodies, self.most_at_once = script, [], 0

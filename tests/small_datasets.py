@@ -1,4 +1,4 @@
-"""A small copy of every dataset, built by its real builder from input that is made here."""
+"""A small copy of every dataset, built by its real builder from input made here."""
 
 import json
 from collections.abc import Callable
@@ -18,20 +18,20 @@ OBJECTS = [["person", "cup"], [], ["dog"]]
 
 
 def needs(*names: str) -> Any:
-    """A test of certain benchmarks or datasets, which is skipped where one of them is not part of the package."""
+    """Mark a test of certain benchmarks or datasets, which is skipped if one of them is not part of the package."""
     missing = sorted({*names} - {*registry.names()})
     return pytest.mark.skipif(bool(missing), reason=f"there is no {', '.join(missing)}")
 
 
 def build(name: str, folder: Path, **options: Any) -> Path:
-    """Build a dataset as folder/name, and what it is made of beside it."""
+    """Build a dataset as folder/name, with its input next to it."""
     inputs = folder / f"{name}-inputs"
     inputs.mkdir(parents=True, exist_ok=True)
     return BUILDS[name](inputs, folder / name, {"subset": True} | options)
 
 
 def builder(name: str) -> Any:
-    """What builds a dataset: `.build(...)` from Python, `.main([...])` as the command line does."""
+    """Return a dataset's builder: `.build(...)` for Python, `.main([...])` for the command line."""
     return registry.benchmark(name).builder(registry.dataset(name))
 
 
@@ -89,7 +89,7 @@ def _pope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
 
 
 def _repope(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
-    """POPE's of `_pope` about COCO, the first answer corrected, the last question left out."""
+    """POPE's questions of `_pope` about COCO, with the first answer corrected and the last question left out."""
     build("pope", inputs)
     for sampling in SAMPLINGS:
         file = inputs / f"pope-inputs/coco_pope_{sampling}.json"

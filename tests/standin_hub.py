@@ -1,8 +1,7 @@
 """A stand-in for the Hugging Face Hub on loopback, in a thread of the test.
 
-It speaks what `huggingface_hub`, `datasets` and `evaluate` ask for: create, preupload, large files, commits, tags,
-trees, files with ranges. Repositories are kept as git keeps them: a commit is a whole table of files, and never
-changes.
+It serves the requests of `huggingface_hub`, `datasets` and `evaluate`: create, preupload, large files, commits, tags,
+trees, files with ranges. Repositories work as in git: a commit is a complete table of files, and never changes.
 """
 
 import base64
@@ -63,7 +62,7 @@ class Repository:
 
 @dataclass
 class Answer:
-    """What is sent back."""
+    """A response of the server."""
 
     body: Any = b""
     status: int = 200
@@ -76,7 +75,7 @@ def _refuse(status: int, message: str, code: str = "") -> Answer:
 
 
 class StandInHub:
-    """The Hub. `gate` may look at each request and answer in its place, wait, or raise to drop the connection."""
+    """The Hub. `gate` may inspect each request, and answer it, wait, or raise to drop the connection."""
 
     def __init__(self) -> None:
         self.repositories: dict[tuple[str, str], Repository] = {}
@@ -95,7 +94,7 @@ class StandInHub:
         self._http.server_close()
 
     def environment(self, home: Path, **more: str) -> dict[str, str]:
-        """The environment of another process, with this Hub, its token, and caches of its own in a folder."""
+        """Return the environment for another process, with this Hub, its token, and separate caches in a folder."""
         kept = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
         here = {"HF_ENDPOINT": self.url, "HF_TOKEN": TOKEN, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1"}
         return kept | here | {"NO_PROXY": "*", "HF_HUB_DISABLE_TELEMETRY": "1"} | more
@@ -111,7 +110,7 @@ class StandInHub:
 
     @contextmanager
     def holding(self, pattern: str) -> Iterator[threading.Event]:
-        """Let requests that match wait, so that a client can be killed meanwhile; the event says that one came."""
+        """Make matching requests wait, so that a client can be killed meanwhile; the event is set when one arrives."""
         came, go = threading.Event(), threading.Event()
 
         def gate(method: str, path: str) -> None:

@@ -1,4 +1,4 @@
-"""What every benchmark promises, for each one that the registry finds: a new room is held to it by being there."""
+"""The contract of every benchmark in the registry; a new one is tested automatically."""
 
 import inspect
 import math
@@ -39,7 +39,7 @@ each_room = pytest.mark.parametrize("room", [pytest.param(one, id=one.name) for 
 
 
 def example(benchmark: Benchmark) -> tuple[list[Any], list[Any], dict[str, Any]]:
-    """What the metric's page shows at first: predictions, references and options."""
+    """Return the example on the metric's page: predictions, references and options."""
     page: Page = runpy.run_path(str(share("metrics", benchmark.name, "app.py")))["page"]
     rows = [box.rows(box.example, LINES) for box in (page.predictions, page.references)]
     options = {name: value for name, value in page.options.items() if name in benchmark.keywords}
@@ -52,7 +52,7 @@ def scored(benchmark: Benchmark, tmp_path, **options: Any) -> dict[str, Any]:
 
 
 def offline(benchmark: Benchmark, tmp_path) -> dict[str, Any]:
-    """What makes a metric do without a download: a word list of its vocabulary's names."""
+    """Options that spare a metric its download: a word list of its vocabulary's names."""
     if "synonyms" not in benchmark.keywords:
         return {}
     from halluscope.vocabularies import load
@@ -100,7 +100,7 @@ def test_a_score_that_is_a_mean_is_that_of_the_rows(benchmark, tmp_path):
 
 @each(lambda one: one.is_scored)
 def test_people_can_look_at_its_rows(benchmark, tmp_path):
-    """Its view gives an item per row, with marks that stand in its text, and says what the score means."""
+    """The view gives an item per row, with marks within its text, and says what the score means."""
     from tests.runs.made import made
 
     run = made(benchmark, tmp_path)
@@ -139,7 +139,7 @@ def test_the_docstring_names_each_option_and_score(benchmark):
 
 @each()
 def test_other_data_have_another_signature(benchmark, tmp_path):
-    """The order of the rows does not count; a row less does."""
+    """The order of the rows does not change the signature; leaving out a row does."""
     predictions, references, options = example(benchmark)
     options |= offline(benchmark, tmp_path)
     given = (predictions, references), (predictions[::-1], references[::-1])
@@ -162,7 +162,7 @@ VALUES = {
 
 @each()
 def test_equal_signatures_mean_equal_scores(benchmark, tmp_path):
-    """Of each option two values, on texts that hold a thought: what moves a score moves the signature."""
+    """Two values of each option, on texts with a thought: an option that moves a score also changes the signature."""
     predictions, references, options = example(benchmark)
     if isinstance(predictions[0], str):
         predictions = [f"<think>Yes. There is a cat.</think>{text}" for text in predictions]

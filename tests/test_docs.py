@@ -1,4 +1,4 @@
-"""What the documentation shows: commands that are there, a notebook that runs, signatures of today."""
+"""The documentation shows existing commands, a notebook that runs, and current signatures."""
 
 import ast
 import json
@@ -76,7 +76,7 @@ def test_a_signature_of_today_is_shown():
 
 
 def test_the_quickstart_runs(tmp_path, monkeypatch):
-    """The notebook's cells, one after the other, as in a kernel; what it says of the descriptions holds."""
+    """Run the notebook's cells in order, as a kernel does, and check what it says about the descriptions."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.mkdtemp", lambda: str(tmp_path))
     shown, names = [], {}
@@ -94,7 +94,7 @@ def test_the_quickstart_runs(tmp_path, monkeypatch):
 
 
 def _run(source, names):
-    """Run a cell; the value of its last line, as a notebook shows it."""
+    """Run a cell, and return the value of its last line, as a notebook shows it."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), names)  # noqa: S102 - this repository's own notebook

@@ -1,4 +1,4 @@
-"""The one door, told as users' stories: answers about something else are refused, common forms are taken.
+"""`halluscope score` in users' situations: responses to something else are refused, common formats are accepted.
 
 POPE's official files share their ids; HQH's and THRONE's responses come in any order, under any of the usual names.
 """
@@ -47,7 +47,7 @@ def questions(pope: Path, *samplings: str) -> list[str]:
 
 
 def llava(pope: Path, sampling: str, **more) -> Path:
-    """Answers as LLaVA's scripts write them: the prompt, and the answer as `text`."""
+    """Responses in the format of LLaVA's scripts: the prompt, and the response as `text`."""
     file = pope / f"answers_{sampling}.jsonl"
     rows = [
         {
@@ -95,7 +95,7 @@ def test_a_prompt_that_has_a_name_is_in_the_signature(pope, tmp_path):
 
 
 def test_a_table_of_questions_for_each_parser(pope, tmp_path):
-    """ "Yes." is no whole "yes"."""
+    """ "Yes." is not exactly "yes"."""
     (tmp_path / "mine.jsonl").write_text(
         "".join(json.dumps({"question_id": number, "response": "Yes."}) + "\n" for number in (1, 2))
     )

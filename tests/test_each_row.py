@@ -1,4 +1,4 @@
-"""What a row adds to the scores of its set, and with which rows it is alike, on a small copy of each dataset."""
+"""Each row's part in the scores, and the rows it depends on, on a small copy of each dataset."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Other people's text: it steers no terminal, and gives away no access key."""
+"""Foreign text: it cannot control a terminal, and reveals no access key."""
 
 import json
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""Scores and kept votes as they were on the day before the house was rebuilt: see tests/frozen.py."""
+"""Scores and stored votes equal those frozen before the code was restructured: see tests/frozen.py."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""The house: rooms stand on floors, and what a room imports, at the top or inside a function, lies below it."""
+"""The order of packages ("rooms" on "floors"): a room imports only rooms below it, inside functions too."""
 
 import ast
 import re
@@ -25,7 +25,7 @@ FACE = ("halluscope", "halluscope.__main__")
 
 
 def modules() -> dict[str, Path]:
-    """Each module by its name."""
+    """Return all modules by name."""
     return {
         ".".join(("halluscope", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(
             ".__init__"
@@ -35,7 +35,7 @@ def modules() -> dict[str, Path]:
 
 
 def imports(module: str, file: Path, known: set[str]) -> Iterator[str]:
-    """The modules of this package that a module imports, wherever in it the import stands."""
+    """Yield the modules of this package that a module imports, anywhere in it."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "halluscope":
             for name in node.names:
@@ -46,7 +46,7 @@ def imports(module: str, file: Path, known: set[str]) -> Iterator[str]:
 
 
 def room(module: str) -> str:
-    """The room that a module lies in."""
+    """Return the room that a module belongs to."""
     inside = module.removeprefix("halluscope.")
     return next(floor for floor in reversed(FLOORS) if inside == floor or inside.startswith(f"{floor}."))
 

@@ -1,4 +1,4 @@
-"""Limits by name: what goes beyond one is refused, and told how to be let in."""
+"""Limits by name: input beyond a limit is refused, and the error says how to raise the limit."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What nobody should pass to a metric: each ends in a number that is right, or in an error that says what is wrong.
+"""Malformed arguments of a metric: each gives a correct result, or an error that says what is wrong.
 
 Every benchmark that the registry finds, every parameter of it, every value of `tests.malformed`.
 """
@@ -49,13 +49,13 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an odd value names as a file is not there."""
+    """No file exists under the name of an odd value."""
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
 
 
 def outcome(run: Any, parameter: str, value: Any, **options: Any) -> str | None:
-    """The result as text, or None for an error that is one; whatever else comes about fails the test."""
+    """Return the result as text, or None for a proper error; anything else fails the test."""
     with warnings.catch_warnings():
         for kind in (RuntimeWarning, FutureWarning, DeprecationWarning):
             warnings.simplefilter("error", kind)
@@ -153,7 +153,7 @@ def test_evaluate_says_the_same(benchmark, tmp_path):
 
 
 def error_of(run: Any, **arguments: Any) -> str:
-    """What an error says; nothing if there is none."""
+    """Return the message of an error, or "" if there is no error."""
     try:
         run(**arguments)
     except (ValueError, OSError) as error:  # the latter for a file that is not there, or has too long a name

@@ -1,6 +1,6 @@
-"""Malformed files and words on the command line, for every benchmark and dataset that the registry finds.
+"""Malformed files and arguments on the command line, for every benchmark and dataset in the registry.
 
-Each ends in a result, or in one clear error; none in a traceback, and none in a file changed that was there before.
+Each ends in a result or in one clear error; there is no traceback, and no existing file is changed.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ def files_of(*folders: Path) -> dict[str, str]:
 
 
 def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """Run a command; its exit status, what it said, and what it remarked. A second try of ours is no excuse."""
+    """Run a command, and return its exit status, output and error output."""
     try:
         status = cli.main(words)
     except SystemExit as stopped:  # argparse's own errors
@@ -54,7 +54,7 @@ def check(words: list[str], capsys: pytest.CaptureFixture[str], what: str) -> st
     """Run a command, and check how it ends.
 
     Returns:
-        What it said, or None after an error.
+        The output, or None after an error.
     """
     status, out, err = ended(words, capsys)
     assert status in (0, 1, 2), f"{what}: status {status}: {err[-500:]}"
@@ -89,7 +89,7 @@ def _good(benchmark: Benchmark, folder: Path) -> tuple[list[str], Path]:
 
 
 def _offline(benchmark: Benchmark, folder: Path) -> list[str]:
-    """The options that make a benchmark do without a language model and without a network."""
+    """Return the options with which a benchmark needs no language model and no network."""
     page: Page = runpy.run_path(str(share("metrics", benchmark.name, "app.py")))["page"]
     offered = {option.name for option in benchmark.options}
     words = []
@@ -147,7 +147,7 @@ def test_files_that_hold_no_responses(benchmark, good, tmp_path, capsys):
 
 @pytest.mark.parametrize("benchmark", SCORED)
 def test_rows_with_odd_values(benchmark, good, tmp_path, capsys):
-    """An odd value beside the text changes no score: it is an error, or it does not count."""
+    """An odd value next to the text changes no score: it gives an error, or is ignored."""
     words, responses = good[benchmark.name]
     rows = [json.loads(line) for line in responses.read_text().splitlines()]
     right = json.loads(check([*words, "--responses", str(responses)], capsys, "good") or "")
@@ -263,7 +263,7 @@ def test_options_with_odd_words(benchmark, good, tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("benchmark", SCORED)
 def test_no_output_replaces_what_is_there(benchmark, good, tmp_path, capsys):
-    """Whatever is read, under any of its names, and any other file too."""
+    """A command overwrites neither its input, under any name, nor any other file."""
     words, responses = good[benchmark.name]
     mine = tmp_path / "mine.jsonl"
     shutil.copy(responses, mine)
@@ -282,7 +282,7 @@ def test_no_output_replaces_what_is_there(benchmark, good, tmp_path, capsys):
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_upstream_files_that_are_none(name, tmp_path, capsys, monkeypatch):
-    """Each file that a dataset is built from, damaged in each way: a BuildError, and nothing is built."""
+    """Each source file of a dataset, damaged in each way, gives a BuildError, and nothing is built."""
     small_datasets.build(name, tmp_path / "good")
     inputs = tmp_path / "good" / f"{name}-inputs"
     sources = [

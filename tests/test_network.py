@@ -1,4 +1,4 @@
-"""The Hub out of reach: it is tried once, shortly, and the caches are asked; libraries would try for minutes."""
+"""The Hub is out of reach: it is tried once, briefly, then the caches are used; libraries would try for minutes."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ PROXIES = ("HTTPS_PROXY", "https_proxy")
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> Iterator[list]:
-    """Where connections were tried, of a machine whose Hub answers at no port."""
+    """Record connection attempts, on a machine whose Hub answers at no port."""
     for name in PROXIES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)

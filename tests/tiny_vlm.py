@@ -1,6 +1,6 @@
-"""A vision-language model of random weights, with its processor: about 1 MB, made offline in a second.
+"""A vision-language model with random weights, and its processor: about 1 MB, made offline in a second.
 
-It says nonsense, but always the same to the same image and prompt, and that is all that harnesses need.
+Its responses are nonsense, but always the same for the same image and prompt, which is all that harnesses need.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ CHAT = (
 
 
 def make(folder: Path, seed: int = 0, chat_template: str | None = CHAT) -> Path:
-    """Write the model and its processor into a folder.
+    """Write the model and its processor to a folder.
 
     Args:
         folder: made if need be.

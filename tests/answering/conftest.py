@@ -1,4 +1,4 @@
-"""What the tests of answering run on: small datasets, and a tiny vision-language model."""
+"""Fixtures for the tests of answering: small datasets, and a tiny vision-language model."""
 
 from pathlib import Path
 

@@ -40,14 +40,14 @@ ROWS = {"throne_coco": 3, "pope": 18, "pope_c": 9}
 
 
 def asked(data: Path, name: str) -> int:
-    """How many questions a dataset asks."""
+    """Count the questions of a dataset."""
     count = len(read_rows(f"{data / name}:{registry.dataset(name).config}"))
     assert count == ROWS.get(name, count)
     return count
 
 
 def test_a_prompt_with_a_name(data: Path, vlm: Vlm, tmp_path: Path) -> None:
-    """Each line tells the name, and the run what it stands for."""
+    """Each line names the prompt, and its `run` holds the prompt's text."""
     out, source = tmp_path / "answers.jsonl", opened(data, "pope")
     answer(vlm, source, out, prompt="short", limit=2, max_new_tokens=2, progress=False)
     answer(vlm, source, out, prompt="short", limit=3, max_new_tokens=2, progress=False)  # and goes on
@@ -304,7 +304,7 @@ def test_a_second_process_is_told(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Before it loads a model; and the first goes on."""
+    """The second process is refused before it loads a model; the first goes on."""
     out, source = tmp_path / "answers.jsonl", opened(data, "pope")
     command = [
         "answer",
@@ -430,12 +430,12 @@ def test_a_gpu_computes_in_bfloat16(model: Path) -> None:
 
 @pytest.fixture
 def coco(tmp_path: Path) -> Path:
-    """A dataset of three questions about three images, which lie beside it."""
+    """Make a dataset of three questions about three images, with the images next to it."""
     return small_datasets.build("throne_coco", tmp_path, with_images=False)
 
 
 def changed(dataset: Path, rows: list[dict[str, Any]]) -> None:
-    """Write a dataset's rows anew; without its card, for which `datasets` would take what it remembers."""
+    """Write a dataset's rows again, without the card, because with a card `datasets` would use its cache."""
     (dataset / "README.md").unlink(missing_ok=True)
     features = read_rows(str(dataset)).features
     Dataset.from_list(rows, features=features).to_parquet(next((dataset / "data").iterdir()))

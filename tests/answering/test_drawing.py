@@ -1,4 +1,4 @@
-"""Answers that are drawn, and a first turn before the question, with the tiny vision-language model."""
+"""Sampled responses, and a first turn before the question, with the tiny vision-language model."""
 
 import json
 from collections import Counter
@@ -29,7 +29,7 @@ def source(data: Path) -> sources.Source:
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tiny model never ends by itself."""
+    """The tiny model never ends a response by itself."""
     monkeypatch.setattr("halluscope.answering.answer.FIRST_TOKENS", 6)
 
 

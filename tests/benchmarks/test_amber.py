@@ -1,4 +1,4 @@
-"""AMBER: dataset, metric and command, on small rows that are made here, and on the real ones if there."""
+"""AMBER: dataset, metric and command, on small rows made here, and on the real rows if available."""
 
 import json
 import math
@@ -91,7 +91,7 @@ def test_another_word_stands_for_an_annotated_one():
 
 
 def test_a_synonym_saves_a_word_that_people_imagine():
-    """It is right, for a word of the truth is similar, and counts as imagined all the same, as in the script."""
+    """The word is right, because a true word is similar, and also counts as imagined, as in the script."""
     row, nouns = described(truth=("dog",), hallu=("bench",)), [["bench"]]
     assert compute(["-"], [row], nouns=nouns)["chair"] == 1.0
     got = compute(["-"], [row], nouns=nouns, similar=[["dog", "bench"]])
@@ -180,7 +180,7 @@ def test_one_number_is_the_mean_of_two():
 
 
 def test_images_are_resampled():
-    """All rows of an image come and go together: with one image, no score has any width."""
+    """All rows of an image are resampled together: with one image, every interval has width 0."""
     replies = ["-", "No", "Yes", "No", "No", "Yes", "No", "Yes"]
     one = compute(replies, [described(), *QUESTIONS], nouns=[["dog", "bench"]], bootstrap=50)
     assert one["interval"]["amber"] == pytest.approx((one["amber"], one["amber"]))
@@ -208,7 +208,7 @@ def test_the_authors_script_gives_the_same(real, key, similar):
 
 
 def _ours(name):
-    """What the script calls a score, as we do."""
+    """Return the script's scores under our names."""
     part, _, score = name.lower().partition("/")
     return score if part.endswith("task") else f"{score}/{part.replace('exsitence', 'existence')}"
 

@@ -1,4 +1,4 @@
-"""CHAIR: how a caption is read, the figures, the synonym list, and the ground truth."""
+"""CHAIR: reading captions, the scores, the synonym list, and the ground truth."""
 
 import gzip
 import inspect
@@ -409,7 +409,7 @@ def test_the_published_output_word_by_word(published, upstream):
 
 
 def test_the_published_figures(published, upstream):
-    """Against the ground truth that the output itself holds."""
+    """Compare with the ground truth in the output itself."""
     rows, expected = published["sentences"], published["overall_metrics"]
     got = chair.compute(
         [row["caption"] for row in rows],
@@ -441,7 +441,7 @@ def test_the_published_figures_with_the_official_ground_truth(published, upstrea
 
 
 def test_the_official_ground_truth(upstream):
-    """Equal but for two images, where a caption says "tied" or "snowboarding": that file has no verbs."""
+    """Equal except for two images, whose captions say "tied" or "snowboarding": that file has no verbs."""
     mini = upstream / "coco/mini"
     got = ground_truth(
         mini / "instances_val2017.json",

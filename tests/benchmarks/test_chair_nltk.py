@@ -1,7 +1,7 @@
 """CHAIR's reader "nltk": the real nltk on data of our own making, and on WordNet 3.0 where Debian's files are.
 
-The tagger's own file is not to be had without a network. What it said of the published captions is found from the
-output: a token's part of speech is one under which WordNet gives the word that stands there.
+The tagger's own file is not available without a network. Its tags for the published captions are inferred from the
+output: a token's tag must be one under which WordNet gives the word that the output shows.
 """
 
 import gzip
@@ -72,7 +72,7 @@ def make_wordnet(data: Path) -> None:
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder of data, the only one where nltk looks; what nltk has read before is forgotten, and after too."""
+    """Make an empty data folder, the only one where nltk looks, and clear nltk's cache before and after."""
     folder = tmp_path / "nltk_data"
     folder.mkdir()
     monkeypatch.setattr(nltk.data, "path", [str(folder)])
@@ -164,7 +164,7 @@ def test_nouns_alone_as_they_stand(made: Path) -> None:
 
 
 def test_data_as_the_downloader_leaves_them(made: Path) -> None:
-    """It unpacks what it brings, but not WordNet."""
+    """nltk unpacks its other downloads, but not WordNet."""
     shutil.make_archive(str(made / "corpora/wordnet"), "zip", made / "corpora", "wordnet")
     shutil.rmtree(made / "corpora/wordnet")
     assert forms_of(nltk_words.words("The men skiing.")) == ["the", "men", "ski", "."]
@@ -257,7 +257,7 @@ def test_without_nltk(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tags_of(tokens: list[str], words: list[str]) -> list[tuple[str, str]]:
-    """The tokens with a tag each, under which the words come out of them."""
+    """Return the tokens with tags that yield these words."""
     found: list[tuple[str, str]] = []
     place = 0
     forms = [
@@ -324,7 +324,7 @@ def test_the_official_ground_truth_if_every_word_is_a_noun(wordnet: Path, upstre
 def test_the_default_reader_has_the_forms_of_wordnet(wordnet: Path, upstream: Path) -> None:
     """The class of each word that lemminflect knows, as a noun, and as a verb where it is no plural.
 
-    "geese" is left as it is; "bore" and "crew" are nouns first; a "sunken" ship is no sink.
+    "geese" stays unchanged; "bore" and "crew" are nouns first; a "sunken" ship is not a sink.
     """
     class_of = synonyms.load(upstream / "chair/synonyms.txt").class_of
     table = Path(str(lemminflect.__file__)).parent / "resources/lemma_lu.csv.gz"

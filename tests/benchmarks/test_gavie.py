@@ -1,4 +1,4 @@
-"""GAVIE: dataset, metric, judge and command, on small rows that are made here, and on the real ones if there."""
+"""GAVIE: dataset, metric, judge and command, on small rows made here, and on the real rows if available."""
 
 import json
 import math
@@ -37,7 +37,7 @@ def rows(regions=(DOG, BALL)):
 
 
 def upstream_rows():
-    """The same as evaluation_set.json has them."""
+    """Return the same instructions in the format of evaluation_set.json."""
     return [{"image_id": str(row["image_id"]), "question": row["question"]} for row in rows()]
 
 
@@ -76,7 +76,7 @@ def test_any_ratings_against_a_plain_loop(made):
 
 
 def test_an_interval_resamples_images():
-    """Two images whose instructions fare alike: a resample has one, the other or both, so 0, 5 or 10."""
+    """Each image's instructions have equal scores: a resample has one image, the other or both, so 0, 5 or 10."""
     made = [rated(10, 0)] * 2 + [rated(0, 10)] * 2
     got = gavie.compute([""] * 4, rows(), ratings=made, bootstrap=200)
     assert got["interval"]["accuracy"] == got["interval"]["relevancy"] == (0.0, 10.0)
@@ -241,7 +241,7 @@ FORGED = (
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_scores_that_stand_in_the_response_are_not_the_judges(forged):
-    """Whoever repeats them is not read; they add no line to either prompt, nor do a region's words."""
+    """A response that repeats the format is not read; it adds no line to either prompt, nor does a region's text."""
     assert prompts.read(said(10, 10), said(10, 10)) is prompts.read_words(worded(9, 3), worded(3, 1)) is None
     assert prompts.read_words(worded(9, 3), worded(10, 10)) == prompts.Verdict(9, 3, worded(9, 3))
     region = Region("a {answer}\nbox", 1, 2, 3, 4)

@@ -1,4 +1,4 @@
-"""HallusionBench: dataset, metric and command, on small rows that are made here, and on the real ones if there."""
+"""HallusionBench: dataset, metric and command, on small rows made here, and on the real rows if available."""
 
 import json
 import math
@@ -34,7 +34,7 @@ GOLDEN = json.loads((ROOT / "tests/golden/hallusionbench_official.json").read_te
 
 
 def row(category, subcategory, set_id, figure_id, question_id, visual_input, gt_answer):
-    """A row as upstream has it: numbers are text."""
+    """Return a row in the upstream format: numbers are text."""
     ids = {"set_id": set_id, "figure_id": figure_id, "question_id": question_id, "visual_input": visual_input}
     return {
         "category": category,
@@ -166,7 +166,7 @@ def test_the_real_dataset(upstream, tmp_path):
 
 
 def counted(references, correctness, same):
-    """The figures by one loop a figure, as the paper words them."""
+    """Compute the scores with one loop per score, as the paper defines them."""
     right = [
         c == 1 or (c == 2 and one["visual_input"] == "0")
         for one, c in zip(references, correctness, strict=True)
@@ -218,7 +218,7 @@ def counted(references, correctness, same):
 
 
 def of_category(references, correctness, same, category):
-    """What the authors' script computes of the rows of one category, by the same counting on these alone."""
+    """Compute the authors' scores of one category, by the same counting on its rows alone."""
     mine = [row for row, one in enumerate(references) if one["category"] == category]
     part = counted([references[i] for i in mine], [correctness[i] for i in mine], [same[i] for i in mine])
     scores = ("aAcc", "qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "figure_score")
@@ -307,7 +307,7 @@ def test_given_verdicts_may_be_digits_or_text(metric):
 
 
 def test_the_rules_find_out_whether_answers_agree():
-    """A model that says of each edited image what it said of the original, which was right."""
+    """A model that gives each edited image the response that was right for the original."""
     references = [row("VD", "map", 0, 0, 0, 1, 1), row("VD", "map", 0, 1, 0, 2, 0)]
     references += [row("VS", "map", 0, 0, 0, 0, 1), row("VS", "map", 0, 1, 0, 2, 0)]
     got = hallusionbench.compute(["Yes.", "Yes, it is.", "Yes!", "yes"], references)
@@ -333,7 +333,7 @@ def test_vlmevalkits_reader_by_name():
 
 
 def about_colors(prompt, _=1):
-    """Compares the answer with the reference, or two answers."""
+    """A judge that compares a response with the reference, or two responses."""
     fields = dict(line.split(": ", 1) for line in prompt.splitlines() if ": " in line)
     if "Reference answer" not in fields:
         return "Same." if fields["Answer 1"] == fields["Answer 2"] else "different"

@@ -1,4 +1,4 @@
-"""HallusionBench's prompts: how strictly a language model's reply to them is read."""
+"""HallusionBench's prompts, and how strictly a language model's replies are read."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""HaloQuest: dataset, metric, judge and command, on small rows that are made here, and on the real ones if there."""
+"""HaloQuest: dataset, metric, judge and command, on small rows made here, and on the real rows if available."""
 
 import csv
 import json
@@ -48,7 +48,7 @@ ASKED = (
 
 
 def upstream_rows():
-    """Rows as haloquest-eval.csv has them."""
+    """Return rows in the format of haloquest-eval.csv."""
     return [
         dict(zip(HEADER, (str(n), image, f"https://example.org/{image}", *more, "eval"), strict=True))
         for n, (image, *more) in enumerate(ASKED)
@@ -226,7 +226,7 @@ def test_repeats_are_means_with_a_spread():
 
 
 def test_an_unreadable_verdict_is_no_verdict():
-    """Half of the replies cannot be read: of the others all are right, and none counts as wrong."""
+    """Half of the replies are unreadable; the other half are right, and no response counts as wrong."""
     judge = FakeJudge(lambda prompt, count: said_ours(True) if "dog" in prompt else "Yes, correct!")
     with pytest.raises(JudgingFailed, match="5 of 6 prompts have no readable verdict"):
         haloquest.compute(TEXTS, rows(), judge=judge, progress=False, store=None)
@@ -565,7 +565,7 @@ def test_batches_instead_of_requests(files, served, capsys):
 
 
 def test_the_leaderboard_is_consistent():
-    """The whole is the mean over images' types, weighted by their questions, as far as printed figures can tell.
+    """The total is the mean over types of images, weighted by their questions, up to the rounding of printed scores.
 
     Weights: 391 and 217 of the 608 questions; of the rows of May 2024 those of 348 questions, which they fit.
     """

@@ -1,4 +1,4 @@
-"""HQH: dataset, metric, judge and command, on small rows that are made here, and on the real ones if there."""
+"""HQH: dataset, metric, judge and command, on small rows made here, and on the real rows if available."""
 
 import json
 import math
@@ -41,7 +41,7 @@ TRUTHS = ("Red.", "Two.", "Blue.", "Running.", "A tree.", "The left one.", "At n
 
 
 def rows(each=1):
-    """Rows as upstream has them, `each` of each type; every second one is about the image of the one before."""
+    """Return rows in the upstream format, `each` per type; every second row shares its image with the row before."""
     return [
         {
             "id": 1 + each * place + number,
@@ -75,7 +75,7 @@ def figures(result):
 
 
 def counted(judged, searched, in_full):
-    """What a figure is of, and what was counted."""
+    """Return the numbers of responses and the counts behind the scores, by name."""
     names = ("judged", "wrong", "searched", "extra_claims", "judged_in_full", "hallucinated")
     return dict(zip(names, (*judged, *searched, *in_full), strict=True))
 
@@ -122,7 +122,7 @@ def test_equation_5_on_verdicts_worked_by_hand(metric):
 
 
 def test_overall_is_of_the_answers_judged_in_both_ways(files, capsys):
-    """The first answer is wrong, and nobody looked for claims beside it: main 1/8, overall 0 of 7."""
+    """The first response is wrong, and was not searched for additional claims: main 1/8, overall 0 of 7."""
     made = [judged(False, None)] + [judged(True)] * 7
     got = hqh.compute([""] * 8, rows(), judgements=made)
     assert (got["main_hal"], got["overall_hal"], got["unjudged"]) == (1 / 8, 0.0, 0.0)
@@ -178,7 +178,7 @@ def test_table_4_is_consistent():
 
 
 def test_an_interval_resamples_images():
-    """Two images whose questions all fare alike: a resample has one, the other or both, so 0, 1/2 or 1."""
+    """Each image's questions have equal results: a resample has one image, the other or both, so 0, 1/2 or 1."""
     references = [row | {"image_id": 1 + number // 4} for number, row in enumerate(rows())]
     made = [judged(number < 4) for number in range(8)]
     got = hqh.compute([""] * 8, references, judgements=made, bootstrap=200, seed=3)
@@ -442,7 +442,7 @@ FORGED = (
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_text_that_imitates_a_verdict_changes_nothing(served, forged):
-    """A judge that reads lines literally finds the same lines, and the forged answer as wrong as the plain one."""
+    """A judge that reads lines literally finds the same lines, and the forged response as wrong as the plain one."""
     asked = [{"question": "q", "reference": "Red.", "caption": "", "details": "", "answer": forged}]
     prompt = fill(prompts.PROMPT, **asked[0])
     assert len(prompt.splitlines()) == len(prompts.PROMPT.splitlines())
@@ -453,7 +453,7 @@ def test_a_text_that_imitates_a_verdict_changes_nothing(served, forged):
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_judge_that_repeats_a_forged_verdict_is_not_read(served, forged):
-    """An object in the middle of a reply is none, whichever of the two the judge means."""
+    """A JSON object in the middle of a reply is not a verdict, whichever of the two the judge means."""
     served.script = lambda prompt, count, body: reply(f"The model said: {forged}\n{said(False)}")
     with pytest.warns(UserWarning, match="no readable verdict"):
         got = hqh.compute(["?"] * 8, rows(), judge=served.judge, max_failed=1.0, progress=False)
@@ -580,7 +580,7 @@ def test_unjudged_answers_are_an_error_or_leave_the_denominator(texts):
 
 
 def test_repeats_are_averaged(texts):
-    """The first judgement is literal, the second finds everything wrong."""
+    """The first verdict is literal, the second finds every response wrong."""
     judge = FakeJudge(lambda prompt, count: literal(prompt) if count == 1 else said(False))
     got = hqh.compute(texts, rows(), judge=judge, repeats=2, progress=False, bootstrap=10)
     assert got["main_hal"] == (2 / 8 + 1) / 2 and got["spread"]["main_hal"] == (2 / 8, 1.0)
@@ -647,7 +647,7 @@ def test_a_part_of_the_benchmark_is_scored_with_a_warning(texts):
 
 
 def test_other_questions_have_another_signature(texts):
-    """The parallel form keeps ids and answers; only the wording tells it from the original."""
+    """The parallel form keeps ids and answers; only the wording differs from the original."""
     asked = [row | {"instruction": f"What is behind the {row['id']}?"} for row in rows()]
     form = parallel_form(asked).rows
     assert len(form) == 8 and keys_of(hqh.compute(texts, form)["signature"])["form"] == form[0]["form"]
@@ -1012,7 +1012,7 @@ def test_answers_that_do_not_fit(files, capsys, made, message):
 
 
 def test_the_datasets_own_answers_are_not_the_models(files, capsys):
-    """The dataset's rows have the right answer in `answer`: a perfect score that nobody earned."""
+    """The dataset's rows have the right answer in `answer`; as responses, they would get a perfect score."""
     made = [{key: row.row[key] for key in ("id", "level", "answer")} for row in read_all(rows())]
     (files / "mine.jsonl").write_text("\n".join(map(json.dumps, made)))
     assert score(files, str(files / "mine.jsonl")) == 2

@@ -1,4 +1,4 @@
-"""MMHal-Bench: dataset, metric, judge and command, on small rows that are made here."""
+"""MMHal-Bench: dataset, metric, judge and command, on small rows made here."""
 
 import json
 import math
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 
 
 def rows(each=1):
-    """Rows as response_template.json has them: the types in turn, topic by topic; two questions per image."""
+    """Return rows as in response_template.json: the types in turn, topic by topic; two questions per image."""
     return [
         {
             "question_type": kind,
@@ -53,7 +53,7 @@ TEXTS = [f"Answer {number}" for number in range(8)]
 
 
 def test_ratings_worked_by_hand():
-    """6 + 2 + 3 + 0 + 5 + 2 + 4 points of seven; 2, 0 and 2 are below 3; nobody rated the fourth."""
+    """6 + 2 + 3 + 0 + 5 + 2 + 4 points of seven; 2, 0 and 2 are below 3; the fourth has no rating."""
     got = mmhal.compute([""] * 8, rows(), ratings=[6, 2, 3, None, 0, 5, 2, 4], per_question=True)
     assert got["rating"] == pytest.approx(22 / 7) and got["hallucination_rate"] == pytest.approx(3 / 7)
     assert (got["rating/attribute"], got["hallucination_rate/attribute"]) == (6.0, 0.0)
@@ -68,7 +68,7 @@ def test_ratings_worked_by_hand():
 
 
 def script(replies):
-    """What the authors' script prints of its replies: the mean, the rate, and the mean of each type, by its place."""
+    """Return what the authors' script prints for its replies: mean, rate, and each type's mean, by position."""
     found = [[s for s in range(7) if f"rating: {s}" in one.lower()] for one in replies]
     scores = [one[0] if len(one) == 1 else 0 for one in found]
     each = [[score for place, score in enumerate(scores) if place % 8 == kind] for kind in range(8)]
@@ -107,7 +107,7 @@ def test_what_the_card_of_the_dataset_shows():
 
 
 def test_an_interval_resamples_images():
-    """Two images whose questions all fare alike: a resample has one, the other or both, so 0, 3 or 6."""
+    """Each image's questions have equal ratings: a resample has one image, the other or both, so 0, 3 or 6."""
     references = [row | {"image_id": str(number // 4)} for number, row in enumerate(rows())]
     got = mmhal.compute([""] * 8, references, ratings=[6] * 4 + [0] * 4, bootstrap=200)
     assert got["interval"]["rating"] == (0.0, 6.0) and got["interval"]["hallucination_rate"] == (0.0, 1.0)
@@ -171,12 +171,12 @@ def test_the_authors_words_are_asked_without_a_schema(served):
 
 
 def test_the_authors_words_are_as_printed():
-    """Their digest: five examples, seven ratings, four places. Nothing of them may change in passing."""
+    """Compare digests: five examples, seven ratings, four placeholders. None may change by accident."""
     assert prompts.wording("authors", "strict").key == "authors-strict-1-f10a3814"
 
 
 def test_repeats_are_averaged():
-    """The first time all have 6, the second time 1."""
+    """All ratings are 6 in the first repeat, and 1 in the second."""
     judge = FakeJudge(lambda prompt, count: said(6 if count == 1 else 1))
     got = mmhal.compute(TEXTS, rows(), judge=judge, repeats=2, progress=False)
     assert got["rating"] == 3.5 and got["spread"]["rating"] == (1.0, 6.0)
@@ -242,7 +242,7 @@ FORGED = (
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_rating_that_stands_in_the_response_is_not_the_judges(forged):
-    """Whoever repeats it is not read; it adds no line to either prompt."""
+    """A response that repeats the format is not read as a rating, and adds no line to either prompt."""
     assert prompts.read(said(6), said(6)) is prompts.read(said(6), f"x {said(6)} y") is None
     assert prompts.read_words("Rating: 6", "My own rating: 6!") is None
     assert prompts.read_words("Rating: 1", "My own rating: 6!").rating == 1
@@ -429,7 +429,7 @@ def score(files, *responses, options=()):
 
 
 def answered(files, texts=TEXTS):
-    """The authors' own form: the template with the LVLM's texts in it."""
+    """The authors' own format: the template with the LVLM's texts filled in."""
     made = [row | {"model_answer": text} for row, text in zip(rows(), texts, strict=True)]
     (files / "mine.json").write_text(json.dumps(made))
     return str(files / "mine.json")

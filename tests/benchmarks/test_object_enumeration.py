@@ -209,7 +209,7 @@ def test_the_order_is_that_of_the_boxes_areas_and_ties_stay() -> None:
 
 
 def pseudocode(file: Path) -> dict[int, list[int]]:
-    """The supplement's section 5.2 as it is printed, mended where the card says so: image id -> drawn category ids.
+    """The supplement's section 5.2 as printed, corrected as the card says: image id -> drawn category ids.
 
     It knows nothing of this package; images for which it cannot draw six are left out.
     """
@@ -273,7 +273,7 @@ needs_upstream = pytest.mark.skipif(
 
 
 def agree(file: Path, out: Path) -> int:
-    """Hold each row to the pseudocode and to the properties; how many were drawn by the pseudocode."""
+    """Check each row against the pseudocode and the properties, and count the rows drawn by the pseudocode."""
     content = json.loads(file.read_text())
     name_of = {category["id"]: category["name"] for category in content["categories"]}
     size = {image["id"]: (image["width"], image["height"]) for image in content["images"]}
@@ -380,7 +380,7 @@ def test_real_samples_by_hand(tmp_path: Path) -> None:
 
 
 def first_and_any(chances: list[float]) -> tuple[list[float], list[float]]:
-    """How likely each of seven classes is drawn first, and among six: over all orders in which six can be drawn."""
+    """Compute over all orders of six how likely each of seven classes is drawn first, and at all."""
     among = [0.0] * len(chances)
     for order in itertools.permutations(range(len(chances)), 6):
         likely, left = 1.0, 1.0
@@ -630,7 +630,7 @@ def test_visual_genome_by_hand(tmp_path: Path) -> None:
 
 @needs_upstream
 def test_never_both_for_one_image(tmp_path: Path) -> None:
-    """Every second real image has objects of Visual Genome's too, of classes that COCO has not and has."""
+    """Every second real image also has Visual Genome's objects, some of COCO's classes and some not."""
     content = json.loads(tiny().read_text())
     chosen = {image["id"] for image in content["images"][::2]}
     images = [vg_image(n, i) for n, i in enumerate(sorted(chosen))]

@@ -35,7 +35,7 @@ def file_name(image_id: int) -> str:
 
 
 def content(images: int = 1000, seed: int = 0) -> dict[str, Any]:
-    """A file's content; every class occurs, the later the rarer; the last image holds nothing."""
+    """Make a file's content; every class occurs, later classes more rarely; the last image is empty."""
     draw = random.Random(seed)
     ids = draw.sample(range(1, 2_000_000), images)
     cells = [(image, 1 + n % 365) for n, image in enumerate(ids[:-1])]
@@ -129,7 +129,7 @@ def test_names_are_asked_in_lower_case():
 
 
 def test_a_class_of_coco_is_asked_as_there():
-    """Not so in the released set, which asks for a Dog and a dog: see test_throne_prompts.py for all it asks."""
+    """The released set differs: it asks for a Dog and a dog (see test_throne_prompts.py)."""
     mine, theirs = (prompts.PAPER.about(vocabularies.load(name))[0] for name in ("objects365", "coco"))
     asked = {question.object.lower(): question.text for question in mine}
     assert sum(question.object in asked for question in theirs) > 50
@@ -183,7 +183,7 @@ def test_the_draw_is_uniform_and_another_seed_draws_others():
 
 
 def test_the_draw_stays_the_same():
-    """What a seed draws may never change: scores are compared on it."""
+    """The draw of a seed may never change, because scores are compared on it."""
     classes_of = {i: {"abc"[i % 3]} if i < 30 else {"d"} for i in range(31)}
     assert natural_k_shot(classes_of, 2, 4, seed=1) == [0, 8, 9, 13, 19, 20, 26, 30]
 
@@ -366,7 +366,7 @@ def test_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_one_folder_of_the_published_files(folder: Path, tmp_path: Path):
-    """The lists of names and ids are found beside the annotations, unless the user names others."""
+    """The lists of names and ids are found next to the annotations, unless the user names others."""
     given = tmp_path / "given"
     given.mkdir()
     sources = specs.load("throne_objects365").sources

@@ -1,4 +1,4 @@
-"""OpenCHAIR: nouns, votes, both forms of the script, dataset and commands, on captions that are made here."""
+"""OpenCHAIR: nouns, votes, both versions of the script, dataset and commands, on captions made here."""
 
 import csv
 import io
@@ -33,7 +33,7 @@ SAID = ["a dog and a cat on a bench", "a photo of a woman with a dog", ""]
 
 
 class Voter:
-    """Votes as a function of the text and the noun says, and keeps what it was asked."""
+    """A judge that votes by a function of text and noun, and records its questions."""
 
     stored = False
 
@@ -50,7 +50,7 @@ class Voter:
 
 
 def held(text, noun):
-    """Yes if the caption that is right has the word."""
+    """Vote yes if the true caption contains the word."""
     return YES if noun in text.lower() else NO
 
 
@@ -107,7 +107,7 @@ def test_no_noun_is_no_score():
     st.randoms(),
 )
 def test_as_the_script_counts(labels, random):
-    """`get_och_score` of both forms, done with plain lists."""
+    """Compute `get_och_score` of both versions with plain lists."""
     votes = [[[noun, of[noun]] for noun in random.choices(sorted(of), k=4)] if of else [] for of in labels]
     ignored = {"painting", "drawing", "photo", "picture", "portrait", "photograph"}
     said = [vote for each in votes for noun, vote in each if noun not in ignored]
@@ -122,7 +122,7 @@ def test_as_the_script_counts(labels, random):
 
 
 def test_images_are_resampled():
-    """Nouns of one caption come and go together: where all captions are alike, no interval has any width."""
+    """A caption's nouns are resampled together: if all captions are alike, every interval has width 0."""
     alike = [[["dog", "yes"], ["cat", "no"]]] * 6
     one = compute(["-"] * 6, ["A dog."] * 6, votes=alike, bootstrap=50)
     assert one["interval"]["openchair"] == (0.5, 0.5)
@@ -149,7 +149,7 @@ def test_images_with_the_same_caption():
 
 
 def test_a_reply_that_is_neither_is_no_no():
-    """The judge is unsure of the cat: the cat counts nowhere, as in the script, and the reply as unreadable."""
+    """The judge is unsure about the cat: the cat is not counted, as in the script, and the reply is unreadable."""
     voter = Voter(lambda text, noun: OTHER if noun == "cat" else held(text, noun))
     got = compute(["a dog, a cat and a cow"], TRUE[:1], judges=voter)
     assert (got["openchair"], got["undecided"], got["unreadable"]) == (1 / 2, 1 / 3, 1 / 3)
@@ -190,7 +190,7 @@ def test_captions_without_any_noun():
 
 
 def test_a_language_model_is_asked_once(tiny_t5, tmp_path, one_thread):
-    """A tiny T5 that was trained on the plain question; its votes are kept, and a plan says what is left."""
+    """A tiny T5 trained on the plain question; its votes are stored, and a plan says what is left."""
     store = tmp_path / "store.sqlite"
     judging = {"judges": str(tiny_t5), "questions": "plain", "store": store, "progress": False}
     assert (plan([(SAID, TRUE)], **judging).total("left"), plan([(SAID, TRUE)], **judging).exact) == (5, True)
@@ -205,7 +205,7 @@ def test_a_language_model_is_asked_once(tiny_t5, tmp_path, one_thread):
 
 @pytest.mark.filterwarnings("ignore:1 of 3 replies of m begin with neither yes nor no")
 def test_the_released_prompt(monkeypatch):
-    """As utils.py of the authors' repository makes it."""
+    """Make the prompt as utils.py in the authors' repository does."""
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     server = ScriptedServer(lambda prompt, count, body: reply("unsure" if "cat" in prompt else "Yes."))
@@ -451,7 +451,7 @@ def test_an_id_that_comes_twice():
 
 
 def test_the_authors_file_of_captions(built, tmp_path, capsys):
-    """One column without ids: put to the rows by their order, if there are as many."""
+    """One column without ids is matched by order, if it has as many rows."""
     file = tmp_path / "captions.csv"
     file.write_text("generated_caption\n" + "\n".join(f'"{text}"' for text in ("a dog", "a dog", "two cats")))
     score = ["score", "openchair", "--responses", str(file), "--dataset", str(built), "--judges", "lexical"]
@@ -489,7 +489,7 @@ def test_the_commands(built, tmp_path, tiny_t5, capsys, one_thread):
 
 
 def test_votes_by_batch_files(built, tmp_path, monkeypatch, capsys):
-    """Asked by files: yes, no and unsure in turn, of the five nouns in the order of the file."""
+    """Asked by batch files: yes, no and unsure in turn, for the five nouns in the order of the file."""
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     file, exported, store = tmp_path / "model.json", tmp_path / "asked", str(tmp_path / "store.sqlite")
     file.write_text(json.dumps([{"image_id": n, "response": text} for n, text in enumerate(SAID)]))
@@ -511,7 +511,7 @@ def test_votes_by_batch_files(built, tmp_path, monkeypatch, capsys):
 
 
 def completed(id, said):
-    """A line of what came of a batch."""
+    """Return a line of a batch's output."""
     body = {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
     return {"custom_id": id, "response": {"status_code": 200, "body": body}}
 
@@ -520,7 +520,7 @@ def completed(id, said):
 
 
 def test_the_published_captions(upstream, tmp_path):
-    """2,000 captions against themselves in another order; no score is claimed, for their truth is not here."""
+    """2,000 captions against themselves in another order; no score is expected, as the true captions are not here."""
     text = (upstream / "openchair/example_gen_file.csv").read_text()
     said = [row["generated_caption"] for row in csv.DictReader(io.StringIO(text))]
     got = compute(said, said[1:] + said[:1], judges="lexical")

@@ -1,4 +1,4 @@
-"""POPE: how replies are read, the metric, the questions and the command."""
+"""POPE: reading responses, the metric, the questions and the command."""
 
 import inspect
 import json
@@ -188,7 +188,7 @@ def test_nothing_said_yes_has_no_precision():
 
 
 def test_what_each_question_adds():
-    """lmms-eval's rule reads a whole "yes" alone, and its yes ratio is that of the labels."""
+    """lmms-eval's rule only reads a response that is exactly "yes" or "no", and its yes ratio is that of the labels."""
     replies, labels = ["Yes", "no", "Yes.", "yes"], ["yes", "yes", "no", "no"]
     rows = pope.compute(replies, labels, parser="lmms-eval", per_question=True)["per_question"]
     assert rows[2] == {
@@ -203,7 +203,7 @@ def test_what_each_question_adds():
 
 
 def test_a_parser_and_a_way_to_count_are_two_things():
-    """Of four present objects one is seen, one denied, and two replies are no plain yes: recall 1 of 4, or 1 of 2."""
+    """Of four present objects one is seen, one denied, and two get no plain yes: recall 1 of 4, or 1 of 2."""
     texts, answers = ["Yes", "No", "Yes.", ""], ["yes"] * 4
     found = {
         (parser, convention): pope.compute(texts, answers, parser=parser, convention=convention)
@@ -326,7 +326,7 @@ def test_each_question_once():
 
 
 def official(folder: Path, images: int = 2, **changes: Any) -> Path:
-    """Small files under the official names of COCO's config: 6 questions an image, yes and no in turn."""
+    """Write small files under the official names of COCO's config: 6 questions per image, yes and no in turn."""
     for sampling in SAMPLINGS:
         rows = [
             {
@@ -426,7 +426,7 @@ def test_what_departs_from_the_pattern(tmp_path):
 
 
 def test_the_official_files_hold_what_the_spec_says(upstream, tmp_path):
-    """Six rows an image, balanced, no absent object among the present ones; two rows repeat a question."""
+    """Six rows per image, balanced, no absent object among the present ones; two rows repeat a question."""
     out = builder.build(upstream / "pope", out=tmp_path / "out")
     stats = json.loads((out / "stats.json").read_text())
     assert not stats["subset"]
@@ -471,7 +471,7 @@ def table(tmp_path) -> CocoTable:
 
 
 def check_definitions(table: CocoTable, images: int, objects: int, seed: int) -> None:
-    """Every drawn question obeys POPE's definitions, by a count of its own."""
+    """Every drawn question obeys POPE's definitions, by an independent count."""
     holds = {image.image_id: set(image.objects) for image in table.images}
     order = {name: i for i, name in enumerate(table.classes)}
     rows = building.draw(table, images, objects, seed)
@@ -561,7 +561,7 @@ PART_OF_OBJECTS365 = ("Cabinet/shelf", "Sneakers", "Umbrella", "Scissors", "Glas
     ],
 )
 def test_classes_that_are_a_part_of_a_vocabulary_are_asked_about_as_the_whole_is(tmp_path, classes, asked):
-    """Names of another list keep their case; of them only the plurals are known."""
+    """Names of another list keep their case; only their plurals are known."""
     half = len(classes) // 2
     content = {
         "images": [{"id": image, "file_name": f"{image:012d}.jpg"} for image in range(4)],
@@ -741,7 +741,7 @@ def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):
 
 
 def test_the_dataset_itself_is_no_answer(files, capsys, tmp_path, monkeypatch):
-    """Its column `answer` would be right everywhere."""
+    """The dataset's column `answer` would be right everywhere."""
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "hf"))
     out = builder.build(files, out=tmp_path / "out", configs=["coco"], subset=True)
     rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))

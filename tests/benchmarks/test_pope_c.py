@@ -1,4 +1,4 @@
-"""pope_c: the grid of all questions, its two configs, and their join, from presence datasets that are built here."""
+"""pope_c: the grid of all questions, its two configs, and their join, from presence datasets built here."""
 
 import json
 import os
@@ -333,7 +333,7 @@ def test_a_spec_has_a_source(tmp_path: Path):
 
 
 def check_sums(source: Path, out: Path) -> None:
-    """Yes is the answer as often as THRONE names an object, and to the same questions."""
+    """The answer is yes exactly where THRONE lists the object."""
     shards = [source / shard["file"] for shard in stats(source)["tables"][0]["shards"]]
     rows = [
         row for shard in shards for row in pq.read_table(shard, columns=["image_id", "objects"]).to_pylist()

@@ -1,4 +1,4 @@
-"""RePOPE: corrected answers to POPE's questions, of small rows that are made here, and the real ones if there."""
+"""RePOPE: corrected answers to POPE's questions, on small rows made here, and on the real rows if available."""
 
 import json
 

@@ -65,7 +65,7 @@ def test_the_result_has_what_the_contract_names(metric, golden):
 
 
 def test_the_same_votes_on_a_sample_of_the_cells(metric, golden):
-    """POPE's cells leave out most absent classes: here all of them, so that nothing said can be wrong."""
+    """POPE's cells leave out most absent classes: here all of them, so no mention can be wrong."""
     present = COCO.presence(golden["references"])
     got = metric.compute(**golden, cells=present)
     assert got["sampled"]["precision_all"] == 1.0
@@ -76,7 +76,7 @@ def test_the_same_votes_on_a_sample_of_the_cells(metric, golden):
 
 
 def test_an_image_without_a_sampled_cell_counts_nowhere():
-    """Ten images, each with a dog that is named: a perfect LVLM. The sample asks about the first image alone."""
+    """Ten images, each with a dog that is mentioned: a perfect LVLM. The sample asks about the first image only."""
     cells = np.zeros((10, 2), dtype=bool)
     cells[0] = True
     votes = np.tile([[[1], [0]]], (10, 1, 1))

@@ -63,7 +63,7 @@ def test_plain_questions_are_the_papers_in_right_english():
 
 
 def test_plain_questions_state_what_coco_means_by_a_tv():
-    """The supplement's example, section 4.2: to a language model a computer monitor is no tv."""
+    """The supplement's example, section 4.2: to a language model, a computer monitor is not a tv."""
     assert plainly("coco", "tv") == [
         f'Here, "TV" means a television or a computer monitor. {question}'
         for question in (

@@ -33,7 +33,7 @@ def points(hits: Hits, **options) -> dict[str, float]:
 
 @pytest.mark.parametrize("model", TABLE_1)
 def test_f_of_the_papers_own_p_and_r(model):
-    """Ten rows of Table 1 have F of the two averages, to the printed decimal; LLaVA-Mistral's class F has not."""
+    """In ten rows of Table 1, F is that of the two averages, to the printed decimal; LLaVA-Mistral's class F is not."""
     row = np.array(TABLE_1[model])
     for p, r, f1, f05 in (row[:4], row[4:]):
         inputs = [
@@ -107,7 +107,7 @@ def test_the_order_of_images_and_classes_does_not_matter(table, class_f, all_ave
 
 @given(tables)
 def test_an_absent_object_may_be_ignored_or_denied_alike(table):
-    """Why ask="needed" may stop early: for absent objects, agreed no and ignored count the same (not at all)."""
+    """ask="needed" may stop early because, for absent objects, neither an agreed no nor an ignored cell counts."""
     labels, present = table
     denied = np.where((labels == -1) & ~present, 0, labels).astype(np.int8)
     for all_average in ("pooled", "image"):

@@ -1,4 +1,4 @@
-"""How people are shown the rows of benchmarks that ask questions: from the items back to the scores, for each one."""
+"""Views of benchmarks that ask questions: for each one, the scores are recomputed from the items."""
 
 import json
 import math
@@ -90,7 +90,7 @@ def kinds(item: Item) -> dict[str, set[str]]:
 
 
 def meaning(name: str, **scores: Any) -> str:
-    """What the scores of a benchmark say; those that are not named are undefined, as null or NaN."""
+    """Check the `meaning` of a benchmark's scores; scores not named are undefined, as null or NaN."""
     room = registry.benchmark(name).module("view")
     told: set[str] = {room.meaning(defaultdict(lambda value=value: value, scores)) for value in (None, NAN)}
     (one,) = told
@@ -149,7 +149,7 @@ def test_any_text_is_shown_as_it_is(name: str, tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("name", ["hqh", "haloquest", "gavie", "mmhal", "hallusionbench"])
 def test_judges_that_change_their_mind_are_seen(name: str, tmp_path: Any) -> None:
-    """Of each room one response is judged in another way in the second repeat, and one is not read in it."""
+    """For each benchmark, the second repeat judges one response differently, and cannot read another."""
     wordings = {
         "hqh": ('{"verdict": "correct", "extra_claims": 0, "evidence": []}', "correct", "incorrect"),
         "haloquest": ('{"point": "A.", "verdict": "correct"}', "correct", "incorrect"),
@@ -206,7 +206,7 @@ def test_what_judges_write_cannot_steer(name: str, tmp_path: Any, monkeypatch: A
 
 
 def recounted(items: Sequence[Item]) -> dict[str, float]:
-    """POPE's scores, counted of the items alone."""
+    """Compute POPE's scores from the items alone."""
     came = Counter(outcome for item in items for outcome in item.classes.values())
     said = came[FOUND] + came[HALLUCINATED]
     return {
@@ -319,7 +319,7 @@ def test_pope_in_a_sentence() -> None:
 
 
 def check_hallusionbench(found: Shown) -> None:
-    """aAcc, qAcc, fAcc, those of the parts, and the leaves, counted of the items alone."""
+    """Compute aAcc, qAcc, fAcc, those of the parts, and the leaves from the items alone."""
     scores, items = found.scores, found.items
     right = {item.id: not [error for error in item.errors if error != "unreadable"] for item in items}
     assert scores["aAcc"] == about(share([*right.values()]))
@@ -363,7 +363,7 @@ def test_hallusionbench_from_the_items_back_to_the_scores(data: Any, protocol: s
 
 
 def test_hallusionbench_by_rules() -> None:
-    """A reply that nobody can read counts as uncertain, which is right where there is no image."""
+    """An unreadable response counts as uncertain, which is right where there is no image."""
     rows = control_pairs()
     found = shown(run_of("hallusionbench", rows, [SAID[row % len(SAID)] for row in range(len(rows))]))
     check_hallusionbench(found)

@@ -1,4 +1,4 @@
-"""What is marked in texts is what was counted: from the items that people see back to the scores."""
+"""The marks in texts are exactly what was counted: the scores are recomputed from the items."""
 
 import gzip
 import json
@@ -65,7 +65,7 @@ few = settings(max_examples=8, deadline=None)
 
 
 class Moody:
-    """A voter who says yes, no or neither as the text, the question and its name have it."""
+    """A voter that says yes, no or neither, depending on the text, the question and its name."""
 
     stored = False
 
@@ -84,7 +84,7 @@ class Moody:
 def seen(
     name: str, said: Sequence[str], rows: Sequence[Mapping[str, Any]], **options: Any
 ) -> tuple[Shown, Any]:
-    """What people see of responses to these rows, and the scores."""
+    """Return the items for responses to these rows, and the scores."""
     benchmark = registry.benchmark(name)
     module = benchmark.module("rows")
     read = module.read_all(rows)
@@ -99,7 +99,7 @@ def seen(
 
 
 def is_well_marked(item: Item) -> bool:
-    """Whether marks stand in the text, in order, around words."""
+    """Whether marks are within the text, in order, around words."""
     spans = [(mark.start, mark.end) for mark in item.marks]
     inside = all(0 <= start < end <= len(item.text) for start, end in spans)
     return inside and spans == sorted(spans) and all(piece == piece.strip() for piece in pieces(item))
@@ -160,7 +160,7 @@ def of_throne(items: Sequence[Item]) -> dict[str, float]:
 @few
 @given(FOUR, st.sampled_from(["lexical", "moody", "both"]), st.sampled_from(["needed", "all"]), st.booleans())
 def test_throne(said: list[str], who: str, ask: str, majority: bool) -> None:
-    """By rules, by others who hear things that nobody said, and by both."""
+    """Judged by rules, by judges that imagine mentions, and by both."""
     judges = {"lexical": "lexical", "moody": [Moody("a"), Moody("b")], "both": ["lexical", Moody("a")]}[who]
     agreement = "majority" if majority else "unanimous"
     options = {"judges": judges, "ask": ask, "agreement": agreement, "questions": ["Any {x}?"]}
@@ -178,7 +178,7 @@ def test_throne(said: list[str], who: str, ask: str, majority: bool) -> None:
 
 
 def test_throne_by_hand() -> None:
-    """The rules take two mentions back; a dog is there, a cat is not, nobody speaks of the cup."""
+    """The rules take two mentions back; a dog is present, a cat is not, the cup is not mentioned."""
     rows = [{"image_id": 7, "objects": ["dog", "cup"]}]
     found, _ = seen(
         "throne", ["A dog beside a cat, no horse, a bus stop."], rows, judges="lexical", ask="all"
@@ -197,7 +197,7 @@ def test_throne_by_hand() -> None:
 
 
 class Says(Moody):
-    """A voter who says yes to some classes alone."""
+    """A voter that says yes to some classes only."""
 
     def __init__(self, key: str, *classes: str) -> None:
         super().__init__(key)
@@ -242,7 +242,7 @@ def test_a_long_text() -> None:
 
 @pytest.fixture(scope="module")
 def synonyms(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A list of one's own: COCO's names, and a few words."""
+    """Write a synonym list with COCO's names and a few words."""
     file = tmp_path_factory.mktemp("words") / "synonyms.txt"
     own = {"person": "person, woman", "tv": "tv, television"}
     file.write_text("\n".join(own.get(name, name) for name in COCO.classes))
@@ -331,7 +331,7 @@ def question(id: int, asked: str, dimension: str, answer: str) -> dict[str, Any]
     st.booleans(),
 )
 def test_amber_descriptions(annotated: list[Any], said: list[list[str]], known: bool) -> None:
-    """Nouns that a reader finds in the text, and nouns that are given, which stand nowhere."""
+    """Nouns that a reader finds in the text, and given nouns, which have no place."""
     rows = [description(number, *of) for number, of in enumerate(annotated, 1)]
     options = {"nouns": said} if known else {}
     found, scores = seen("amber", [" a ".join(words) for words in said], rows, **options)

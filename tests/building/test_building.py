@@ -1,4 +1,4 @@
-"""The builders' frame and throne_coco, on a small COCO set with real JPEGs that is made here."""
+"""The builders' frame and throne_coco, on a small COCO set with real JPEGs, made here."""
 
 import hashlib
 import inspect
@@ -61,7 +61,7 @@ def annotations() -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No proxy, and caches of its own for each test."""
+    """Use no proxy, and separate caches for each test."""
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
@@ -297,7 +297,7 @@ def test_download_of_something_else(upstream: Path, tmp_path: Path, server: str)
 def test_a_download_that_is_larger_than_what_was_published(
     upstream: Path, tmp_path: Path, server: str, more: int
 ) -> None:
-    """No more of it is taken, and nothing of it stays."""
+    """The rest is not downloaded, and nothing is kept."""
     spec = spec_of(upstream, server)
     archive = upstream / "annotations_trainval2017.zip"
     size = archive.stat().st_size
@@ -474,7 +474,7 @@ def test_bad_image(spoil: Callable[[Path], None], message: str, upstream: Path, 
 def test_an_image_of_another_kind_is_named(
     content: bytes, message: str, upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also in a zip, and no program is run for it."""
+    """Also in a zip, and no program is run to read it."""
     programs = image_files.ghostscript(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     (upstream / "val2017" / "000000000030.jpg").write_bytes(content)

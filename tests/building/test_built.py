@@ -1,4 +1,4 @@
-"""What a stats.json may say: whatever else stands in one ends in an error that names the file and the key."""
+"""The contents of a stats.json: anything unexpected ends in an error that names the file and the key."""
 
 import copy
 import json
@@ -47,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def throne(made: Path, tmp_path: Path) -> Path:
-    """A throne_coco to spoil."""
+    """A throne_coco for tests to corrupt."""
     return Path(shutil.copytree(made / "throne_coco", tmp_path / "throne_coco"))
 
 
@@ -64,7 +64,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def changed(value: Any, at: tuple[Any, ...], to: Any) -> Any:
-    """With something else in a place."""
+    """Return the value with one part replaced."""
     if not at:
         return to
     value = copy.copy(value)
@@ -89,7 +89,7 @@ def test_every_build_is_of_this_form(name: str, made: Path) -> None:
 
 
 def test_whatever_stands_in_a_place(throne: Path) -> None:
-    """Either it could have been written by a build, or the error says where it stands."""
+    """Either a build could have written it, or the error names its place."""
     file, whole = throne / "stats.json", stats(throne)
     refused = 0
     for at in places(whole):

@@ -1,4 +1,4 @@
-"""The cards of every dataset and metric: what the Hub's validator asks for, and that what they say runs."""
+"""The cards of every dataset and metric: they pass the Hub's validator, and their examples run."""
 
 import json
 import re
@@ -97,7 +97,7 @@ def test_a_metric_card_is_what_the_hub_accepts(name: str) -> None:
     "name", [*(f"dataset {n}" for n in dataset.names()), *(f"metric {n}" for n in metric.names())]
 )
 def test_markdown_is_whole(name: str, built: Path) -> None:
-    """Each table is read as one: no line of it is left outside as text."""
+    """Each table is parsed as a table: none of its lines is left over as text."""
     kind, _, of = name.partition(" ")
     text = (built / of if kind == "dataset" else share("metrics", of)).joinpath("README.md").read_text()
     tokens = MarkdownIt("commonmark").enable("table").parse(text.split("---\n", 2)[2])
@@ -145,7 +145,7 @@ def test_an_example_with_images_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def run_example(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """What the last line of a card's example gives."""
+    """Run a card's example, and return the value of its last line."""
     load = evaluate.load
     monkeypatch.setattr(evaluate, "load", lambda bare: load(str(share("metrics", bare))))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path))

@@ -1,4 +1,4 @@
-"""What a build replaces: only what an earlier build wrote, as its mark says, and only if it is still the same."""
+"""A build replaces only files that an earlier build wrote, by its mark, and only if they are unchanged."""
 
 import json
 import os
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """The official files of pope, small."""
+    """Small versions of pope's official files."""
     small_datasets.build("pope", tmp_path / "first")
     return tmp_path / "first" / "pope-inputs"
 
@@ -45,7 +45,7 @@ def build(source: Path, out: Path, *more: str) -> int:
 
 
 def refused(source: Path, out: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
-    """What a refusal says; nothing was changed."""
+    """Return the message of a refusal, after checking that nothing was changed."""
     before = content(out.parent)
     assert build(source, out, *more) == 2
     assert content(out.parent) == before
@@ -210,7 +210,7 @@ def test_a_file_or_links_in_a_circle(source: Path, out: Path, capsys: pytest.Cap
 def test_the_working_directory(
     source: Path, out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is added to, but not replaced as a whole under whoever is in it."""
+    """A build adds to this folder, but does not replace it under a process that uses it."""
     monkeypatch.chdir(out / "deep")
     assert build(source, Path("..")) == 0 and is_whole(out)
     said = refused(source, out, capsys, "--force")
@@ -222,7 +222,7 @@ def test_the_working_directory(
 def test_what_is_read_is_not_replaced(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The source lies in the folder that is built: beside the build it stays, but no build is its own source."""
+    """The source is in the target folder: it may stay next to the build, but a build cannot be its own source."""
     home = tmp_path / "home"
     shutil.copytree(source, home)
     upstream = content(home)
@@ -277,7 +277,7 @@ def test_interrupted(
 
 
 def test_what_changes_while_it_is_built(source: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the user writes meanwhile is no more replaced than what was there before."""
+    """Files that the user writes meanwhile are kept, as are those that were there before."""
     assert build(source, out) == 0
     write = mark.write
 
@@ -329,7 +329,7 @@ def test_a_build_that_is_killed(moment: str, source: Path, out: Path) -> None:
 
 
 def test_a_first_build_that_is_killed_locks_nobody_out(source: Path, out: Path) -> None:
-    """Its files came one by one; without data there is no build yet."""
+    """The files appear one by one; a folder without data is not yet a build."""
     assert build(source, out) == 0
     shutil.rmtree(out / "data")
     (out / "README.md").unlink()

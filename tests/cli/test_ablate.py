@@ -1,4 +1,4 @@
-"""`halluscope ablate`: one table a number of agreeing votes, from votes that are asked for once."""
+"""`halluscope ablate`: one table per number of agreeing votes, from votes that are collected once."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command, as a user types it."""
+"""The command line, as a user types it."""
 
 import json
 import re

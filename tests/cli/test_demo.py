@@ -1,4 +1,4 @@
-"""The demo: it ends where a user begins, with marked descriptions, a page of them, and what to type next."""
+"""The demo: marked descriptions, a page with them, and commands to type next."""
 
 import os
 import re
@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def said_of(name, out):
-    """What is said of an image, on one line."""
+    """Return what the demo prints for an image, on one line."""
     return " ".join(re.search(rf"^image {name}: (.*?)\n\n", out, re.MULTILINE | re.DOTALL)[1].split())
 
 
@@ -100,7 +100,7 @@ def test_the_pictures_are_small_and_each_of_a_description():
 
 
 def test_what_to_type_next_can_be_typed():
-    """Each command knows its options; which files they need is for those who have them."""
+    """Each command has its options; their files need not exist here."""
     lines = demo.NEXT.replace("\\\n", "").splitlines()
     words = [shlex.split(line) for line in lines]
     assert [(program, command) for program, command, *_ in words] == [
@@ -112,7 +112,7 @@ def test_what_to_type_next_can_be_typed():
 
 
 def test_it_runs_away_from_the_checkout_without_torch_and_matplotlib(folder):
-    """As a wheel installs it, in a fresh process: nothing heavy is imported, and the page says what it lacks."""
+    """In a fresh process, as installed from a wheel: nothing heavy is imported, and the page says what is missing."""
     installed = folder / "site" / "halluscope"
     shutil.copytree(PACKAGE, installed)
     (installed / "_share").mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a command writes is new: never what it reads, never what is there already, and whole or not at all."""
+"""A command never overwrites its input or an existing file, and writes its output completely or not at all."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The one way to the terminal: nothing steers it, no key is shown, and no error ends in a traceback."""
+"""Output to the terminal: no control characters, no keys, no tracebacks."""
 
 import ast
 import json
@@ -41,7 +41,7 @@ TEXTS = [{"image_id": 1, "caption": "A dog sleeps on a couch."}, {"image_id": 2,
 
 
 def halluscope(*words, folder=None, **environment):
-    """The command in a process of its own: its status, and the bytes that it said."""
+    """Run the command in its own process; return its status and the bytes it printed."""
     done = subprocess.run(
         [sys.executable, "-m", "halluscope", *words],
         cwd=folder,
@@ -74,7 +74,7 @@ def steering(said: bytes) -> list[str]:
 
 @pytest.fixture
 def responses(tmp_path):
-    """A file of hostile name, one whose name is no UTF-8, and labels."""
+    """Write a file with a hostile name, one whose name is not UTF-8, and labels."""
     (tmp_path / "labels.json").write_text(json.dumps({1: ["dog", "couch"], 2: ["cat"]}))
     files = [tmp_path / f"{name}.jsonl" for name in (HOSTILE, HALVES)]
     for file in files:
@@ -260,7 +260,7 @@ def test_nothing_is_promised_and_nothing_is_empty(broken, capsys, error, said):
 )
 @pytest.mark.parametrize("end", ["| head -c 1 >/dev/null", ">&-"])
 def test_nobody_reads(words, end):
-    """Nothing is said of it, and the status is that of the command."""
+    """Nothing is printed about it, and the command's status stays."""
     command = f"{sys.executable} -m halluscope {words} {end}; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -295,7 +295,7 @@ def test_a_reader_that_is_not_there(tmp_path, capsys, monkeypatch):
 
 @needs("chair")
 def test_two_readers_of_one_caption(made, tmp_path, capsys):  # noqa: F811
-    """A skiing trip mentions skis to a tagger that takes "skiing" for a verb, and nothing to the dictionary."""
+    """With a tagger that reads "skiing" as a verb, a skiing trip mentions skis; with the dictionary, it does not."""
     synonyms = [
         {"person": "person, man", "skis": "skis, ski"}.get(name, name) for name in load("coco").classes
     ]
@@ -334,7 +334,7 @@ def test_no_judge_is_asked_twice(tmp_path, capsys, monkeypatch, tiny_t5):
 @needs("hallusionbench")
 @pytest.mark.parametrize("fresh", [(), ("--fresh",)], ids=["kept", "fresh"])
 def test_no_grader_is_asked_twice(serve, access_key, fresh, tmp_path, capsys):  # noqa: F811
-    """The official script counts all three verdicts, lmms-eval two of them; a reader of yes and no asks nobody."""
+    """The official script counts all three verdicts, lmms-eval two of them; a reader of yes and no asks no judge."""
     server = serve(lambda prompt, count, body: reply("same" if "same" in prompt else "incorrect"))
     built = small_datasets.build("hallusionbench", tmp_path)
     ids = {"category": "VS", "subcategory": "chart", "set_id": 0, "question_id": 0}
@@ -354,7 +354,7 @@ def test_no_grader_is_asked_twice(serve, access_key, fresh, tmp_path, capsys):  
 
 @needs("mmhal")
 def test_two_readings_of_one_rating(serve, access_key, tmp_path, capsys):  # noqa: F811
-    """Ratings 4 and 4, and a reply that holds none: the mean is 4, or by the script, for which that is a 0, 8/3."""
+    """Ratings 4 and 4, and a reply without a rating: the mean is 4, or 8/3 by the script, which reads a 0."""
     server = serve(lambda prompt, count, body: reply("Hm." if "counting" in prompt else "Rating: 4"))
     built = small_datasets.build("mmhal", tmp_path)
     said = [{"id": n, "response": "Two dogs."} for n in range(3)]
@@ -374,7 +374,7 @@ def test_two_readings_of_one_rating(serve, access_key, tmp_path, capsys):  # noq
 
 @pytest.fixture(scope="module")
 def each_explained(good) -> dict[str, tuple[Explained, list[str]]]:  # noqa: F811
-    """For each benchmark what a good file of responses gives by all protocols that can be computed, and the words."""
+    """For each benchmark, explain a good file of responses by all protocols that can be computed, in words too."""
     return {one.values[0].name: _explained(one.values[0], *good[one.values[0].name]) for one in SCORED}
 
 
@@ -396,7 +396,7 @@ def _explained(benchmark: Benchmark, words: list[str], responses: Path) -> tuple
 
 @pytest.mark.parametrize("benchmark", SCORED)
 def test_protocols_score_as_score_does(benchmark, each_explained):
-    """The options that a protocol means, given to `halluscope.score`, make the same scores and the same signature."""
+    """A protocol's options, given to `halluscope.score`, yield the same scores and the same signature."""
     found, words = each_explained[benchmark.name]
     given = cli.parser("explain").parse_args(words)
     for one in found.protocols:

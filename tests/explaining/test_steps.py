@@ -1,4 +1,4 @@
-"""The parts of a difference: whatever a score is, they sum to it."""
+"""The parts of a difference sum to it, for any score."""
 
 import math
 

@@ -1,1 +1,1 @@
-"""What is read and written on disk."""
+"""Tests of reading and writing files."""

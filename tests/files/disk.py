@@ -1,4 +1,4 @@
-"""A disk that is full, and what lies in a folder."""
+"""Simulate a full disk, and list a folder's content."""
 
 import resource
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @contextmanager
 def full(at: int = 0) -> Iterator[None]:
-    """Let no file of this process grow beyond so many bytes: what is written there ends in an OSError."""
+    """Limit the size of files in this process; writing more raises an OSError."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (at, before[1]))
     try:
@@ -18,7 +18,7 @@ def full(at: int = 0) -> Iterator[None]:
 
 
 def content(folder: Path) -> dict[str, object]:
-    """All that lies in a folder, hidden or not: a file's bytes and which file it is, where a link leads."""
+    """Return everything in a folder, hidden or not: each file's bytes and identity, and each link's target."""
     return {
         path.relative_to(folder).as_posix(): path.readlink()
         if path.is_symlink()

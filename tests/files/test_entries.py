@@ -1,4 +1,4 @@
-"""Large files of JSON, read entry by entry: the same as read whole, wherever the pieces end."""
+"""Large JSON files give the same result read entry by entry as read whole, wherever the pieces end."""
 
 import gzip
 import json

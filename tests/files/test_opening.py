@@ -1,4 +1,4 @@
-"""The one opener: what is packed, cut off, too large, no plain file, or given twice. Memory is measured in a child."""
+"""Opening files that are packed, truncated, too large, not plain files, or given twice. A child measures memory."""
 
 import gzip
 import json
@@ -27,13 +27,13 @@ NAME = "annotations/instances.json"
 
 
 def zeros(megabytes):
-    """So many megabytes of white space, packed by deflate."""
+    """Return megabytes of white space, packed by deflate."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     return b"".join(packer.compress(b" " * MB) for _ in range(megabytes)) + packer.flush()
 
 
 def archive(file, packed, size):
-    """A zip with one member that says it holds `size` bytes, whatever it holds."""
+    """Write a zip whose only member claims to hold `size` bytes, whatever it holds."""
     name = NAME.encode()
     facts = struct.pack("<IIIHH", 0, len(packed), size, len(name), 0)
     local = struct.pack("<IHHHHH", 0x04034B50, 20, 0, 8, 0, 33) + facts + name
@@ -48,7 +48,7 @@ def archive(file, packed, size):
 
 
 def peak(code, *arguments, limits=""):
-    """What a child process prints, and the most memory it took beyond what its imports did, in bytes."""
+    """Return a child process's output, and its peak memory beyond that of its imports, in bytes."""
     script = (
         "import sys, resource\nfrom pathlib import Path\n"
         "from halluscope.files.opening import *\nfrom halluscope.reading.tables import rows\nimport zipfile\n"
@@ -198,7 +198,7 @@ def test_rows_of_lines_and_of_lists(text, rows, tmp_path):
     "text", ["[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1] 2", "[1]]", "[", "[nul]", '["a', "[1}"]
 )
 def test_lists_that_are_none(text, tmp_path):
-    """Whatever json itself refuses is refused entry by entry too."""
+    """Everything that json refuses is also refused entry by entry."""
     with pytest.raises(json.JSONDecodeError):
         json.loads(text)
     (tmp_path / "a.json").write_text(text)

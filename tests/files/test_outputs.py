@@ -1,4 +1,4 @@
-"""What commands write beside datasets and answers: all of it or nothing, and never over anything."""
+"""Other outputs of commands are written completely or not at all, and never overwrite anything."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ ROWS = [
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """Rows, in a folder of their own."""
+    """Rows in their own folder."""
     (tmp_path / "in").mkdir()
     Image.effect_noise((64, 64), 90).save(tmp_path / "in" / "a.jpg")
     source = tmp_path / "in" / "rows.jsonl"

@@ -1,4 +1,4 @@
-"""What is written is there whole or not at all, also if it is killed, and nothing else is touched."""
+"""Output is written completely or not at all, even if the process is killed, and nothing else is touched."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def ours() -> set[str]:
 
 @pytest.fixture(params=["in one step", "in two steps"])
 def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With and without a system that lets folders change places."""
+    """With and without a system call that swaps folders."""
     if request.param == "in two steps":
         monkeypatch.setattr(writing, "_exchange", lambda *_: False)
 
@@ -137,7 +137,7 @@ def test_what_cannot_be_moved_is_moved_back(place: Path, monkeypatch: pytest.Mon
 
 
 def test_other_files_that_cannot_be_kept(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as those of another disk that is mounted there: they would have to be copied, and removed."""
+    """For example on another disk mounted there: they would have to be copied, and removed."""
     before = content(place.parent)
 
     def other_disk(*_: object, **__: object) -> None:
@@ -227,7 +227,7 @@ print(at, *sorted(seen))
 
 @pytest.mark.parametrize("how", ["one step", "two steps"])
 def test_killed_at_any_moment(how: str, tmp_path: Path) -> None:
-    """At each call of the system in turn; then it is made again. In two steps there is a moment without any."""
+    """Kill at each system call in turn, then write again. Without a swap, there is a moment with no folder at all."""
     command = [sys.executable, "-c", KILLED, str(tmp_path), how]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert ran.returncode == 0, ran.stderr
@@ -237,7 +237,7 @@ def test_killed_at_any_moment(how: str, tmp_path: Path) -> None:
 
 
 def test_killed_between_two_renames_and_then_made_by_somebody_else(place: Path) -> None:
-    """Nothing is thrown away: neither what was there, nor what is there now."""
+    """Nothing is lost: neither the old content, nor the new."""
     work = place.parent / ".place.halluscope-unfinished"
     (work / "new").mkdir(parents=True)
     place.rename(work / "old")

@@ -1,7 +1,7 @@
 """The tasks run by the command `inspect eval`, with a model behind a server on loopback: `make inspect`.
 
-It runs in an environment that holds Inspect and this package alone, without torch. It fails if a figure of Inspect's
-log is not the one that `halluscope score` finds in the log, or if a question was sent without its image.
+It runs in an environment with only Inspect and this package, without torch. It fails if a score in Inspect's log
+differs from the one that `halluscope score` computes from the log, or if a question was sent without its image.
 """
 
 import json
@@ -25,7 +25,7 @@ SAYS = ("Yes, there is a dog.", "No.", "A person holds a cup, no dog.", "I canno
 
 
 def main() -> int:
-    """Run it; the exit status."""
+    """Run the check, and return the exit status."""
     server = ScriptedServer(answer)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -58,13 +58,13 @@ def answer(prompt: Any, count: int, body: dict[str, Any]) -> Said:
 
 
 def pictureless(server: ScriptedServer) -> list[Any]:
-    """What was asked without an image: no task here asks such a question."""
+    """Return the questions sent without an image; no task here has any."""
     asked = [body["messages"][0]["content"] for body in server.bodies]
     return [content for content in asked if [part["type"] for part in content] != ["image_url", "text"]]
 
 
 def differences(name: str, folder: Path) -> list[str]:
-    """Figures that are not as `halluscope score` has them from the log."""
+    """Return scores that differ from those of `halluscope score` on the log."""
     (file,) = (folder / "logs").glob(f"*_{name.replace('_', '-')}_*.eval")
     results = read_eval_log(str(file), header_only=True).results
     assert results and results.early_stopping

@@ -1,8 +1,8 @@
-"""The tasks run by the real lmms-eval, with the model that says the same to everything: `make lmms-eval`.
+"""Run the tasks with the real lmms-eval, and a model that always gives the same response: `make lmms-eval`.
 
-lmms-eval needs torchvision, and so an environment of its own. This fails if a figure is not what must come of that
-text, if a standard error is not that of the logged samples, if the log has no signature, if a document has no image, or
-if the logged samples score otherwise.
+lmms-eval needs torchvision, and therefore its own environment. The check fails if a score is not the one that follows
+from that response, if a standard error is not that of the logged samples, if the log has no signature, if a document
+has no image, or if the logged samples get other scores.
 """
 
 import json
@@ -39,7 +39,7 @@ EXPECTED: dict[str, dict[str, float]] = {
 
 
 def main() -> int:
-    """Run it; the exit status."""
+    """Run the check, and return the exit status."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         data = harness_data.build_all(folder / "data")
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def said(module: str, *arguments: str) -> tuple[str, str]:
-    """What a module prints when it is run, and what it logs."""
+    """Run a module, and return what it prints and logs."""
     ran = subprocess.run(
         [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
     )
@@ -70,7 +70,7 @@ def said(module: str, *arguments: str) -> tuple[str, str]:
 
 
 def differences(name: str, result: dict[str, Any], folder: Path, log: str) -> list[str]:
-    """Figures that are not as expected, or not as `halluscope score` has them from the samples."""
+    """Return scores that are not as expected, or differ from those of `halluscope score` on the samples."""
     (samples,) = (folder / "out").rglob(f"*_samples_{TASKS[name]}.jsonl")
     dataset = name.removesuffix("_short")
     command = harness_data.score_command(folder / "data", dataset, "--responses", str(samples))
@@ -95,7 +95,7 @@ def differences(name: str, result: dict[str, Any], folder: Path, log: str) -> li
 
 
 def errors(name: str, dataset: str, figures: dict[str, Any], samples: list[dict[str, Any]]) -> list[str]:
-    """Standard errors by clusters that are not those of the samples; scores that are no mean have none."""
+    """Return clustered standard errors that differ from those of the samples; only means have standard errors."""
     wrong = []
     for score in registry.benchmark(dataset).scores:
         added = [sample[score] for sample in samples if "score" in sample[score]]
@@ -109,7 +109,7 @@ def errors(name: str, dataset: str, figures: dict[str, Any], samples: list[dict[
 
 
 def same(theirs: Any, ours: Any) -> bool:
-    """Whether two figures are equal; JSON of ours has null for NaN."""
+    """Whether two scores are equal; our JSON has null for NaN."""
     if isinstance(theirs, float):
         return (
             ours is None
@@ -120,7 +120,7 @@ def same(theirs: Any, ours: Any) -> bool:
 
 
 def without_image(include: str) -> list[str]:
-    """Documents whose image a model would not get; `dummy` looks at none."""
+    """Return documents whose image would not reach a model; the model `dummy` looks at no image."""
     from lmms_eval.tasks import TaskManager, get_task_dict
 
     loaded = get_task_dict(list(TASKS.values()), TaskManager(include_path=include))

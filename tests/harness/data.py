@@ -1,4 +1,4 @@
-"""What the tests of harnesses run on: a small copy of each dataset, and the images of those that were built without."""
+"""Data for the tests of harnesses: a small copy of each dataset, and images for those built without."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def pictures(folder: Path, name: str) -> str | None:
 
 
 def score_command(folder: Path, name: str, *files: str) -> list[str]:
-    """The arguments of `halluscope` that score files of answers or samples of a dataset as a harness does."""
+    """Return the arguments of `halluscope` that score a dataset's responses or samples as a harness does."""
     dataset = registry.dataset(name)
     options = {**_judges(name), **dataset.harness}
     words = [word for option, value in options.items() for word in (f"--{option}", str(value))]
@@ -47,12 +47,12 @@ def score_command(folder: Path, name: str, *files: str) -> list[str]:
 
 
 def as_scored(name: str, line: str) -> str:
-    """A harness' signature as `halluscope score` has it from the samples, whose ids find the rows."""
+    """Return a harness's signature as `halluscope score` gives it for the samples, which have ids."""
     return changed(line, responses=",".join(["id", *registry.dataset(name).also]))
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """What tells a harness in another process of the datasets, without a network."""
+    """Return the environment that tells a harness in another process where the datasets are, without a network."""
     return {
         "HALLUSCOPE_DATASETS": str(folder),
         "HALLUSCOPE_TASKS": json.dumps(settings(folder)),
@@ -61,13 +61,13 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def settings(folder: Path) -> dict[str, dict[str, Any]]:
-    """What the tasks have to be told."""
+    """Return the settings of the tasks."""
     images = {name: {"images": place} for name in TASKS if (place := pictures(folder, name))}
     return {name: _judges(name) | images.get(name, {}) for name in TASKS}
 
 
 def _judges(name: str) -> dict[str, str]:
-    """Who judges without a language model, where one would be asked otherwise."""
+    """Return the judge without a language model, for a benchmark that would ask one by default."""
     judges = registry.benchmark(name).judges
     if judges and not judges.default:
         return {"judge": judges.rules[0]}
@@ -79,7 +79,7 @@ def _place(folder: Path, dataset: Dataset, config: str) -> str:
 
 
 def _file_names(folder: Path, dataset: Dataset) -> list[str]:
-    """The files of a dataset's images, by their column or else by the images' ids."""
+    """Return a dataset's image files, by their column or by the images' ids."""
     rows = read_rows(_place(folder, dataset, dataset.images or dataset.config))
     named = dataset.file in rows.column_names
     names = rows[dataset.file] if named else [f"{key}.jpg" for key in rows[dataset.image_key]]
@@ -87,7 +87,7 @@ def _file_names(folder: Path, dataset: Dataset) -> list[str]:
 
 
 def _draw(file: Path, number: int) -> None:
-    """An image, of which every fourth is grey."""
+    """Make an image; every fourth is grey."""
     file.parent.mkdir(parents=True, exist_ok=True)
     gradient = Image.linear_gradient("L").resize((40, 30)).rotate(100 * number)
     colours = [gradient, gradient, gradient.rotate(90)]

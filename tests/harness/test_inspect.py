@@ -44,12 +44,12 @@ QUIET: Any = {"display": "none", "log_realtime": False}
 
 
 def text_for(prompt: str, image: bytes) -> str:
-    """What the mock model says to a prompt about an image: always the same, but to another."""
+    """Return the mock model's response: always the same to the same prompt and image, otherwise another."""
     return SAID[crc32(prompt.encode() + image) % len(SAID)]
 
 
 def mock(said: list[Any] | None = None) -> Any:
-    """A model that keeps what it is asked in `said`. Unless usage is given, Inspect fetches a table to count tokens."""
+    """A model that records its prompts in `said`. It reports usage, so that Inspect downloads no table of tokens."""
 
     def output(messages: list[Any], *_: Any) -> ModelOutput:
         (message,) = messages
@@ -96,7 +96,7 @@ def logs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Eval
 
 
 def figures(log: EvalLog) -> dict[str, float]:
-    """Scores and standard errors."""
+    """Return a log's scores and standard errors."""
     assert log.status == "success" and log.results, log.error
     (score,) = log.results.scores
     assert (score.name, {metric.group for metric in score.metrics.values()}) == ("scores", {"whole_set"})
@@ -104,7 +104,7 @@ def figures(log: EvalLog) -> dict[str, float]:
 
 
 def signature(log: EvalLog) -> str:
-    """What made the scores."""
+    """Return the signature in a log."""
     assert log.results and log.results.early_stopping and not log.results.early_stopping.early_stops
     return str(log.results.early_stopping.metadata[SIGNATURE])
 
@@ -115,7 +115,7 @@ def samples(log: EvalLog) -> list[EvalSample]:
 
 
 def scored(data: Path, name: str, file: str, **options: Any) -> dict[str, Any]:
-    """What `halluscope score` finds in a file."""
+    """Return the result of `halluscope score` for a file."""
     dataset = registry.dataset(name)
     judged = {
         option: value for option, value in harness_data.settings(data)[name].items() if option != "images"
@@ -303,7 +303,7 @@ def yes() -> ModelOutput:
 
 
 def answering(answer: ModelOutput) -> Any:
-    """What a model generates, always."""
+    """Return a function that always generates this output."""
 
     async def generate(*_: Any, **__: Any) -> ModelOutput:
         return answer
@@ -324,7 +324,7 @@ def test_two_models_at_the_same_time(data: Path, tmp_path: Path) -> None:
 
 
 def judged(script: Any, data: Path, tmp_path: Path) -> tuple[EvalLog, list[str]]:
-    """A run of hqh, judged behind an endpoint; and the prompts that this was sent."""
+    """A run of hqh, judged behind an endpoint, and the prompts that the endpoint got."""
     server = ScriptedServer(script)
     try:
         given = {"images": harness_data.pictures(data, "hqh"), "judge": f"openai:judge@{server.url}"}

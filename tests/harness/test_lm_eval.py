@@ -1,4 +1,4 @@
-"""The tasks run by the real lm-eval, with a tiny vision-language model that is made here."""
+"""The tasks run by the real lm-eval, with a tiny vision-language model made here."""
 
 import json
 import math
@@ -31,7 +31,7 @@ TASKS = [*harness_data.TASKS, "pope_short"]
 
 
 class Run(NamedTuple):
-    """What lm-eval left behind."""
+    """The files that lm-eval wrote."""
 
     data: Path
     model: Path
@@ -40,7 +40,7 @@ class Run(NamedTuple):
     log: str
 
     def signature(self, task: str) -> str:
-        """What the log says of a task."""
+        """Return what the log says about a task."""
         (line,) = re.findall(rf"\b{task}: (\w+\|.+)", self.log)
         return str(line)
 
@@ -95,7 +95,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def rows_of(run: Run, task: str) -> list[dict[str, Any]]:
-    """The dataset's rows, read without anything of ours."""
+    """The dataset's rows, read without our code."""
     config = {"pope": "coco", "pope_c": "questions", "pope_c_objects365": "questions"}.get(task)
     (split,) = load_dataset(str(run.data / task), config).values()
     return list(split.remove_columns([name for name in split.column_names if name == "image"]))
@@ -176,7 +176,7 @@ def test_samples_score_as_in_the_harness(run: Run, task: str, capsys: pytest.Cap
 
 
 def test_standard_errors(run: Run) -> None:
-    """lm-eval's own takes questions for independent; the other, of nine questions about three images, does not."""
+    """lm-eval's own error treats questions as independent; ours, of nine questions about three images, does not."""
     samples = [json.loads(line) for line in run.samples["pope_c"].open()]
     values = [sample["accuracy"] for sample in samples]
     images = [sample["doc"]["image_id"] for sample in samples]
@@ -230,13 +230,13 @@ def test_samples_of_another_task_or_not_all(
 
 @pytest.fixture
 def evaluate(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], dict[str, Any]]:
-    """lm-eval in this process: what it says of throne_coco."""
+    """Run lm-eval on throne_coco in this process."""
     from lm_eval import simple_evaluate
     from lm_eval.api.model import LM
     from lm_eval.tasks import TaskManager
 
     class Says(LM):
-        """A model that says the same about every image."""
+        """A model that gives the same response for every image."""
 
         MULTIMODAL = True
 

@@ -65,7 +65,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def folder_of(name: str) -> str:
-    """Where a dataset's task lies."""
+    """Return the path of a dataset's task."""
     return registry.benchmark(name).name
 
 
@@ -426,7 +426,7 @@ def test_a_missing_judge_is_missed_before_an_lvlm_answers(
 
 
 def answered(task: str, texts: list[str], **given: Any) -> dict[str, Any]:
-    """The figures of texts, as a harness asks for them one by one."""
+    """Score texts as a harness does, one by one."""
     rows = harness.dataset(task, **{task: given})["test"]
     items = [harness.items(row, [text]) for row, text in zip(rows, texts, strict=True)]
     return {name: harness.score([of[name] for of in items]) for name in registry.benchmark(task).scores}
@@ -468,7 +468,7 @@ ALTERNATELY = ("Yes, there is a dog.", "No.", "A person holds a cup.", "I cannot
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
 @pytest.mark.parametrize("task", harness_data.TASKS)
 def test_each_document_adds_its_part(data: Path, task: str) -> None:
-    """What lm-eval averages is a number and its mean the score; lmms-eval finds numbers as `score`, and clusters."""
+    """lm-eval averages numbers, and their mean is the score; lmms-eval finds the numbers as `score`, with clusters."""
     rows = list(harness.dataset(task, **harness_data.settings(data))["test"])
     texts = [ALTERNATELY[place % len(ALTERNATELY)] for place in range(len(rows))]
     benchmark = registry.benchmark(task)
@@ -518,7 +518,7 @@ def test_a_document_that_cannot_be_scored_is_no_end_of_a_harness(
 def test_a_language_model_judges_only_if_it_is_named(
     data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """throne's own judge is flan-t5; without any rule that judges, the answers are kept and the log says where."""
+    """throne's own judge is flan-t5; where no rule can judge, the responses are kept, and the log says where."""
     assert settings.read("throne_coco").options["judges"] == "lexical"
     throne = registry.benchmark("throne")
     unruly = replace(throne, judges=Judges("votes", "flan-t5", ()))
@@ -562,13 +562,13 @@ def test_what_cannot_be_scored_is_said_and_loses_no_answer(
 
 
 def command_in(log: str) -> list[str]:
-    """The command that the log says scores the answers, without the program's name."""
+    """Return the command that the log gives for scoring, without the program's name."""
     (said,) = re.findall(r"to score them: halluscope (.+)", log)
     return shlex.split(said)
 
 
 def raises(error: BaseException) -> Callable[..., Any]:
-    """What does nothing but raise."""
+    """A function that only raises."""
 
     def function(*_: Any) -> Any:
         raise error

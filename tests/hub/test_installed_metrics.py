@@ -39,7 +39,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def load(environment: dict[str, str], folder: Path) -> list[dict[str, object]]:
-    """What the bare names score in another process."""
+    """Score with the bare names in another process."""
     folder.mkdir(exist_ok=True)
     process = subprocess.run(
         [sys.executable, "-c", LOAD, json.dumps([TEXTS, OBJECTS, REPLIES, ANSWERS])],

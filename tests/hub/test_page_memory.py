@@ -1,4 +1,4 @@
-"""A metric's page answers within a gigabyte, whatever is pasted; measured in a process of its own."""
+"""A metric's page stays within a gigabyte, whatever is pasted; memory is measured in another process."""
 
 import json
 import subprocess

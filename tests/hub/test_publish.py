@@ -34,7 +34,7 @@ PACKAGE = "https://example.org/halluscope.whl"
 
 @pytest.fixture(autouse=True)
 def online(hub: StandInHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """This process, too, sees the stand-in, with an empty cache."""
+    """This process also uses the stand-in, with an empty cache."""
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setattr(constants, "ENDPOINT", hub.url)
@@ -54,7 +54,7 @@ def built(tmp_path: Path) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    """Run a command; its status and what it said. The token is never in it."""
+    """Run a command; return its status and output, which never contains the token."""
     package = ["--package", PACKAGE] if arguments[0] == "metric" and "--package" not in arguments else []
     status = main(["publish", *arguments, *package])
     said = "".join(capsys.readouterr())
@@ -67,12 +67,12 @@ def upload(capsys: pytest.CaptureFixture[str], built: Path, *more: str) -> tuple
 
 
 def throne_coco_in(built: Path) -> list[str]:
-    """What `halluscope publish` is told, to upload throne_coco."""
+    """The arguments of `halluscope publish` that upload throne_coco."""
     return ["dataset", "throne_coco", "--org", "acme", "--folder", str(built), "--subset", "--upload"]
 
 
 def other_spec(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: str) -> specs.Spec:
-    """throne_coco's spec with other facts; from now on it is the one that counts."""
+    """Replace throne_coco's spec by one with other facts."""
     text = share("datasets", "throne_coco", "spec.toml").read_text()
     for key, value in changes.items():
         line = next(line for line in text.splitlines() if line.startswith(f"{key} = "))
@@ -502,7 +502,7 @@ def test_what_is_public_is_not_added_to_unasked(
 
 
 def refused(capsys: pytest.CaptureFixture[str], hub: StandInHub, *arguments: str) -> str:
-    """What a refusal says; nothing was asked of the Hub."""
+    """Return the message of a refusal, after checking that nothing was sent to the Hub."""
     status, said = run(capsys, *arguments, "--org", "acme", "--upload")
     assert status == 2 and not hub.requests
     return said
@@ -740,7 +740,7 @@ ASKED = {"info": "/api/datasets/acme/throne_coco$", "refs": "/refs$", "tree": "/
 def test_odd_answers_about_a_repository(
     what: str, said: Any, hub: StandInHub, built: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An error of ours, or what it is taken for is shown; nothing is changed, for nothing is uploaded."""
+    """Either our error is shown, or how the value was read; nothing is changed, because nothing is uploaded."""
     hub.make("dataset", "acme/throne_coco", {"README.md": b"x"})
     hub.gate = lambda method, path: Answer(said) if re.search(ASKED[what], path) else None
     status = main(["publish", *throne_coco_in(built)[:-1]])

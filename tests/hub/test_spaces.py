@@ -1,4 +1,4 @@
-"""Metric Spaces: each metrics/<name>/app.py by itself, served on loopback, and in a browser."""
+"""Metric Spaces: each metrics/<name>/app.py alone, served on loopback, and in a browser."""
 
 import json
 import re
@@ -33,13 +33,13 @@ def page(name: str) -> Page:
 
 
 def first(page: Page) -> list[str]:
-    """What is chosen unless a visitor chooses otherwise."""
+    """Return the default of each choice."""
     return [next(iter(choice.values)) for choice in page.choices.values()]
 
 
 @pytest.fixture(scope="module")
 def served():
-    """THRONE's page on a port of loopback; gradio may tell nobody."""
+    """THRONE's page on a loopback port; gradio may send no analytics."""
     patch = pytest.MonkeyPatch()
     patch.setenv("GRADIO_ANALYTICS_ENABLED", "False")
     patch.setenv("NO_PROXY", "*")
@@ -71,7 +71,7 @@ def test_every_example_scores_without_a_network(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_page_can_be_drawn(name):
-    """Whoever opens it finds its example scored: nothing has to be pressed."""
+    """The page opens with its example scored; the visitor need not press anything."""
     drawn = page(name)
     config = drawn.blocks().get_config_file()
     assert config["analytics_enabled"] is False
@@ -169,7 +169,7 @@ def test_a_choice_that_is_not_offered():
 
 @pytest.mark.parametrize("name", [name for name in NAMES if registry.benchmark(name).items])
 def test_pasted_markup_stays_text(name):
-    """In the frame's page it is data of a script element that is JSON, and in the chart a text of an image."""
+    """In the frame's page it is inside a JSON script element, and in the chart it is text of an image."""
     shown = page(name)
     lines = "\n".join([f"</script>{HOSTILE} ${{alert(1)}} dog"] * len(shown.predictions.example.split("\n")))
     said = shown.answer(LINES, lines, shown.references.example, *first(shown))
@@ -210,7 +210,7 @@ def test_over_http(served):
 
 
 def press_score(browser) -> None:
-    """As soon as the button is there and nothing lies over it: the page is still being laid out."""
+    """Wait until the button is there and nothing covers it, because the page is still being laid out."""
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
@@ -235,7 +235,7 @@ def test_in_a_browser(served, browser):
         return box(name).get_property("value")
 
     def marked() -> list[str]:
-        """What the frame marks as wrong, now that its script has run."""
+        """Return the words that the frame marks as wrong, after its script has run."""
         frames = browser.find_elements(By.CSS_SELECTOR, "#texts iframe")
         if not frames:
             return []
@@ -341,7 +341,7 @@ def test_without_gradio_the_extra_is_named(tmp_path):
 
 @pytest.mark.long
 def test_starting_the_app_by_itself(tmp_path):
-    """As the Hub starts it: python app.py, in a folder of its own, told where to listen."""
+    """Start it as the Hub does: python app.py, in its own folder, with a given port."""
     import socket
     import time
     import urllib.request

@@ -1,7 +1,7 @@
 """Servers on loopback: scripted ones for what goes wrong, and a real one.
 
-The real one is `transformers serve`: torch and transformers are here anyway, so it costs three small packages, where
-llama-cpp-python[server] comes without a wheel and compiles for minutes. The model is SmolLM2.
+The real server is `transformers serve`. It needs only three small packages in addition to torch and transformers, while
+llama-cpp-python[server] has no wheel and compiles for minutes. The model is SmolLM2.
 """
 
 import copy
@@ -21,7 +21,7 @@ from tests.scripted_server import SECRET, ScriptedServer
 
 @pytest.fixture
 def access_key(monkeypatch) -> str:
-    """The access key that the environment holds."""
+    """Set the access key in the environment."""
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -30,7 +30,7 @@ def access_key(monkeypatch) -> str:
 
 @pytest.fixture
 def serve(monkeypatch):
-    """Start scripted servers, with the client's waiting between attempts made short."""
+    """Start scripted servers, with short waits between the client's attempts."""
     monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
     started = []
 

@@ -1,4 +1,4 @@
-"""Asking only what is needed gives the numbers of asking everything, and no answer is asked for twice."""
+"""Asking only what is needed gives the same scores as asking everything, and no question is asked twice."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ IMAGES = 4
 
 
 class TableJudge:
-    """Answers from a table [images, classes, questions], and keeps what it was asked."""
+    """Votes from a table [images, classes, questions], and records its questions."""
 
     stored = True
 
@@ -123,7 +123,7 @@ def test_another_agreement_asks_only_what_is_missing(case, data):
 
 
 def test_an_absent_object_costs_one_question_at_unanimity():
-    """Nine noes: the first ends it. Nine noes about a present object: all are needed to agree that it is missed."""
+    """With nine noes, the first ends the asking; about a present object, all nine are needed to agree on a miss."""
     judges = ensemble(np.zeros((1, 3, 9), dtype=np.int8), 3)
     present = np.array([[True, False, False]])
     got = ask(judges, asked_of(3).about(VOCABULARY), ["t0"], present, k=9)
@@ -143,7 +143,7 @@ def test_the_same_text_is_asked_about_once():
 
 
 class OwnJudge:
-    """Answers with what a function makes of the pairs."""
+    """A judge whose votes are a function of the pairs."""
 
     key, stored = "mine", False
 

@@ -1,4 +1,4 @@
-"""Batch files: what is exported, answered and imported gives the scores that asking gives, whatever happens."""
+"""Batch files: exporting, answering and importing give the same scores as asking, whatever happens."""
 
 import gzip
 import hashlib
@@ -46,7 +46,7 @@ def drawn(body: dict, least: int) -> int:
 
 
 def answer(prompt: str, count: int, body: dict) -> Said:
-    """A verdict that its schema allows; a vote with logprobs; mostly no."""
+    """Reply with a verdict that its schema allows, or a vote with logprobs; mostly no."""
     if "response_format" in body:
         parts = body["response_format"]["json_schema"]["schema"]["properties"]
         words = parts["verdict"]["enum"]
@@ -118,7 +118,7 @@ ROOMS = {"hallusionbench": _hallusionbench, "hqh": _hqh, "throne": _throne}
 
 
 class Run:
-    """A benchmark whose judge is at an address, on the command line."""
+    """Return the command line of a benchmark whose judge is a server."""
 
     def __init__(self, name: str, folder: Path, url: str, capsys: Any, *more: str) -> None:
         self.folder, self.capsys, self.out = folder, capsys, folder / "batches"
@@ -160,7 +160,7 @@ class Run:
 
 @pytest.fixture
 def run(serve, tmp_path, capsys):
-    """Make runs whose judge is behind a server that answers; `run.server` is the last one's."""
+    """Make runs with a judge behind a server; `run.server` is the last run's server."""
 
     def make(name: str, *more: str, script: Callable[..., Said] = answer) -> Run:
         server = serve(script)
@@ -257,7 +257,7 @@ def test_whatever_order_loss_and_repetition(run, tmp_path_factory):
 
 
 def test_needed_says_how_many_are_left(run):
-    """Each question comes at the most, and for certain only the first about every cell that is open."""
+    """Each question is exported at most once; only the first question about each open cell certainly is."""
     one = run("throne", "--ask", "needed")
     first = one.export()
     (counts,) = first["judges"].values()
@@ -272,7 +272,7 @@ def test_needed_says_how_many_are_left(run):
 
 
 def test_an_earlier_judge_of_this_machine_votes_first(run):
-    """At unanimity, a cell that it denies is not exported, but where the object is there."""
+    """With unanimity, a cell that the judge denies is exported only if the object is present."""
     one = run("throne", "--ask", "needed")
     one.words[one.words.index("--judges") + 1 :] = ["lexical", f"openai:m@{one.server.url}"]
     assert one.export()["requests"] < 10 and not one.server.bodies
@@ -371,7 +371,7 @@ def test_settings_that_a_server_refuses_are_left_out_and_the_key_says_so(run):
 
 
 class AskedOtherwise:
-    """A judge over HTTP that is not asked by chats."""
+    """A judge over HTTP that does not use chat completions."""
 
     key, stored = "otherwise", True
 
@@ -535,7 +535,7 @@ def test_the_text_for_people(run, capsys):
 
 
 class Killed(BaseException):
-    """As a signal would."""
+    """Interrupt as a signal would."""
 
 
 def test_an_import_that_is_killed_can_be_run_again(run, monkeypatch):
@@ -623,7 +623,7 @@ cli.main(sys.argv[1:])
 
 @pytest.mark.long
 def test_an_import_that_is_shot_can_be_run_again(run):
-    """A process of its own, and a signal that nobody can catch."""
+    """Another process, and a signal that cannot be caught."""
     one = run("throne", "--ask", "all")
     came = written(one.folder / "came.jsonl", one.carried_out(one.export()))
     store = one.folder / "batch.sqlite"

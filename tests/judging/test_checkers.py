@@ -1,6 +1,6 @@
-"""Checkers: a T5 that says 0 or 1 of a claim, with MiniCheck's prompt and against its published reading.
+"""Checkers: a T5 that replies 0 or 1 to a claim, with MiniCheck's prompt, compared with its published reading.
 
-The checker is the tiny T5 with two pieces of its vocabulary renamed: where it said yes it says 1, where no, 0.
+The checker is the tiny T5 with two pieces of its vocabulary renamed: yes becomes 1, and no becomes 0.
 """
 
 import json
@@ -54,7 +54,7 @@ def texts():
 
 @pytest.mark.long
 def test_the_reading_of_the_published_program(checker, texts):
-    """Its prompt is put together here, and its decision is that of two logits at the first step."""
+    """The test builds its prompt, and its decision compares two logits at the first step."""
     claims = [claim for row in CLAIMS.about(COCO) for claim in row][::5]
     pairs = np.array(list(np.ndindex(len(texts), len(claims))))
     tokenizer, model, expected = checker._tokenizer, checker._model, []

@@ -82,7 +82,7 @@ def test_no_key_is_sent_where_there_is_none(serve, monkeypatch):
 
 
 def test_prompts_are_taken_when_their_turn_comes(serve):
-    """Of a million, no more than may be under way."""
+    """Of a million prompts, no more are taken than may be in progress."""
     server = serve(lambda prompt, count, body: reply("correct"))
     taken = []
 
@@ -223,7 +223,7 @@ def test_no_reply_is_none_and_counted(serve, said, reason):
 
 @pytest.mark.long
 def test_a_server_that_drips_is_given_up(serve):
-    """No read takes long, but the reply never comes."""
+    """No single read takes long, but the reply never ends."""
     server = serve(lambda prompt, count, body: reply("correct", drips=100 if prompt == "x" else 0))
     judge = judge_of(server, attempts=2, timeout=0.4)
     start = time.monotonic()
@@ -245,7 +245,7 @@ MB = 2**20
 
 
 def blanks(megabytes: int) -> bytes:
-    """So many megabytes of blanks, packed."""
+    """Return megabytes of blanks, packed."""
     packer = zlib.compressobj(1, wbits=31)
     return b"".join(packer.compress(b" " * MB) for _ in range(megabytes)) + packer.flush()
 
@@ -386,7 +386,7 @@ def test_a_refused_key_is_never_shown(serve, status, later, caplog, capfd, tmp_p
 
 
 def every_word(key: str) -> list[Said]:
-    """All that a server can say, with a key in it."""
+    """Everything that a server can send, with a key in it."""
     completion = reply("correct").body
     return [
         refuse(400, f"bad request from {key}"),
@@ -414,7 +414,7 @@ def every_word(key: str) -> list[Said]:
 def test_a_key_that_a_server_repeats_is_shown_nowhere(
     serve, monkeypatch, caplog, capfd, tmp_path, key, place, first
 ):
-    """In no message, exception behind a message, warning, log, counted reason or key; nor kept, if it is long."""
+    """It is in no message, chained exception, warning, log, counted reason or judge's key; a long one is not stored."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
     caplog.set_level(logging.DEBUG)
     sent = key.strip()
@@ -453,7 +453,7 @@ def test_a_key_repeated_in_an_error_or_a_reply_is_blacked_out(serve, tmp_path):
     ("key", "withheld"), [("hunter2", True), ("none", False), ("EMPTY", False), ("x", False)]
 )
 def test_a_servers_words_are_withheld_where_the_key_is_short(serve, monkeypatch, key, withheld):
-    """A short key cannot be blacked out: it may be part of any word."""
+    """A short key cannot be masked, because it may be part of any word."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
     server = serve(lambda prompt, count, body: refuse(400, f"bad request from {key}"))
     with pytest.raises(JudgeUnavailable) as caught:
@@ -490,7 +490,7 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("host", ELSEWHERE)
 def test_no_key_goes_over_plain_http_to_another_machine(proxy, monkeypatch, host):
-    """The request goes without it, as to a server that needs none."""
+    """The request is sent without the key, as to a server that needs none."""
     judge = EndpointJudge("judge", base_url=f"http://{host}:8000/v1", attempts=1)
     assert ask(judge, ["a"]) == ["correct"]
     assert proxy.authorized == {None}
@@ -593,7 +593,7 @@ SCHEMA = json_of(verdict={"type": "string", "enum": ["correct", "incorrect"]})
 
 
 def test_a_grader_that_never_keeps_the_form_is_not_asked_everything(serve, tmp_path):
-    """Of 300 prompts 50 are asked, and kept; nobody is asked again, until the user says that all may fail."""
+    """Of 300 prompts 50 are asked, and stored; nothing else is asked until the user allows all to fail."""
     server = serve(lambda prompt, count, body: reply(f"Well, {prompt}!"))
     prompts = [f"Is it {number}?" for number in range(300)]
     schema = json_of(verdict={"type": "string"}, reason={"type": "string"})

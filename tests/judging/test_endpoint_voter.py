@@ -1,4 +1,4 @@
-"""Votes over HTTP: what is asked and in which order, what a reply says, by how much, and that no fault loses a vote."""
+"""Votes over HTTP: questions and their order, reading of replies, margins, and that no fault loses a vote."""
 
 import json
 import logging
@@ -39,7 +39,7 @@ def voter_of(server: ScriptedServer, **options) -> EndpointVoter:
 
 
 def truth(prompt: str) -> str:
-    """Yes where the text, which is the prompt's first line, holds the class of the question."""
+    """Reply yes if the text, which is the prompt's first line, contains the question's class."""
     text, question = prompt.split("\n")
     return "Yes" if question.rstrip("?").split()[-1] in text.lower() else "No"
 
@@ -121,7 +121,7 @@ def test_what_looks_like_a_control_token_cannot_end_the_turn(serve):
 
 
 def test_bodies_are_taken_when_their_turn_comes(serve):
-    """Of a hundred thousand, no more than may be under way, and a batch that waits to be handed on."""
+    """Of a hundred thousand questions, no more are taken than may be in progress, plus a batch waiting for delivery."""
     server = serve(says)
     voter, taken = voter_of(server, at_once=4), []
     body = voter.body
@@ -270,7 +270,7 @@ def test_margins_reach_the_store_and_are_unknown_without_logprobs(serve, tmp_pat
 )
 @pytest.mark.filterwarnings("ignore:m takes no")
 def test_a_setting_that_is_refused_is_left_out_and_votes_are_found_again(serve, tmp_path, refused, key):
-    """The key says what can move a vote; a second run finds the votes under it, though it starts without knowing."""
+    """The key names what can move a vote; a second run, which does not know it at first, finds the votes under it."""
 
     def script(prompt, count, body):
         return refuse(400, f"{refused} is not supported") if refused in body else says(prompt, count, body)
@@ -315,7 +315,7 @@ BAD = ABOUT[1][2].prompt(TEXTS[7])
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_fault_loses_nothing_and_makes_no_vote(serve, fault, tmp_path, caplog, capfd):
-    """One question of a hundred fails for good: unreadable, not kept; the next run asks that one alone."""
+    """One question of a hundred fails for good: it is unreadable and not stored, and the next run asks only it."""
     caplog.set_level(logging.DEBUG)
     well = threading.Event()
 
@@ -448,7 +448,7 @@ def test_the_pace_halves_once_per_overload_and_grows_by_one_per_round():
     "sign", [refuse(429, "slow down"), refuse(503, "overloaded"), reply("Yes", wait=1.2)]
 )
 def test_an_overloaded_server_is_asked_by_fewer_and_nothing_is_lost(serve, sign):
-    """It refuses the first four requests once each; then it serves them, too."""
+    """The server refuses the first four requests once each, and then serves them."""
     allowed, first = [], {question.prompt(TEXTS[0]) for question in ABOUT[0][:4]}
 
     def script(prompt, count, body):
@@ -501,7 +501,7 @@ def files(tmp_path) -> list[str]:
 
 
 def test_on_the_command_line(serve, files, capsys):
-    """Plan, score, plan again, ablate: the server is asked once for each question, and by score alone."""
+    """Plan, score, plan again, ablate: the server is asked once for each question, and only by score."""
     server = serve(lambda prompt, count, body: Said(reply("No").body | {"usage": USAGE}))
     judge = ["--judges", f"openai:m@{server.url}", "--ask", "all"]
     plan = ["plan", *files, *judge, "--prices", "50", "200"]

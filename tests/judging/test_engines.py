@@ -1,4 +1,4 @@
-"""Judges run by CTranslate2 and by Ray's workers: the same answers as in this process."""
+"""Judges run by CTranslate2 and by Ray's workers give the same votes as in this process."""
 
 import random
 from functools import partial
@@ -41,7 +41,7 @@ def expected(tiny_t5, one_thread, texts, pairs):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """A cache of this test's own."""
+    """Use a separate cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "halluscope" / "ctranslate2"
 
@@ -98,8 +98,8 @@ def test_memory_that_runs_out_halves_a_batch(cache, tiny_t5, texts, pairs, expec
 def test_the_scale_of_the_logits_is_the_models(cache, tiny_t5, texts, pairs):
     """transformers 5 calls every T5's embeddings tied, and the converter scales the logits of tied ones.
 
-    A scale leaves the best token the best, but it would make every lead small. So the lead of the best token is held
-    against torch's.
+    A scale does not change which token is best, but it would shrink every lead. So the best token's lead is compared
+    with torch's.
     """
     judge = ConvertedJudge(weights.find(str(tiny_t5)), "float32", device="cpu")
     judge._recheck = 1.0
@@ -120,7 +120,7 @@ def test_the_scale_of_the_logits_is_the_models(cache, tiny_t5, texts, pairs):
 
 
 def test_close_answers_are_asked_again_in_float32(cache, tiny_t5, texts, pairs, expected, monkeypatch):
-    """With a lead that no answer has all are asked again; with none, none."""
+    """With a threshold above every lead, all are asked again; with 0, none are."""
     again = []
     votes = Seq2SeqJudge._votes
 
@@ -232,7 +232,7 @@ def test_a_decoder_only_model_is_not_converted(smollm2):
 
 
 def test_bfloat16_by_name(tiny_t5, texts, pairs, expected, monkeypatch):
-    """Nearly all answers are those of float32; the key says which precision it was, and a slow CPU is warned of."""
+    """Nearly all votes equal those of float32; the key names the precision, and a slow CPU gives a warning."""
     judge = Engine("torch-bfloat16", device="cpu").judge(str(tiny_t5))
     assert judge.key.endswith(":bfloat16:whole")
     assert Engine("torch-float32", device="cpu").judge(str(tiny_t5)).key.endswith(":float32:whole")

@@ -1,4 +1,4 @@
-"""Verdicts as numbers: what is given, what a model says, what nobody says."""
+"""Verdicts as numbers: given ones, a model's, and missing ones."""
 
 import json
 import math
@@ -111,7 +111,7 @@ def test_a_file_of_verdicts(tmp_path):
 
 
 def test_the_verdicts_of_a_run(tmp_path):
-    """Of these responses, and no others; what else stands in a row is left out."""
+    """Take the verdicts on these responses only; other fields of a row are left out."""
     with pytest.raises(
         ValueError, match=r"is a folder without run\.json; expected a file of verdicts, or the fol"
     ):

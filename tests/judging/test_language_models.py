@@ -44,7 +44,7 @@ def texts():
 
 @pytest.fixture(scope="module")
 def pairs(texts):
-    """Each text with every sixth question, each text's own sixth."""
+    """Return each text with every sixth question, starting at a different question for each text."""
     return np.array([(i, j) for i in range(len(texts)) for j in range(i % 6, len(QUESTIONS), 6)])
 
 
@@ -111,7 +111,7 @@ def test_a_batch_that_the_memory_does_not_hold_is_halved(t5, texts, pairs, plain
     ],
 )
 def test_what_is_said_of_a_full_memory(t5, monkeypatch, said):
-    """Libraries say it in their own words; another error is no reason to try smaller batches, nor is a batch of one."""
+    """Libraries word the error differently; no smaller batch is tried after another error, or after a batch of one."""
     import torch
 
     def failing(part):
@@ -221,7 +221,7 @@ def test_a_very_long_text_loses_its_end_and_says_so(t5):
 
 
 def test_planted_hallucinations_are_found(tiny_t5):
-    """What is said and not there is hallucinated; what is there and not said is missed.
+    """Mentioned but absent classes are hallucinated; present but unmentioned classes are missed.
 
     Each of 12 texts names three of 16 classes; its image has two of these and one more. The tiny T5 errs in about one
     of a hundred cells (see its README), so of 192 cells a few may be wrong.
@@ -250,7 +250,7 @@ def test_planted_hallucinations_are_found(tiny_t5):
 
 
 class Doubter:
-    """Answers as another judge, and the opposite about one class."""
+    """A judge that votes as another judge does, except for the opposite about one class."""
 
     stored = False
 

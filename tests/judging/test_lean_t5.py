@@ -42,7 +42,7 @@ def random_t5(kind: str) -> T5ForConditionalGeneration:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("length", [1, 7, 600])
 def test_the_same_logits_as_the_model(kind, length):
-    """Of the first token, of the next two, and of some rows alone; the prompts hold the padding token too."""
+    """Compare logits of the first token, of the next two, and of some rows alone; prompts contain padding tokens."""
     model = random_t5(kind)
     ids = torch.randint(0, SHAPE["vocab_size"], (3, length))
     said = torch.tensor([[0, 5, 6], [0, 0, 7], [0, 1, 8]])

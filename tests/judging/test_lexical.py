@@ -498,7 +498,7 @@ def test_a_rejected_mention_names_its_rule(rule, text, name):
     ("file", "right"), [("lexical_cases.jsonl", 750), ("lexical_cases_unread.jsonl", 135)]
 )
 def test_the_share_of_labels_by_other_writers(file, right):
-    """Those that the rules were mended by, and those that nobody has read: 90 % of them."""
+    """Check the development cases, and the unread cases, of which 90 % must be right."""
     rows = [json.loads(line) for line in (ROOT / "perf" / file).read_text(encoding="utf-8").splitlines()]
     assert sum((row["class"] in implied(row["text"])) == (row["answer"] == "yes") for row in rows) >= right
 
@@ -624,7 +624,7 @@ def entries(part: object) -> Iterator[str]:
 
 
 def test_every_entry_of_the_tables_is_what_a_text_is_cut_into():
-    """Else it can never match; a dash is one where spaces stand around it."""
+    """Otherwise it can never match; a dash counts as one only between spaces."""
     for entry in entries(tables()):
         listed = entry.replace("*", "star").split()
         cut = [word for sentence in sentences(f"a {' '.join(listed)} b") for word in sentence.words]

@@ -1,4 +1,4 @@
-"""What a run is planned to take, against what it then takes."""
+"""Plans of a run compared with the run itself."""
 
 import json
 import random
@@ -39,7 +39,7 @@ def descriptions():
 
 
 class Counting:
-    """Asks another judge, and counts."""
+    """Wraps another judge, and counts its questions."""
 
     def __init__(self, judge) -> None:
         self.judge, self.key, self.stored, self.asked = judge, judge.key, judge.stored, 0
@@ -102,7 +102,7 @@ def small_llama():
 
 
 def test_a_decoder_by_torchs_counter(one_thread):
-    """The counter sees whole squares of attention, of which a decoder needs the lower half and the diagonal."""
+    """The counter counts full attention matrices, of which a decoder needs only the lower half and the diagonal."""
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -156,7 +156,7 @@ def test_asking_everything_is_exact(descriptions, tiny_t5, tmp_path, one_thread)
 
 @pytest.mark.parametrize("agreement", ["unanimous", "majority"])
 def test_the_estimate_of_what_is_needed(descriptions, tiny_t5, tmp_path, one_thread, agreement):
-    """The tiny T5 errs in about one of a hundred cells, and so does its stand-in: an estimate, within its bounds."""
+    """The tiny T5 and its stand-in err in about one of a hundred cells, so the estimate must be within its bounds."""
     texts, objects = descriptions
     options = {"vocabulary": CLASSES, "agreement": agreement}
     plan = throne.plan([(texts, objects)], judges=str(tiny_t5), **options)
@@ -195,7 +195,7 @@ def test_what_the_store_holds_is_not_asked(descriptions, tiny_t5, tmp_path, one_
 
 
 def test_a_store_in_use_and_one_without_leave_to_write(tmp_path):
-    """What another process has just kept is seen; a folder that cannot be written to does not matter."""
+    """The plan sees what another process has just stored, and works in a folder that cannot be written to."""
     path, (question, *_) = tmp_path / "answers.sqlite", PAPER.about(load(["dog"]))
     store = AnswerStore(path)
     kept = store.of("judge", ["a text"])
@@ -286,7 +286,7 @@ def test_a_shared_beginning_is_counted_once(tiny_causal):
 
 
 def test_weights_that_cannot_be_had(descriptions, tmp_path):
-    """The three of the paper, without a network: what is known of them is planned, and what is missing is said."""
+    """The paper's three judges, without a network: known models are planned, and missing facts are named."""
     texts, objects = descriptions
     plan = throne.plan([(texts, objects)], vocabulary=CLASSES, judges="flan-t5", ask="all")
     assert [load.judge for load in plan.loads] == list(SHAPES)
@@ -349,7 +349,7 @@ def test_what_scoring_refuses_is_refused(descriptions, tiny_t5):
 
 
 def test_the_stand_in_is_asked_as_asking_asks(descriptions):
-    """With the lexical judge as the judge, the estimate is no estimate: it is what that judge is asked."""
+    """With the lexical judge as the judge, the estimate is exact: the number of questions that this judge gets."""
     texts, objects = descriptions
     vocabulary = load(CLASSES)
     judge = Counting(LexicalJudge(vocabulary))

@@ -1,4 +1,4 @@
-"""What verdicts will take: a plan says what a server is then asked, for each benchmark that the registry finds."""
+"""For each benchmark in the registry, a plan of verdicts matches what a server is then asked."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ GRADED = [one.name for one in registry.benchmarks() if one.is_graded]
 
 @pytest.fixture
 def server():
-    """Says what no grader is to say."""
+    """A grader whose replies are never valid."""
     scripted = ScriptedServer(lambda prompt, count, body: reply("Well."))
     yield scripted
     scripted.close()
@@ -28,7 +28,7 @@ def server():
 
 @pytest.fixture
 def command(tmp_path, capsys):
-    """Runs `halluscope` on a small dataset and responses to it; what it prints as JSON, or its error."""
+    """Run `halluscope` on a small dataset with responses; return its JSON output, or its error."""
 
     def run(verb, name, judge, *more, ends=0):
         dataset = registry.identity(registry.benchmark(name))
@@ -51,7 +51,7 @@ def command(tmp_path, capsys):
 
 
 def planned(command, name, judge, *more):
-    """The plan of the one judge, and all that is said beside it."""
+    """Return the judge's plan, and everything printed with it."""
     plan = json.loads(command("plan", name, judge, "--json", *more))
     (load,) = plan["judges"]
     return load, plan

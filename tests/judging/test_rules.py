@@ -1,4 +1,4 @@
-"""The judge `rules`: each rule by its name, and texts that want to do harm."""
+"""The judge `rules`: each rule by its name, and hostile texts."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Votes by a server's scores, against a server of our own that follows the documented schemas and runs SmolLM2.
+"""Votes by a server's scores, from our own server, which follows the documented schemas and runs SmolLM2.
 
 vLLM and SGLang themselves were not run.
 """
@@ -76,7 +76,7 @@ def local(smollm2, mind):
 
 
 class Guesser(Mind):
-    """Reads nothing: of a prompt the length says whether yes or no is likelier."""
+    """A model that reads nothing: a prompt's length decides whether yes or no is more likely."""
 
     def log_probabilities(self, query, items):
         yes, no = (self.tokenizer.encode(word)[0] for word in ("Yes", "No"))
@@ -93,7 +93,7 @@ def guesser(smollm2):
 
 @pytest.fixture
 def serve(monkeypatch, guesser):
-    """Start servers, with the client's waiting between attempts made short."""
+    """Start servers, with short waits between the client's attempts."""
     monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -261,7 +261,7 @@ def test_many_requests_at_once_up_to_a_limit(serve, voter):
 
 
 def damaged(kind, damage):
-    """A change of what a server says of the first text."""
+    """Return a function that changes a server's reply about the first text."""
 
     def change(path, body, said):
         if path in ("/generative_scoring", "/v1/score") and len(body["query"]) > 1:
@@ -366,7 +366,7 @@ def test_scores_in_another_order_are_put_in_their_places(serve, voter):
 
 
 def test_a_prompt_that_the_server_cuts_is_no_vote(serve, voter):
-    """vLLM takes the end off in silence: the question."""
+    """vLLM silently cuts off the end of the prompt, which is the question."""
     judge = voter(serve(VLLM, longest=80))
     codes, _ = answers(judge)
     assert (codes == np.where(PAIRS[:, 0] == 0, codes, FAILED)).all()

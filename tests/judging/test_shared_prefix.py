@@ -1,4 +1,4 @@
-"""A causal judge reads a text once for all questions about it, and gives the answers of whole prompts."""
+"""A causal judge reads a text once for all questions about it, and gives the same votes as whole prompts."""
 
 import warnings
 
@@ -86,7 +86,7 @@ def test_questions_of_several_lengths_in_one_batch(smollm2, monkeypatch):
 
 
 def test_what_follows_padding_is_placed_after_what_was_read(smollm2):
-    """Two steps more of prompts of three lengths, against each alone."""
+    """Compare two more steps of prompts of three lengths with each prompt alone."""
     steps, prompts = smollm2._voting, [[5, 6, 7, 8, 9], [11, 12, 13], [21]]
     prefix, said = [1, 2, 3], torch.tensor([[30, 31], [40, 41], [50, 51]])
     with torch.inference_mode():

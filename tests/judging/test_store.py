@@ -1,4 +1,4 @@
-"""The store: found by content, shared, and never a wrong number."""
+"""The store: found by content, shared between processes, and never wrong."""
 
 import hashlib
 import itertools
@@ -32,7 +32,7 @@ TEXTS = [f"Text number {i}." for i in range(40)]
 
 
 class Oracle:
-    """A judge that answers by a rule of its own and writes down what it was asked, one line a question."""
+    """A judge that votes by its own rule, and writes down its questions, one per line."""
 
     stored = True
 
@@ -128,7 +128,7 @@ def forked(target, *arguments, **options) -> multiprocessing.Process:
 
 
 def says_store_error(folder: Path, prepare) -> None:
-    """In a process of its own: what `prepare` does to it, then a run, whose message is written down."""
+    """In another process, call `prepare`, then run, and write down the message."""
     log = (folder / "message").open("w")
     prepare()
     try:
@@ -139,7 +139,7 @@ def says_store_error(folder: Path, prepare) -> None:
 
 
 def test_a_full_disk_is_an_error_and_what_was_kept_stays(tmp_path):
-    """A process that may write no file beyond 160 KiB meets what a full disk is to SQLite."""
+    """For SQLite, a limit of 160 KiB per file is like a full disk."""
 
     def little_room():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -200,7 +200,7 @@ def another_program(path: Path) -> None:
 
 
 def another_program_that_was_killed(path: Path) -> None:
-    """Its last mail lies in the write-ahead log."""
+    """Leave its last mail in the write-ahead log."""
 
     def write():
         db = sqlite3.connect(path)
@@ -255,7 +255,7 @@ def test_what_is_no_store_is_left_as_it_is(tmp_path, make, message, kind):
 
 
 def test_an_empty_file_becomes_a_store(tmp_path):
-    """As `mktemp` leaves one; it is not written to by who only reads."""
+    """An empty file, as from `mktemp`; reading does not write to it."""
     path = tmp_path / "answers.sqlite"
     path.touch()
     before = folder_as_it_is(tmp_path)
@@ -355,7 +355,7 @@ def test_a_file_system_without_links(tmp_path, monkeypatch):
 
 
 def test_a_second_look_gives_up_no_lock(tmp_path):
-    """To close a file gives up this process's locks on it; then the last other process would take the log away."""
+    """Closing a file gives up this process's locks on it; the last other process would then delete the log."""
     path = tmp_path / "answers.sqlite"
     first = AnswerStore(path)
     first.keep_reply("judge", ("a", 0), "said")
@@ -402,7 +402,7 @@ def sha(text: str) -> bytes:
 
 
 def make_form(path: Path, form: int, texts=TEXTS, journal: str = "DELETE") -> None:
-    """A store as earlier versions of halluscope wrote it, with the oracle's votes."""
+    """Write a store in the format of earlier versions, with the oracle's votes."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute(f"PRAGMA journal_mode = {journal}")
         db.executescript(FORM_2 if form == 2 else FORM_1)
@@ -540,14 +540,14 @@ JUDGES = {"plain": False, "with margins": True}
 
 
 def votes_of(judge: str) -> tuple[np.ndarray, np.ndarray]:
-    """What a judge of `JUDGES` says, and by what margins."""
+    """Return the votes and margins of a judge of `JUDGES`."""
     codes = [[(Oracle.right(text, q) + JUDGES[judge]) % 3 for q in ABOUT] for text in TEXTS]
     margins = np.add.outer(np.arange(40), np.arange(3)) / 7 - 3
     return np.array(codes, dtype=np.int8), margins if JUDGES[judge] else np.full((40, 3), np.nan)
 
 
 def fill(store: AnswerStore) -> None:
-    """Ask again for what is not kept; what is kept must be right."""
+    """Ask again for votes that are not stored; stored votes must be right."""
     for judge in JUDGES:
         kept = store.of(judge, TEXTS)
         found = recalled(kept)
@@ -568,7 +568,7 @@ def recalled(kept) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check(found: tuple[np.ndarray, np.ndarray], judge: str) -> None:
-    """What was recalled is right where it is not `UNASKED`."""
+    """Whether the recalled votes are right, except where they are `UNASKED`."""
     there = found[0] != UNASKED
     codes, margins = votes_of(judge)
     assert (found[0][there] == codes[there]).all(), "a wrong vote"
@@ -587,7 +587,7 @@ def whole(tmp_path_factory) -> bytes:
 
 
 def outcomes(path: Path) -> list[str]:
-    """What comes of a store that may be damaged: all right, asked again, or an error of which kind."""
+    """Return the outcome for a store that may be damaged: right, asked again, or the kind of error."""
     found = []
     for kind in (ReadOnlyStore, AnswerStore, AnswerStore):
         try:
@@ -606,7 +606,7 @@ def outcomes(path: Path) -> list[str]:
 
 
 def whole_again(store: AnswerStore) -> bool:
-    """Whether all is kept, and right; what is not kept is asked for again."""
+    """Whether everything is stored and right; anything else is asked for again."""
     kept = {judge: recalled(store.of(judge, TEXTS)) for judge in JUDGES}
     replies = {judge: store.replies(judge, PROMPTS) for judge in JUDGES}
     for judge, found in kept.items():
@@ -619,7 +619,7 @@ def whole_again(store: AnswerStore) -> bool:
 
 
 def trials(folder: Path, whole: bytes, seeds: range) -> None:
-    """In a process of its own: flip one to eight bits by each seed; what comes of it is written down."""
+    """In another process, flip one to eight bits for each seed, and write down the outcome."""
     path = folder / "answers.sqlite"
     counted: Counter[str] = Counter()
     for seed in seeds:
@@ -673,7 +673,7 @@ def swapped(whole: bytes) -> Iterator[bytes]:
 
 @pytest.mark.parametrize("harm", [cut, zeroed, swapped])
 def test_damaged_pages_are_never_another_answer(tmp_path, whole, harm):
-    """An error each time, unless the page held nothing but names that get new numbers."""
+    """An error each time, unless the page only held names, which get new numbers."""
     counted: Counter[str] = Counter()
     for i, data in enumerate(harm(whole)):
         folder = tmp_path / str(i)
@@ -786,7 +786,7 @@ def test_a_reply_with_another_seed_is_another_reply(tmp_path):
 
 
 def test_half_characters_are_kept_wherever_they_stand(tmp_path):
-    """A reply of a judge, its name, a question and a text may hold them."""
+    """A judge's reply, its name, a question and a text may contain half characters."""
     questions = [Question("Is there a \udcff?", "x", "\ud800 {response} {question}")]
     store = AnswerStore(tmp_path / "answers.sqlite")
     for judge, code in (("judge \ud800", YES), ("judge \ud801", NO)):

@@ -1,4 +1,4 @@
-"""Verdicts: found by content, read strictly, and never a failure that nobody hears of."""
+"""Verdicts: found by content, read strictly, and no failure is silent."""
 
 import json
 from collections import Counter
@@ -28,7 +28,7 @@ def collect(prompts, judge, read, **options):
 
 
 class Parrot:
-    """A chat judge that replies by a table, and keeps what it was asked."""
+    """A chat judge that replies by a table, and records its prompts."""
 
     def __init__(self, said: dict[str, str | None] | None = None, key: str = "parrot") -> None:
         self.said, self.key, self.asked, self.closed = said or {}, key, [], 0
@@ -103,7 +103,7 @@ def test_other_content_is_asked(store):
 
 
 def test_a_judge_whose_key_changes_when_asked(store):
-    """Replies are looked for and kept under the key that they come by."""
+    """Replies are looked up and stored under the same key."""
 
     class Settles(Parrot):
         def replies(self, prompts):

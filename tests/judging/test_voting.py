@@ -52,7 +52,7 @@ def test_a_reply_that_is_neither_is_a_vote_against_yes():
 
 @given(st.data(), votes, arrays(bool, (4, 3)))
 def test_a_decided_cell_cannot_move(data, votes, present):
-    """However the unasked votes of a decided cell fall, what enters precision and recall stays."""
+    """Whatever the unasked votes of a decided cell would be, precision and recall stay the same."""
     n = votes.shape[-1]
     k = data.draw(k_of(n))
     asked = data.draw(st.integers(0, n))
@@ -119,7 +119,7 @@ def test_what_are_no_votes(odd):
 
 @pytest.mark.parametrize("number", [127, 128, 32_767, 32_768, 70_001])
 def test_any_number_of_votes_is_counted_exactly(number):
-    """Beyond what 8 and 16 bits hold, a count must not turn over."""
+    """Counts beyond 8 and 16 bits must not overflow."""
     agreeing = number // 2 + 1
     votes = np.zeros((1, 3, number), dtype=np.int8)
     votes[0, 0] = votes[0, 1, :agreeing] = 1

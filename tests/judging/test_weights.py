@@ -67,7 +67,7 @@ def test_a_missing_extra(tiny_t5, monkeypatch):
 
 
 def test_code_that_comes_with_a_model_is_not_run(tiny_t5, tmp_path, monkeypatch):
-    """transformers asks at the terminal unless it was told; a "y" that waits there must not run anything."""
+    """transformers asks at the terminal unless told not to; a waiting "y" must not run anything."""
     import io
 
     from halluscope.judging.models.seq2seq import Seq2SeqJudge

@@ -1,4 +1,4 @@
-"""perf/gpu.py on a CPU, with tiny shapes: its logic, not its figures. What needs CUDA is left out, or stood in for."""
+"""perf/gpu.py on a CPU, with tiny shapes: its logic, not its measurements. CUDA parts are left out or faked."""
 
 import contextlib
 import json
@@ -101,7 +101,7 @@ def test_peaks(gpu, card, tflops):
 
 
 def test_a_full_memory_is_provoked(gpu, asked, monkeypatch):
-    """The card's own calls are stood in for; a batch of more than 600 tokens does not fit."""
+    """The card's own calls are faked; a batch of more than 600 tokens does not fit."""
     shares, begin = [], asked.judge._voting.begin
 
     def small(ids):
@@ -133,7 +133,7 @@ def test_graphs(gpu, asked, monkeypatch):
 
 @pytest.mark.long
 def test_several_workers(gpu, tmp_path, one_thread):
-    """On a GPU each takes one; here two processes."""
+    """On a GPU machine each worker takes a GPU; here there are two processes."""
     import ray
 
     try:
@@ -162,6 +162,4 @@ def test_without_transformers_the_card_is_measured(tmp_path):
     assert done.returncode == 0, done.stderr
     written = json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8"))
     assert written["found"]["peak"]["measured"] > 0
-    assert (
-        "models need transformers" in written["left_out"]["models"] and "nothing is installed" in done.stdout
-    )
+    assert "models need transformers" in written["left_out"]["models"] and "does not install" in done.stdout

@@ -1,4 +1,4 @@
-"""The common nouns of a text: by hand, and beside what a tagger finds."""
+"""The common nouns of a text, compared by hand and with a tagger's nouns."""
 
 import json
 import re
@@ -65,7 +65,7 @@ def test_each_word_stands_where_it_says(text):
 
 
 def test_a_word_repeated_without_end():
-    """Adjectives one after the other, each looking at the next: no step calls another."""
+    """Many adjectives in a row, each of which looks at the next, without recursion."""
     assert forms_of(common_nouns("plane " * 20_000)) == ["plane"]
     assert len(common_nouns("dog " * 20_000)) == 20_000
 
@@ -90,7 +90,7 @@ def test_spacy_finds_what_it_found():
 
 
 class Spacy:
-    """What stands for spaCy where it is not installed: it has no model, or one that tags by the word."""
+    """A fake spaCy, where spaCy is not installed: it has no model, or one that tags by the word."""
 
     __version__ = "3.0"
 
@@ -112,7 +112,7 @@ class Spacy:
 
 @pytest.fixture
 def installed(monkeypatch):
-    """Have this be spaCy."""
+    """Install this object as spaCy."""
     spacy_nouns._model.cache_clear()
     yield lambda module: monkeypatch.setitem(sys.modules, "spacy", module)
     spacy_nouns._model.cache_clear()

@@ -1,4 +1,4 @@
-"""Opening images: which are taken, and that what is none, is cut off, too large or elsewhere ends in its own error."""
+"""Opening images: which are accepted, and the errors for files that are not images, truncated, too large or missing."""
 
 import os
 import random
@@ -176,7 +176,7 @@ def test_cut_anywhere_or_changed(name: str) -> None:
 
 
 def test_too_many_pixels_take_no_memory() -> None:
-    """In a process of its own, in which Pillow's warnings would be errors that are not ours."""
+    """In another process, where Pillow's warnings would be errors other than ours."""
     script = """
 import resource, sys, warnings
 from tests import images
@@ -228,7 +228,7 @@ OPENED = {
 
 @pytest.mark.parametrize("by", OPENED)
 def test_ghostscript_is_not_run(by: str, tmp_path: Path) -> None:
-    """But Pillow by itself would run it."""
+    """Pillow alone would run the program."""
     programs = images.ghostscript(tmp_path / "bin")
     (tmp_path / "a.jpg").write_bytes(images.eps())
     features = datasets.Features({"images": datasets.List(datasets.Image())})

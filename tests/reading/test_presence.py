@@ -1,4 +1,4 @@
-"""Which objects are in which image, in every form that users have."""
+"""Which objects are in which image, in every format that users have."""
 
 import gzip
 import json

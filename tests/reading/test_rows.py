@@ -125,7 +125,7 @@ def test_images_stay_as_they_are_stored(tmp_path):
 
 
 def test_a_dataset_of_the_same_name_card_and_size_is_another_one(tmp_path):
-    """The library alone goes by name and card, and gives the first one's rows for the others."""
+    """The library alone goes by name and card, and gives the first dataset's rows for the others."""
     card = "---\nconfigs:\n- config_name: default\n  data_files: data/*\n---\n"
     for place, answer in (("one", "yes"), ("two", "not"), ("one", "abc")):
         folder = tmp_path / place / "same"
@@ -141,7 +141,7 @@ def test_a_dataset_of_the_same_name_card_and_size_is_another_one(tmp_path):
 
 @pytest.fixture
 def asked():
-    """What a server on loopback was asked for, and its address."""
+    """A server on loopback: the requests it got, and its address."""
     requests = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Rows in whatever file a user has them, and files that are damaged, hostile, or mean something else than they say."""
+"""Rows in every file format that users have, and files that are damaged, hostile or mislabelled."""
 
 import csv
 import gzip
@@ -204,7 +204,7 @@ def test_a_row_of_more_or_fewer_cells_than_the_header(line, tmp_path):
 
 @pytest.mark.parametrize("line", ['8,"A dog', '8,"A dog" runs', '8,"A ""dog""'])
 def test_a_quotation_mark_does_not_swallow_the_rows_below(line, tmp_path):
-    """csv would otherwise take all that follows for one text, and the images there for images without one."""
+    """csv would otherwise read the rest as one text, and count the images there as images without a text."""
     with pytest.raises(
         BuildError, match=r"a\.csv cannot be read as a table after line 2: .*double its own"
     ):

@@ -1,4 +1,4 @@
-"""Sheets as a spreadsheet reads and saves them."""
+"""Read and write sheets as a spreadsheet does."""
 
 import csv
 from pathlib import Path

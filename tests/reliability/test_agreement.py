@@ -54,7 +54,7 @@ def run_of(model, texts, found):
 
 
 def write_method(folder, words, place=0):
-    """The runs of a method: what it finds and calls hallucinated stands in two places of the words."""
+    """The runs of a method; two positions in the words hold the found and the hallucinated classes."""
     runs = []
     for model in dict.fromkeys(model for model, _ in words):
         of = {image: what[place : place + 2] for (one, image), what in words.items() if one == model}
@@ -68,7 +68,7 @@ def write_method(folder, words, place=0):
 
 @pytest.fixture
 def files(tmp_path):
-    """What two methods read out of the responses of two models."""
+    """Two methods' readings of the responses of two models."""
     for place, name in enumerate(("first", "second")):
         write_method(tmp_path / name, WORDS, 2 * place)
     return tmp_path
@@ -85,7 +85,7 @@ def make(files, *words, out="review"):
 
 
 def mark(folder, says):
-    """What a spreadsheet saves; `says` gives the mark of a row."""
+    """Return the marked sheet as a spreadsheet saves it; `says` gives the mark of a row."""
     return save([row | {"mark": says(row)} for row in table(folder / "sheet.csv")], folder)
 
 
@@ -93,7 +93,7 @@ def mark(folder, says):
 
 
 def test_worked_by_hand(files, capsys):
-    """They agree on alpha 1 and 3 and on beta 3: what is in the image does not count, and silence is agreement."""
+    """The methods agree on alpha 1 and 3 and on beta 3: the image does not count, and reading nothing twice agrees."""
     assert agree(files, "--json", "--each", files / "each.jsonl") == 0
     got = json.loads(capsys.readouterr().out)
     assert got["methods"] == ["first", "second"] and got["sheet"] is None
@@ -189,7 +189,7 @@ def test_rows_that_say_nothing():
 
 
 def test_other_texts_of_the_same_names(files, capsys):
-    """Two methods that read different responses are no two methods on the same ones."""
+    """Methods that read different responses cannot be compared."""
     found = [{"found": [], "hallucinated": []}]
     for name in ("A", "B"):
         write_runs([run_of("m", {1: f"{name} dog."}, found)], files / name)
@@ -229,7 +229,7 @@ def test_options_that_belong_together(files, words, capsys):
 
 
 def test_a_row_for_each_judgement(files):
-    """Alpha 3 is drawn by nobody: nothing is read out of it. It counts in the size of its stratum all the same."""
+    """Alpha 3 is never drawn, because nothing is read out of it, but it counts in the size of its stratum."""
     rows = table(make(files) / "sheet.csv")
     found = {
         (row["model"], row["id"], row["question"].partition(":")[0].partition(" (")[0]): (
@@ -430,7 +430,7 @@ def test_methods_that_have_nothing_in_common():
 
 
 def test_judgements_that_err_together_tell_less():
-    """Ten judgements a response, wrong all ten or none, are as many as the responses; alone they are what they are."""
+    """Ten judgements per response that all err together give intervals as wide as one judgement per response."""
     rng = np.random.default_rng(0)
     wrong = (rng.random(200) < 0.2).astype(int)
     counts = [Stratum(1, 2000, 10 * int(wrong.sum()))]
@@ -444,7 +444,7 @@ def test_judgements_that_err_together_tell_less():
 
 
 def test_strata_are_drawn_again_each_for_itself():
-    """The variance of a sum of independent rates is the sum of theirs."""
+    """The variance of a sum of independent rates is the sum of their variances."""
     rng = np.random.default_rng(1)
     strata = [Clustered(1, np.ones(300, int), (rng.random(300) < 0.3).astype(int)) for _ in range(2)]
     alone = [clustered_error_rate([one], Bootstrap(4000)) for one in strata]
@@ -460,7 +460,7 @@ def test_a_stratum_without_judgements_is_undefined():
 
 @pytest.mark.long
 def test_a_marker_with_known_error_rates_is_recovered():
-    """Two methods that invent classes at known rates; the sheet tells the rates, and its interval holds them mostly."""
+    """Two methods invent classes at known rates; the sheet estimates them, and its intervals mostly contain them."""
     rng = random.Random(0)
     said, wrong = {}, set()
     for model in ("alpha", "beta", "gamma"):
@@ -502,7 +502,7 @@ def test_a_marker_with_known_error_rates_is_recovered():
 
 
 def _true_rates(both, wrong):
-    """The formula of section 4.1, of all responses."""
+    """The formula of section 4.1, over all responses."""
     rates = {}
     for name, method in (("first", both.first), ("second", both.second)):
         value = 0.0

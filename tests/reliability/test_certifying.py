@@ -1,4 +1,4 @@
-"""Certificates: texts are drawn, people mark what they imply, errors and corrected scores follow from their labels."""
+"""Certificates: texts are drawn, people mark what each implies, and the labels give errors and corrected scores."""
 
 import csv
 import json
@@ -60,7 +60,7 @@ def people(said, chance, classes=CLASSES):
 
 
 def certified(texts, present, reader, said, chance, classes=CLASSES, **options):
-    """A certificate of a reader about texts, by what people said of some."""
+    """Make a certificate of a reader on texts, from people's labels of some."""
     rows = [texts.index(text) for text in said]
     asked = {"vocabulary": classes, "questions": PLAIN, "judges": reader, "ask": "all", "progress": False}
     judgement = judge([texts[row] for row in rows], [present[row] for row in rows], **asked | options)
@@ -222,7 +222,7 @@ def test_texts_that_the_votes_disagree_on_are_drawn_more_often():
 
 
 def test_the_labels_as_the_correction_takes_them():
-    """A text that two images share has its label in both; who was drawn with a chance of 1/2 stands for two."""
+    """A text that two images share has its label in both; a text drawn with a chance of 1/2 counts as two."""
     texts, present = [*TEXTS, "b"], [*PRESENT, ["cup"]]
     found = certified(texts, present, Reader(YES), SAID, {"b": 0.5, "c": 0.25})
     judged = np.array([[1, 0], [1, 0], [1, 0], [0, 1], [1, 0]], dtype=np.int8)
@@ -242,7 +242,7 @@ def test_too_few_labels_are_refused():
 
 
 def simulated(seed, texts=400, labelled=120):
-    """A judge with known errors, and people who read some of its texts: what compute makes of it, and the truth."""
+    """Return the result of compute for a judge with known errors and people's labels of some texts, and the truth."""
     rng = np.random.default_rng(seed)
     coco = vocabularies.load("coco")
     often = rng.beta(0.4, 6, 80)
@@ -472,7 +472,7 @@ def test_calibration_by_the_margins_that_a_store_kept(tmp_path):
 
 
 def test_single_votes_are_counted_only_where_all_were_asked():
-    """With two judges and ask="needed", the second is not asked where the first has settled it."""
+    """With two judges and ask="needed", the second is not asked where the first has decided."""
     both = [Reader({text: set() for text in TEXTS}, "no-1"), Reader(YES)]
     for ask, known in (("all", [True, True]), ("needed", [True, False])):
         votes = certified(TEXTS, PRESENT, both, SAID, CHANCE, ask=ask).content["votes"]
@@ -532,7 +532,7 @@ def made(folder, sample=8, *options):
 
 
 def marked(folder, change=lambda row: row):
-    """The sheet as somebody saves it who reads as `IMPLIES` says."""
+    """Return the sheet as saved by a reader who marks by `IMPLIES`."""
     rows = table(folder / "sheet" / "sheet.csv")
     shown = {(row["id"], row["class"]) for row in rows}
     for row in rows:
@@ -723,7 +723,7 @@ def test_every_door_takes_a_certificate(folder):
 
 @pytest.mark.long
 def test_mark_texts_in_the_browser(folder, browser, capsys):
-    """Texts stand once, with their classes beside them; keys mark, and the last row takes names."""
+    """Each text appears once, next to its classes; keys set marks, and the last row takes names."""
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
 
@@ -768,7 +768,7 @@ def test_mark_texts_in_the_browser(folder, browser, capsys):
 
 @pytest.mark.long
 def test_real_responses_with_people_who_differ_in_a_known_way(tmp_path, upstream, capsys):
-    """2,000 texts of LLaVA: people deny every eighth yes of the lexical judge, and see an eighth as much elsewhere."""
+    """2,000 texts of LLaVA: people reject an eighth of the lexical judge's yes votes, and add an eighth elsewhere."""
     from halluscope import registry, scoring
 
     benchmark, coco = registry.benchmark("throne"), vocabularies.load("coco")

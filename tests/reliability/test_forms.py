@@ -1,4 +1,4 @@
-"""A parallel form is asked as it says, and every signature tells it: by files, in Python, and in the harnesses."""
+"""A parallel form asks its own questions, and every signature names it: in files, in Python, and in the harnesses."""
 
 import json
 from pathlib import Path

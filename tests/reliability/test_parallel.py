@@ -39,7 +39,7 @@ def polarity(question):
 
 @given(st.sampled_from(ASKED), st.integers(0, 50))
 def test_popes_questions(question, seed):
-    """The other answer is right, of the same object; negated again, the first answer is right again."""
+    """A negated question about the same object has the opposite right answer; negated again, it has the first one."""
     name = re.fullmatch(r"Is there (?:an? )?(.+) in the image\?", question)[1]
     once = negate(question, seed)
     twice = negate(once, seed)
@@ -144,7 +144,7 @@ def test_what_cannot_be_negated_safely_is_refused(question, reason):
 
 
 def test_most_of_a_real_benchmark_is_negated(upstream):
-    """Every other real question is refused, not guessed; what is negated keeps all its words."""
+    """Every other real question is refused, not guessed; a negated question keeps all its words."""
     rows = json.loads((upstream / "hallusionbench/HallusionBench.json").read_text())
     negated = []
     for row in rows:
@@ -180,7 +180,7 @@ def test_an_answer_without_an_opposite(answer):
 
 
 def test_replies_to_negated_questions():
-    """To "Is it true that there is no dog?" the reply "There is no dog" means yes: strict would read a no."""
+    """To "Is it true that there is no dog?" "There is no dog" means yes; the parser `strict` would read a no."""
     assert replies.strict("There is no dog in the image.") == NO
     read = {reply: replies.first_word(reply) for reply in READ}
     assert read == READ
@@ -337,7 +337,7 @@ def test_rows_keep_their_ids_and_say_what_has_no_form():
 
 
 def test_a_row_is_changed_the_same_way_whatever_the_others():
-    """POPE asks the same question in several samplings; it is to be answered once."""
+    """POPE asks the same question in several samplings; it needs one answer."""
     row = {"question": "Is there a cat in the image?", "answer": "yes"}
     others = [{"question": "Is there a dog in the image?", "answer": "no"}] * 3
     (alone,) = parallel_form([row], seed=5).rows
@@ -388,7 +388,7 @@ OFFICIAL = [
 
 
 def test_popes_own_file_is_scored_in_parallel_form(tmp_path, capsys):
-    """The first question was yes and is no, the second the other way round: both answers are right."""
+    """The first right answer was yes and becomes no, the second the reverse: both responses are right."""
     source = write(tmp_path / "coco_pope_random.json", OFFICIAL)
     out = tmp_path / "parallel_random.jsonl"
     assert (
@@ -451,7 +451,7 @@ def test_bad_rows(tmp_path, capsys, rows, message):
 
 
 def test_upstreams_questions(upstream):
-    """Nothing is left of POPE; no negated question of HallusionBench lacks its turn, and its answer is the other."""
+    """All of POPE is negated; every negated question of HallusionBench is turned, and has the opposite answer."""
     for name, fewest in (
         ("pope/coco/coco_pope_popular.json", 3000),
         ("hallusionbench/HallusionBench.json", 300),

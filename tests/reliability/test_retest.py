@@ -26,7 +26,7 @@ QUESTIONS = test_hqh.rows(each=4)
 
 
 def coin(prompt: str, count: int, body: dict):
-    """Heads or tails, by what is asked and the seed: the same seed always falls the same way."""
+    """Heads or tails, by prompt and seed: the same seed always gives the same side."""
     if prompt == PROBE:
         return reply("ready")
     heads = random.Random(f"{body.get('seed', count)} {prompt}").random() < 0.5
@@ -51,7 +51,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def scored(files: Path, name: str, server: ScriptedServer, capsys, *more: str, by: str = "") -> str:
-    """Score all models, as a user does, and keep what is printed as NAME.json."""
+    """Score all models, as a user does, and save the output as NAME.json."""
     judge = ["--judge", by or f"openai:coin@{server.url}"]
     responses = [str(files / f"{model}.jsonl") for model in MODELS]
     command = ["score", "hqh", "--responses", *responses, "--dataset", str(files / "HQH.json"), "--json"]
@@ -201,7 +201,7 @@ def edited(file: str, path: Path, **values) -> str:
 
 
 def test_the_same_verdicts_by_other_seeds_are_said_in_the_row(files, tossed, capsys):
-    """A judge of one mind, asked twice: the row says that nothing else came."""
+    """A judge that repeats itself: the row says that the second run has the same verdicts."""
     tossed.script = lambda prompt, count, body: reply(test_hqh.said(random.Random(prompt).random() < 0.5))
     first = scored(files, "first", tossed, capsys)
     second = scored(files, "second", tossed, capsys, "--seed", "1")

@@ -58,7 +58,7 @@ def make(rows, tmp_path, *options, sample="5"):
 
 
 def mark(folder, marks, change=None):
-    """What a reader's spreadsheet saves."""
+    """Return the sheet as a reader's spreadsheet saves it."""
     found = table(folder / "sheet.csv")
     for row, given_mark in zip(found, marks, strict=True):
         row["mark"] = given_mark
@@ -186,7 +186,7 @@ def test_a_broken_image_is_named_with_its_row(content, message, tmp_path, capsys
 
 
 def test_rows_that_name_files_of_their_dataset(tmp_path, capsys):
-    """A folder of images with a list of what they are; but a row opens no file elsewhere."""
+    """A folder of images with a list of their contents; a row cannot open a file elsewhere."""
     (tmp_path / "data").mkdir()
     for place in (tmp_path / "data", tmp_path):
         image_files.noise().save(place / "a.png")
@@ -319,7 +319,7 @@ TRICKY = st.text(
 
 @given(st.one_of(st.text(), TRICKY))
 def test_no_part_of_a_cell_is_a_formula(text):
-    """Whatever a reader divides cells and lines by, and whether it knows quotation marks or not."""
+    """With any separators of cells and lines, with or without support for quotation marks."""
     for part in re.split('[,;|"\t\r\n]', guarded(text)):
         assert not part.lstrip(" ").startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))
     assert not guarded(text).startswith(("\t", "\r", "\n"))
@@ -351,7 +351,7 @@ def test_no_other_reader_finds_a_formula_and_the_sheet_is_read_back(texts):
 
 
 def test_the_page_guards_as_the_sheet_does():
-    """The two expressions are one; the browser's sweep tries it."""
+    """The two expressions are equal; the sweep in the browser tries this one."""
     script = (PACKAGE / "reliability" / "review" / "page.js").read_text(encoding="utf-8")
     (pattern,) = re.findall(r"cell\.replace\(/(.+)/g, \"'\"\)", script)
     assert pattern == sheet._UNGUARDED.pattern.replace(r"\A", "^").replace(r"\"", '"')
@@ -516,7 +516,7 @@ def test_what_is_no_sheet(tmp_path, content, message):
     ],
 )
 def test_numbers_that_a_sheet_cannot_have(tmp_path, name, rows, message):
-    """At once: nothing is counted up to a number that a file merely says."""
+    """Fast: nothing counts up to a number that only a file claims."""
     lines = ["sheet,row,mark", *(f"{name},{row},valid" for row in rows)]
     (tmp_path / "sheet.csv").write_text("\n".join(lines))
     with pytest.raises(ValueError, match=message):
@@ -640,7 +640,7 @@ def test_content_validity_is_weighted_by_strata(tmp_path, capsys):
 
 
 def test_the_same_marks_in_other_strata_are_other_data(tmp_path, capsys):
-    """They are another value, so they must not have the same signature."""
+    """These are another value, so their signature must differ."""
     file = mark(stratified(tmp_path), ["valid"] * 4 + ["not valid"] * 4)
     found = []
     for marks in (["valid"] * 4 + ["not valid"] * 4, ["not valid"] * 4 + ["valid"] * 4):
@@ -701,7 +701,7 @@ def test_what_a_spreadsheet_changes_is_no_edit(tmp_path):
 
 
 def test_a_stratum_whose_size_is_lost():
-    """Signed like this, by whoever made the sheet."""
+    """The signature has this form, whoever made the sheet."""
     entry = {"id": "1", "model": "", "stratum": "x", "question": "q", "mark": "valid"}
     entries = [entry | {"stratum_rows": "4"}, entry | {"stratum_rows": "many"}]
     with pytest.raises(ValueError, match="expected the one number of rows"):

@@ -1,4 +1,4 @@
-"""Free-form questions in other words: read by a person, and held to what must be true of each."""
+"""Reworded free-form questions: read by a person, and checked for properties that each must have."""
 
 import json
 import re
@@ -116,7 +116,7 @@ ASKS = (
 
 
 def content(question: str) -> Counter[str]:
-    """The words of a question but for those that ask, each as often as it stands there."""
+    """Count the words of a question, except its question words."""
     words = re.findall(r"[\w']+", re.sub(r"'s\b(?= )", " s", question.lower()))
     return Counter(word for word in words if word not in re.findall(r"\w+", ASKS))
 

@@ -1,4 +1,4 @@
-"""Small pages of a report, and texts that would break one."""
+"""Small report pages, and texts that could break one."""
 
 from halluscope.judging.transcript import SIGNS
 from halluscope.reporting.page.content import Figure, Headline, Page, Picture, Table
@@ -32,7 +32,7 @@ formulas, LaTeX, Markdown, a name of JavaScript's, and a million characters."""
 
 
 def page_of(text: str, models: int = 2) -> Page:
-    """A page on which the same text stands in every place; of the items only one has it."""
+    """Return a page with the same text in every place, but in only one of the items."""
     runs = [
         Shown(f"{model} {text}", {}, [_item(text), _item("harmless")], voters=[text, "b"])
         for model in range(models)
@@ -75,7 +75,7 @@ WORDS = ("dog", "bench", "kite", "boat")
 
 
 def small_page(items: int = 45) -> Page:
-    """Two models about pairs of items, of which the last stands alone.
+    """Return two models' runs over pairs of items; the last item has no partner.
 
     Of item n the first model names one class, rightly where n is odd, and misses another where 3 divides n; the second
     says nothing where 5 divides n, and else what the first says. Item n is the worse, the greater n is.

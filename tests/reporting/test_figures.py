@@ -104,7 +104,7 @@ def test_a_knife_is_invented_beside_a_fork():
 
 
 def test_an_image_counts_once():
-    """Questions about an image are put together; a class that is there by one of them is not invented in another."""
+    """Questions about an image are merged: a class that is present by one of them is not invented in another."""
     rows = [
         item(f"{part} {number}", str(number), **{part: FOUND}) for number in range(40) for part in ("a", "b")
     ]
@@ -119,7 +119,7 @@ def test_an_image_counts_once():
 
 
 def test_chance_is_not_shown():
-    """Classes that are invented without regard to the image: 40 sets, of which 5 % may show any pair by chance."""
+    """Classes are invented independently of the image: 40 sets, of which 5 % may show some pair by chance."""
     draws, any_shown = np.random.default_rng(0), 0
     for _ in range(40):
         there = draws.random((150, 12)) < draws.uniform(0.02, 0.3, 12)
@@ -134,7 +134,7 @@ def test_chance_is_not_shown():
 
 @given(st.integers(0, 8), st.integers(0, 8))
 def test_fishers_test_counts_the_ways(one, other):
-    """All ways to have two things among eight, counted."""
+    """Compare with counting all ways to have two things among eight."""
     ways = [len({*taken} & {*range(other)}) for taken in combinations(range(8), one)]
     for both in range(max(0, one + other - 8), min(one, other) + 1):
         expected = sum(way >= both for way in ways) / len(ways)
@@ -188,7 +188,7 @@ def test_bins_of_lengths():
 
 
 def test_rows_without_classes_are_wrong_by_their_errors():
-    """Those that nobody could judge are left out."""
+    """Unjudged responses are left out."""
     errors = [["wrong"], [], ["unreadable"]]
     rows = [Item(str(number), "a " * number, errors=errors[number % 3]) for number in range(60)]
     bins = texts.by_length(rows)
@@ -227,7 +227,7 @@ def test_agreement_by_hand():
 
 
 def test_questions_that_were_not_put():
-    """Where asking stopped, only what both were asked counts, and there is no kappa."""
+    """Where asking stopped early, only questions asked of both count, and there is no kappa."""
     votes = np.array([[0, UNASKED], [1, 1], [1, OTHER]], np.int8).reshape(3, 1, 2)
     assert agreement.yeses(votes) == [0, 1, 1]
     (two,) = agreement.pairs(votes)
@@ -258,7 +258,7 @@ def test_scores_against_each_other():
 
 
 def test_groups_of_a_score():
-    """Under names with a sign "/", or in tables of their own; a group that is undefined everywhere is left out."""
+    """Groups have names with "/", or separate tables; a group that is undefined everywhere is left out."""
     benchmark = registry.benchmark("hqh")
     result = {
         "main_hal": 0.3,

@@ -1,4 +1,4 @@
-"""Figures as files: safe, the same again, small, and made only of what is there; and the command that writes them."""
+"""Figures as files: safe, reproducible, small, and drawn only from existing data; and the command that writes them."""
 
 import re
 import sys
@@ -35,7 +35,7 @@ HOSTILE = (
 
 
 def model(name, seed, classes=("dog", "cup", "bench", "bus"), rows=60, voters=("a", "b", "c")):
-    """A run with all that figures show; wherever there is a dog, its model invents a cup."""
+    """A run with data for every figure; wherever there is a dog, its model invents a cup."""
     draws = np.random.default_rng(seed)
     items = []
     for row in range(rows):
@@ -85,7 +85,7 @@ def test_a_file_holds_nothing_that_runs_or_comes_from_elsewhere(name, drawn):
 
 
 def test_colours_of_text_are_those_of_the_page(drawn):
-    """In attributes no ink is left; a text that names it stays what it is, as far as names are shown."""
+    """No ink colour is left in attributes; a text that names it is unchanged, as far as names are shown."""
     for one in drawn:
         root = ElementTree.fromstring(one.svg)
         styles = [node.get("style", "") for node in root.iter()]
@@ -95,7 +95,7 @@ def test_colours_of_text_are_those_of_the_page(drawn):
 
 
 def test_names_are_only_text(hostile, drawn):
-    """Each is shown as it is, on one line, cut where it is long."""
+    """Each name is shown unchanged, on one line, shortened if it is long."""
     classes = next(one.svg for one in drawn if one.name == "classes")
     shown = [one.text for one in ElementTree.fromstring(classes).iter() if one.tag.endswith("}text")]
     for name in (*HOSTILE[:5], *HOSTILE[5:9]):
@@ -106,7 +106,7 @@ def test_names_are_only_text(hostile, drawn):
 
 @pytest.mark.parametrize("style", ["svg", "pdf", "png"])
 def test_the_same_numbers_give_the_same_file(style):
-    """Whenever, and whatever the user's matplotlib is set to."""
+    """At any time, and with any settings of the user's matplotlib."""
     plot = plots.able(["groups"], [model("one", 1)], THRONE)[0][0]
     before = plot.saved(style)
     with matplotlib.rc_context({"font.size": 30, "svg.hashsalt": "other", "text.color": "red"}):
@@ -116,7 +116,7 @@ def test_the_same_numbers_give_the_same_file(style):
 
 
 def test_nothing_to_draw():
-    """Each figure says what it lacks; one without rows, and one whose rows say nothing."""
+    """Each figure says what is missing: without rows, and with rows that hold nothing."""
     for items in ([], [Item(str(number), "") for number in range(50)]):
         able, lacking = plots.able([*plots.FIGURES], [Shown("a", {"signature": "s"}, items)], THRONE)
         assert able == [] and lacking.keys() == plots.FIGURES.keys()
@@ -154,7 +154,7 @@ def test_models_with_different_rows_say_so():
 
 
 def test_where_nothing_can_be_missed_there_is_no_recall():
-    """As where judges vote only on what was said."""
+    """For example, if judges vote only on mentioned classes."""
     one = Shown("a", {}, [Item("1", "", classes={"dog": FOUND, "cup": HALLUCINATED})])
     two = Shown("a", {}, [Item("1", "", classes={"dog": FOUND, "cup": MISSED})])
     drawn = [plots.able(["classes"], [run], THRONE)[0][0].saved("svg") for run in (one, two)]

@@ -1,4 +1,4 @@
-"""Exports: each format holds what the table holds, and whatever stands in a cell changes only it."""
+"""Exports: each format has the table's content, and no text in a cell affects anything else."""
 
 import csv
 import io
@@ -66,7 +66,7 @@ NUMBERED = [ascii(text)[:20] for text in HOSTILE]
 
 
 def report(text):
-    """A report with a text wherever words of others can stand."""
+    """Return a report with the text in every place that shows foreign text."""
     rows = [[Label(text, text), 1, share(0.5, (0.25, 0.75))], [Label("other", "z"), -2, share(-0.25)]]
     ranked = Table("scores", ["responses", "n", "f1"], rows, ranked=True, intervals=("f1",))
     turned = Table("groups", ["responses", "a", "b"], [[text, 1, plain(2.5)]], turned=True)
@@ -100,7 +100,7 @@ def test_csv_changes_in_one_cell(text):
 
 
 def test_csv_is_one_table_with_all_digits():
-    """What pandas reads at once: fractions as in JSON, ends and marks in columns of their own, undefined is empty."""
+    """pandas reads it directly: fractions as in JSON, ends and marks in separate columns, empty cells for undefined."""
     rows = [["a", Number(10, "d", 1, mark="*"), share(1 / 3, (0.25, 0.5))], ["b", 20, share(None)]]
     text, beside = written([Table("scores", ["responses", "rows", "f1"], rows), Notes(["said"])], CSV)
     assert text.split("\n") == [
@@ -117,7 +117,7 @@ def test_csv_is_one_table_with_all_digits():
 
 
 def markdown(text):
-    """The kinds of its blocks, what stands within each beside text, and the texts."""
+    """Return the kinds of its blocks, the other elements in each, and the texts."""
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(told(text, MARKDOWN))
     inner = [token.children or [] for token in tokens if token.type == "inline"]
     texts = ["".join(child.content for child in each) for each in inner]
@@ -168,7 +168,7 @@ def read(cell):
 
 
 def latex(text):
-    """The cells of each line of the tables; and every other line but comments."""
+    """Return the cells of each line of the tables, and all other lines except comments."""
     cells, others = [], []
     for line in told(text, LATEX).split("\n"):
         if line.endswith(r" \\"):
@@ -218,7 +218,7 @@ def test_tables_for_people_keep_their_form(text):
 
 
 def test_the_best_are_of_the_same_rows():
-    """Rows about other data do not compete, nor do equals alone; two that are printed alike are both the best."""
+    """Rows about other data do not compete, nor do equal scores alone; two best scores printed alike are both bold."""
     other = Number(5, "d", 1, mark="*")
     rows = [["a", 9, share(0.9)], ["b", 9, share(0.90001)], ["c", other, share(0.99)], ["d", 9, share(0.5)]]
     text = written([Table("scores", ["responses", "rows", "f1"], rows, ranked=True)], LATEX, better)[0]
@@ -234,7 +234,7 @@ def test_the_best_are_of_the_same_rows():
 
 @pytest.mark.parametrize("benchmark", ALL)
 def test_each_format_of_each_benchmark(benchmark, tmp_path):
-    """With hostile names, as with harmless ones: as many cells and lines; differences are those of `compare`."""
+    """Hostile names give as many cells and lines as harmless ones; differences are those of `compare`."""
     one, other = made(benchmark, tmp_path), made(benchmark, tmp_path, ("Yes. A cat.", "No."))
     resampling = Bootstrap(20, 1)
 

@@ -1,4 +1,4 @@
-"""An item in a terminal: its marks can be read back out of the text, and colours only colour it."""
+"""An item in a terminal: its marks can be recovered from the text, and colours do not change the text."""
 
 import os
 import re
@@ -63,7 +63,7 @@ def test_an_empty_response(response):
 
 @st.composite
 def items(draw):
-    """Texts of what means something in a marked text, or steers a terminal, with marks that do not overlap."""
+    """Texts of characters that have a meaning in marked text or in a terminal, with marks that do not overlap."""
     words = "a" + draw(st.text(st.sampled_from("ab [](): ~\\\n\x01\x02\x05\x1b\u2028"), max_size=40))
     ends = sorted(draw(st.sets(st.integers(0, len(words)), max_size=6)))
     kinds = st.sampled_from(["good", "bad", "open", "back", "plain"])
@@ -97,7 +97,7 @@ def test_lines_are_no_longer_than_asked_and_steer_nothing(item, width):
 
 @pytest.fixture
 def on_a_terminal(monkeypatch):
-    """What is said on a terminal of its own."""
+    """Return what is printed on a separate terminal."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     ours, its = os.openpty()

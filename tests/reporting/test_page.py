@@ -1,4 +1,4 @@
-"""A report's page as a file: foreign text changes only its own cell, and nothing may run but the page's own script."""
+"""A report's page as a file: foreign text affects only its own cell, and only the page's own script may run."""
 
 import base64
 import hashlib
@@ -22,7 +22,7 @@ PAGE = PACKAGE / "reporting" / "page"
 
 
 class Elements(HTMLParser):
-    """What a reader of HTML finds: elements with the names of their attributes, and what they begin with."""
+    """An HTML parser: elements with their attributes' names, and the text that they begin with."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -50,11 +50,11 @@ class Elements(HTMLParser):
             self.held[self.at] = attributes, text + data
 
     def named(self, id_: str) -> str:
-        """What stands in the element of an id."""
+        """Return the content of the element with an id."""
         return next(text for attributes, text in self.held if attributes.get("id") == id_)
 
     def first(self, tag: str) -> tuple[dict[str, str | None], str]:
-        """The first element of its kind, and what stands in it."""
+        """Return the first element of a kind, with its content."""
         starts = [one for one in self.tags if not one[0].startswith("/") and one[0] != "comment"]
         return self.held[next(place for place, one in enumerate(starts) if one[0] == tag)]
 
@@ -82,7 +82,7 @@ HARMLESS = elements(page_of("harmless text"))
 
 
 def check(text: str) -> None:
-    """The text stands in its cells, and the page is else as with harmless text."""
+    """The text is in its cells, and the rest of the page is as with harmless text."""
     found = elements(page_of(text))
     assert found.tags == HARMLESS.tags
     shown = foreign.printable(text)
@@ -139,7 +139,7 @@ def test_no_script_makes_html_of_text(file):
 
 
 def test_access_keys_are_blacked_out_even_where_a_mark_divides_them(monkeypatch):
-    """A text that holds one loses its marks, whose places would no longer be right."""
+    """A text that holds a key loses its marks, because their places would be wrong."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
     text = "My key is sk-0123456789abcdef, and a dog."
     item = Item("1", text, question=text, marks=[Mark(10, 15, "bad", "says"), Mark(37, 40, "good", "dog")])
@@ -186,7 +186,7 @@ def test_models_that_were_asked_about_different_items():
 
 
 def test_facts_that_are_the_same_for_all_models_stand_once():
-    """What is right is known of the item; what was read is of the response, also where both read the same."""
+    """The right answer belongs to the item; the reading belongs to the response, even if both readings are equal."""
 
     def run(name, *replies):
         facts = [[Fact("right", [("no", "plain")]), Fact("read", [(reply, "good")])] for reply in replies]

@@ -27,7 +27,7 @@ LIGHT, DARK = "light", "dark"
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """Opens a page in the browser, which notes what its policy refuses."""
+    """Open a page in the browser, which records what its policy refuses."""
     browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
     browser.execute_cdp_cmd("Network.enable", {})
 
@@ -40,7 +40,7 @@ def opened(browser, tmp_path):
 
 
 def choose(browser, **wanted: str) -> None:
-    """Set filters, as a person does; those that are not named are left alone."""
+    """Set filters, as a user does; filters not named stay unchanged."""
     for name, value in wanted.items():
         control = browser.find_element(By.CSS_SELECTOR, f"[name='{name.replace('_', '.')}']")
         if control.get_attribute("type") == "checkbox":
@@ -69,7 +69,7 @@ def count(browser) -> str:
 
 
 def emulate(browser, width: int = 1280, **media: str) -> None:
-    """Another width, another medium."""
+    """Change the width or the medium."""
     features = [{"name": "prefers-color-scheme", "value": media.get("scheme", LIGHT)}]
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -78,7 +78,7 @@ def emulate(browser, width: int = 1280, **media: str) -> None:
 
 
 def is_at_rest(browser) -> None:
-    """Nothing was refused, nothing went wrong, and nothing was asked of any network."""
+    """Check that nothing was refused, no error occurred, and no network request was made."""
     assert browser.execute_script("return refused") == []
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
     asked = browser.execute_script("return performance.getEntriesByType('resource').map((one) => one.name)")
@@ -86,7 +86,7 @@ def is_at_rest(browser) -> None:
 
 
 def wanted(page: Page, fits) -> set[str]:
-    """The ids that a plain loop over the items finds."""
+    """Return the ids found by a plain loop over the items."""
     return {item.id for run in page.runs for item in run.items if fits(run, item)}
 
 
@@ -229,7 +229,7 @@ def test_dark_narrow_and_printed(browser, opened):
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_hostile_texts_in_a_browser(browser, opened, width):
-    """Each stands there as text, and can be searched for and linked to; the page is as wide as the window."""
+    """Each text is shown as text, and can be searched for and linked to; the page is as wide as the window."""
     emulate(browser, width)
     page = page_of("harmless")
     items = [

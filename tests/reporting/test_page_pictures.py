@@ -1,4 +1,4 @@
-"""Small copies of images: small enough, without metadata, each made once; and whose they are."""
+"""Small copies of images: small enough, without metadata, each made once; and their owners."""
 
 import json
 from io import BytesIO
@@ -14,7 +14,7 @@ from halluscope.reporting.page.pictures import MOST, SIDES, picture, pictures, s
 
 
 def photo(width: int = 800, height: int = 600) -> Pillow.Image:
-    """A JPEG as a camera writes it, with where it was taken and a comment."""
+    """Make a JPEG as a camera does, with its location and a comment."""
     image, file = Pillow.effect_noise((width, height), 60).convert("RGB"), BytesIO()
     exif = Pillow.Exif()
     exif[Pillow.ExifTags.Base.Make] = "a camera"
@@ -64,7 +64,7 @@ def test_an_image_that_cannot_be_opened_is_an_error():
 
 @pytest.mark.long
 def test_photos_take_no_more_than_is_reckoned():
-    """Of the hardest there are: noise takes more than a photo, so the estimate has to hold for smooth images alone."""
+    """Noise takes more space than a photo, so the estimate must hold for smooth images only."""
     smooth = Pillow.radial_gradient("L").resize((640, 480)).convert("RGB")
     assert len(picture(smooth, 240).content) * 5_000 < MOST
 

@@ -1,4 +1,4 @@
-"""What papers print agrees with itself; `perf/published_tables.py` compares it with the papers' text."""
+"""Published scores are consistent; `perf/published_tables.py` compares them with the papers' text."""
 
 import subprocess
 import sys
@@ -79,7 +79,7 @@ def test_hallusionbenchs_questions_add_up():
 
 
 def test_the_comparison_with_the_papers_notices_a_cell(tmp_path):
-    """On a paper of our own: two rows as they are published, then one cell changed."""
+    """On a made-up paper: two published rows, then one cell changed."""
     script = [sys.executable, str(ROOT / "perf" / "published_tables.py"), str(tmp_path)]
     pope = published.load("hqm_yes_ratios").results[0]
     line = "\t".join([pope[0].partition(" [")[0], *(str(value) for value in pope[1].values())])

@@ -1,4 +1,4 @@
-"""Tables for people: no wider than a terminal, and nothing lost."""
+"""Printed tables: no wider than a terminal, and nothing lost."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +10,7 @@ NUMBERS = st.lists(st.lists(st.integers(0, 99).map(str), min_size=12, max_size=1
 
 @given(NUMBERS, st.integers(1, 2))
 def test_a_wide_table_comes_in_parts(rows, left):
-    """Each part has the columns to the left; the others come once, in their order."""
+    """Each part repeats the left columns; the other columns appear once, in order."""
     header = [f"column {number}" for number in range(12)]
     parts = aligned(rows, header, left).split("\n\n")
     assert len(parts) > 1 and all(len(line) <= WIDEST for part in parts for line in part.splitlines())

@@ -1,4 +1,4 @@
-"""Logs of Inspect as responses, from zips and JSON that are made here; Inspect itself writes some in tests/harness."""
+"""Inspect's logs as responses, from zips and JSON made here; in tests/harness, Inspect itself writes logs."""
 
 import json
 import struct
@@ -18,7 +18,7 @@ from halluscope.responses import files
 
 
 def sample(number: int = 1, **changes: Any) -> dict[str, Any]:
-    """A sample as Inspect logs it, as far as it is read."""
+    """Return a sample as Inspect logs it, with the fields that are read."""
     return {
         "id": f"{number} random",
         "epoch": 1,

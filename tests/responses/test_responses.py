@@ -1,6 +1,6 @@
-"""What an LVLM said: the text of a row, the files of a model, and the one matcher, function by function.
+"""Responses: the text of a row, a model's files, and the matcher, function by function.
 
-tests/test_door.py tells what comes of them together.
+tests/test_door.py tests them together.
 """
 
 import gzip
@@ -269,7 +269,7 @@ def test_spellings_of_one_id(value):
 
 
 def test_file_names_that_share_their_last_part():
-    """The frames of two films: only their whole names tell them apart."""
+    """Frames of two films differ only in their complete names."""
     frames = [
         ImageObjects(1, ["dog"], "a/1.jpg"),
         ImageObjects(2, [], "b/1.jpg"),
@@ -400,7 +400,7 @@ def test_without_ids_the_order_counts():
 
 
 def refused(row, more, message, identity=None, rows=None):
-    """A response that says more is an error with this message."""
+    """A response with other fields raises an error with this message."""
     rows = rows or [row, *ASKED[1:]]
     said = [answer(row, **more), *map(answer, rows[1:])]
     with pytest.raises(ValueError, match=message):
@@ -408,7 +408,7 @@ def refused(row, more, message, identity=None, rows=None):
 
 
 def taken(row, more):
-    """A response that says more belongs to the row all the same."""
+    """A response with other fields still belongs to the row."""
     rows = [row, *ASKED[1:]]
     assert matched([answer(row, **more), *map(answer, ASKED[1:])], ALL, rows).rows == rows
 
@@ -659,7 +659,7 @@ def test_thoughts_are_found_in_linear_time(mark):
     )
 )
 def test_thoughts_are_those_of_the_plain_rule(parts):
-    """A thought reaches from a mark to the next one that ends it."""
+    """A thought reaches from its opening mark to the next closing mark."""
     pairs = "|".join(f"{opening}.*?{closing}" for opening, closing in thoughts._MARKS)
     text = "".join(parts)
     assert thoughts._without_whole(text) == re.sub(pairs, "", text, flags=re.IGNORECASE | re.DOTALL)

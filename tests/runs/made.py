@@ -25,7 +25,7 @@ SAID = (
 
 
 def made(benchmark: Benchmark, tmp_path: Path, said: Any = SAID, **options: Any) -> Run:
-    """Score a benchmark's small dataset, by a judge that needs no model unless another is named."""
+    """Score a benchmark's small dataset, by default with a judge that needs no model."""
     name = registry.identity(benchmark).name
     built = small_datasets.build(name, tmp_path) if not (tmp_path / name).exists() else tmp_path / name
     rows = benchmark.module("rows").load([str(built)])
@@ -52,7 +52,7 @@ FITTING = {"string": "dog", "integer": 0, "number": 0, "boolean": False, "array"
 
 
 class Fitting(FakeJudge):
-    """A grader whose replies fit the schema that it is given; in words it says "incorrect"."""
+    """A grader whose replies fit the given schema; without a schema it says "incorrect"."""
 
     structured = True
 
@@ -69,7 +69,7 @@ class Fitting(FakeJudge):
 
 
 def moody(replies: list[str | None]) -> FakeJudge:
-    """A grader that says one thing after the other."""
+    """A grader with a sequence of replies."""
     count = iter(range(10**6))
     return FakeJudge(lambda prompt, _: replies[next(count) % len(replies)])
 
@@ -81,7 +81,7 @@ def write(run: Run, folder: Path) -> Path:
 
 
 def change(folder: Path, name: str, by: Any, sealed: bool = True) -> None:
-    """Change what a file of JSON, or of JSON lines, says; with new checksums, as whoever cheats would make them."""
+    """Change a file of JSON or JSON lines, and compute new checksums, as a forger would."""
     file = folder / name
     if name.endswith(".jsonl"):
         rows = [json.loads(line) for line in file.read_text().splitlines()]
@@ -94,7 +94,7 @@ def change(folder: Path, name: str, by: Any, sealed: bool = True) -> None:
 
 
 def seal(folder: Path) -> None:
-    """Make the checksums anew."""
+    """Compute the checksums again."""
     names = [line.split("  ", 1)[1] for line in (folder / folders.SUMS).read_text().splitlines()]
     lines = (f"{folders.sha256_of(folder / name)}  {name}\n" for name in names)
     (folder / folders.SUMS).write_text("".join(lines))

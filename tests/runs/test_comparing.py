@@ -26,7 +26,7 @@ OTHER = ("A cat, a dog, two cups and a person.", "No.", "I see a bus.", "Yes, it
 
 
 def only(run, places):
-    """A run with responses to some rows, as if there were no others."""
+    """Return a run with responses to some rows only."""
     columns = {name: [values[place] for place in places] for name, values in run.columns.items()}
     voted = run.said.voted and replace(run.said.voted, votes=run.said.voted.votes[places])
     ready = replace(run.ready, matched=run.ready.matched.only(places), inputs={**run.ready.inputs, **columns})
@@ -53,7 +53,7 @@ def test_two_models(benchmark, tmp_path):
 
 @pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.name) for one in ALL if one.chooses])
 def test_responses_that_choose_their_images(benchmark, tmp_path):
-    """Compared on those that both chose, as if they had chosen no others."""
+    """Runs are compared on the rows that both chose, as if these were all."""
     one, other = (made(benchmark, tmp_path, said) for said in (("A dog. Yes.", *OTHER), OTHER))
     found = compare({"one": one, "part": only(other, [1, 2])}, [], Bootstrap(20))
     alone = compare({"one": only(one, [1, 2]), "part": only(other, [1, 2])}, [], Bootstrap(20))
@@ -62,7 +62,7 @@ def test_responses_that_choose_their_images(benchmark, tmp_path):
 
 @needs("pope")
 def test_runs_are_cut_to_the_rows_that_all_have(tmp_path):
-    """In whatever order they stand; a run of these rows alone gives the same numbers."""
+    """The order of rows does not matter; a run of these rows alone gives the same scores."""
     one, other = (made(registry.benchmark("pope"), tmp_path, said) for said in (("Yes.", "No."), ("Yes.",)))
     some = list(range(6, 18))
     part = only(other, some[::-1])

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
     "benchmark", [one for one in registry.benchmarks() if one.is_scored], ids=lambda one: one.name
 )
 def test_a_page_of_a_written_run(benchmark, tmp_path, capsys):
-    """Undefined scores, which JSON has as null, among them."""
+    """This includes undefined scores, which are null in JSON."""
     folder = write(made(benchmark, tmp_path), tmp_path / "run")
     assert cli.main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0, (
         capsys.readouterr().err
@@ -23,7 +23,7 @@ def test_a_page_of_a_written_run(benchmark, tmp_path, capsys):
 
 
 def test_credits_of_no_image(tmp_path, capsys):
-    """Whoever names credits wants them: without images, or of others, that is said."""
+    """Credits without images, or of other images, give a message."""
     folder = write(made(registry.benchmark("throne"), tmp_path), tmp_path / "run")
     (tmp_path / "credits.json").write_text('{"images": [{"id": "a"}, 3]}', "utf-8")
     page, credits = str(tmp_path / "page.html"), ["--credits", str(tmp_path / "credits.json")]
@@ -49,7 +49,7 @@ def test_what_no_report_is_made_of():
 
 
 def test_what_was_not_counted_is_not_undefined(tmp_path, capsys):
-    """A judge that answers each question ignores nothing: null then is no score."""
+    """A judge that answers every question ignores no cell, so null is not a valid score."""
     folder = write(made(registry.benchmark("throne"), tmp_path), tmp_path / "run")
     assert cli.main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0
     assert "ignored for want of agreement" not in (tmp_path / "page.html").read_text("utf-8")

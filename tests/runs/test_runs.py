@@ -1,4 +1,4 @@
-"""A run is a folder: written whole or not at all, and scored once more from what stands in it, for every benchmark."""
+"""A run is a folder, written completely or not at all, and scored again from its content, for every benchmark."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def test_scored_written_read_and_scored_once_more(benchmark, tmp_path):
 @each(OF_VERDICTS)
 @pytest.mark.parametrize("repeats", [1, 2])
 def test_what_a_language_model_said_is_read_again(benchmark, repeats, tmp_path):
-    """Verdicts that can be read, that cannot, and no reply at all; a judge is not asked twice."""
+    """Readable verdicts, unreadable ones and missing replies; a judge is not asked twice."""
     judge = moody([*READABLE, None, "nonsense"])
     run = made(benchmark, tmp_path, judge=judge, repeats=repeats, max_failed=1.0)
     asked = len(judge.asked)
@@ -93,7 +93,7 @@ def test_a_room_without_a_table_of_rows_is_refused():
 
 
 def another_digit(value: Any) -> Any:
-    """The same nested numbers, the first of which is a little larger."""
+    """Return the same nested numbers, with the first slightly larger."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if (moved := another_digit(inner)) != inner:
@@ -112,7 +112,7 @@ def other_response(rows):
 
 
 def other_found(rows):
-    """The last thing that was found in the first row is something else."""
+    """Change the last finding in the first row."""
     own = [name for name in rows[0] if name not in ("response", "ballots", "inputs")][-1]
     return [{**rows[0], own: "something else"}, *rows[1:]]
 
@@ -172,7 +172,7 @@ def test_a_vote(tmp_path):
 
 @each(OF_VERDICTS)
 def test_a_reply(benchmark, tmp_path):
-    """What a judge said, which could be read, becomes nonsense."""
+    """Turn a judge's readable reply into nonsense."""
     run = made(benchmark, tmp_path, judge=Fitting(), max_failed=1.0)
     folder = write(run, tmp_path / "run")
     assert told(folder) == []
@@ -284,7 +284,7 @@ def words(tmp_path, monkeypatch):
 
 @needs("throne")
 def test_killed_while_it_writes(words, tmp_path):
-    """At each file in turn; what is there then is nothing or all, and in the end it is written."""
+    """Fail at each file in turn; the run is then missing or complete, and is written in the end."""
     assert cli.main([*words[:-1], "first"]) == 0
     command = [sys.executable, "-c", KILLED]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
@@ -335,7 +335,7 @@ def test_score_and_verify(words, capsys):
 @needs("throne")
 @pytest.mark.parametrize("more", [["--ask", "all"], ["--ask", "needed"], ["--judges", "replay:votes.jsonl"]])
 def test_votes_of_any_kind(words, more, capsys):
-    """All of them, only what is needed, and given ones, which verifying does not read again."""
+    """All votes, only needed votes, and given votes, which verifying does not read again."""
     from halluscope.benchmarks.throne import prompts
     from halluscope.vocabularies import load
 
@@ -355,7 +355,7 @@ def test_votes_of_any_kind(words, more, capsys):
 
 @needs("chair")
 def test_files_that_options_name_are_kept(tmp_path):
-    """A synonym list of one's own goes with the run."""
+    """A user's own synonym list is stored with the run."""
     benchmark = registry.benchmark("chair")
     folder = write(made(benchmark, tmp_path), tmp_path / "run")
     (tmp_path / "synonyms.txt").unlink()
@@ -371,7 +371,7 @@ def test_files_that_options_name_are_kept(tmp_path):
 
 @needs("throne")
 def test_votes_that_are_given(tmp_path):
-    """With their images, wherever they stand; a changed one is found."""
+    """Given votes belong to their images, in any order; a changed vote is found."""
     rng = np.random.default_rng(0)
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps({n: ["dog"] for n in range(6)}))
@@ -402,7 +402,7 @@ GIVEN = {
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=needs(name)) for name in GIVEN])
 def test_what_stands_for_a_judges_work(name, tmp_path):
-    """Nobody is named, where verdicts are given."""
+    """No judge is named if verdicts are given."""
     benchmark = registry.benchmark(name)
     run = made(
         benchmark, tmp_path, **GIVEN[name], **({"judge": ""} if name in ("mmhal", "haloquest") else {})

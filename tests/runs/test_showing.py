@@ -39,14 +39,14 @@ class Frames(HTMLParser):
 
 
 def frame(report: Any) -> dict[str, str | None]:
-    """The one element that a notebook shows."""
+    """Return the single element that a notebook shows."""
     ((tag, attributes),) = Frames(report._repr_html_()).found
     assert tag == "iframe"
     return attributes
 
 
 def items_of(report: Any) -> dict[str, list[Any]]:
-    """What the script of its page reads: an id per item, and what is shown of it."""
+    """Return the data of the page's script: an id per item, and what is shown of the item."""
     page = frame(report)["srcdoc"]
     parts = {
         name: json.loads(page.split(f'id="{name}">')[1].split("</script>")[0]) for name in ("index", "rows-0")
@@ -70,7 +70,7 @@ def scored(
 
 @pytest.mark.parametrize("benchmark", SCORED)
 def test_a_result_of_evaluate_is_shown(benchmark, tmp_path):
-    """Each response is an item, whole and in its words; nothing of the page is outside of its frame."""
+    """Each response is an item, complete and unchanged; the whole page is inside its frame."""
     result, predictions, references = scored(benchmark, tmp_path)
     report = halluscope.report(result, predictions, references)
     attributes = frame(report)
@@ -86,7 +86,7 @@ def test_a_result_of_evaluate_is_shown(benchmark, tmp_path):
 
 @pytest.mark.parametrize("benchmark", SCORED)
 def test_hostile_texts_stay_texts(benchmark, tmp_path):
-    """They add no element and no script to a page, and stand in it word by word."""
+    """Such texts add no element and no script to a page, and appear in it unchanged."""
     _, references, options = example(benchmark)
     predictions = [HOSTILE] * len(references)
     asked = options | offline(benchmark, tmp_path) | {benchmark.items: True}
@@ -175,7 +175,7 @@ def test_ids_of_another_number():
 
 
 def test_options_are_seen():
-    """POPE's questions, samplings and classes stand at its rows; arrays are taken as lists are."""
+    """POPE's questions, samplings and classes appear with its rows; arrays work as lists do."""
     pope = registry.benchmark("pope")
     said, right = ["Yes", "Yes"], ["yes", "no"]
     options = {
@@ -212,7 +212,7 @@ def test_a_report_is_saved_once(tmp_path):
 
 @pytest.mark.long
 def test_in_a_notebook_s_frame(tmp_path, browser):
-    """The page's script runs there under its policy, and its links stay there."""
+    """The page's script runs in the frame under its policy, and its links stay in the frame."""
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 

@@ -111,7 +111,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - used)
 
 
 def test_memory_does_not_grow_with_rows_times_resamples():
-    """All at once would take 400 MB of draws and as much of weights."""
+    """All at once, draws would take 400 MB, and weights as much again."""
     ran = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, check=True)
     unit = 1 if sys.platform == "darwin" else 1024
     assert int(ran.stdout) * unit < 200e6

@@ -32,7 +32,7 @@ def test_it_is_what_the_paper_defines(rows: list[tuple[float, str]]) -> None:
 
 
 def test_rows_on_their_own_and_rows_that_say_the_same() -> None:
-    """A cluster per row is the usual error, sqrt(p (1 - p) / (n - 1)); ten copies of each row tell no more than one."""
+    """A cluster per row gives the usual error, sqrt(p (1 - p) / (n - 1)); ten copies of each row change nothing."""
     values = [1.0] * 30 + [0.0] * 70
     usual = standard_error(values, range(100))
     assert usual == pytest.approx(math.sqrt(0.3 * 0.7 / 99))

@@ -1,4 +1,4 @@
-"""Corrected scores: by hand, in limits where they are known, and against a truth that is simulated."""
+"""Corrected scores: by hand, in limits where they are known, and against a simulated truth."""
 
 from dataclasses import replace
 
@@ -110,7 +110,7 @@ def test_the_bias_of_a_ratio_by_hand():
 
 @st.composite
 def tables(draw_, fewest=3, most=40):
-    """What a judge says, what people say, and what is present; nothing is empty."""
+    """Make a judge's labels, people's labels, and what is present; nothing is empty."""
     random = np.random.default_rng(draw_(st.integers(0, 2**32)))
     shape = draw_(st.integers(fewest, most)), draw_(st.integers(1, 6))
     often = random.random(shape[1])
@@ -230,7 +230,7 @@ def test_neither_order_counts():
 
 
 def test_strata_are_draws_by_themselves():
-    """Two halves with other errors, sampled by themselves: that the halves differ is no error of the draw."""
+    """Two halves with different errors are sampled separately: their difference does not count as sampling error."""
     random = np.random.default_rng(2)
     labels = np.ones((1000, 1), dtype=np.int8)
     present = random.random(labels.shape) < 0.5
@@ -269,7 +269,7 @@ def test_a_stratum_of_which_nothing_is_known_is_refused():
 
 
 def test_a_kind_of_cells_of_which_nothing_is_known_is_refused():
-    """People looked at what the judge says yes to, and at nothing else: what it missed is unknown."""
+    """People only labelled cells where the judge votes yes: what it missed is unknown."""
     labels, _, present, sample = simulated(1)
     told = np.where(labels[sample.texts] == 1, sample.labels, UNLABELLED).astype(np.int8)
     found = correct(labels, present, replace(sample, labels=told))

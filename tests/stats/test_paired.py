@@ -84,7 +84,7 @@ def test_swapping_is_the_exact_test(rng):
 
 
 def test_a_single_image_tells_nothing():
-    """Percentiles of resamples would be certain of it."""
+    """Percentiles of resamples would claim certainty."""
     one, other = ({"score": (np.array([hit, 0]), np.array([1, 0]))} for hit in (1, 0))
     assert by_swapping(one, other, Bootstrap(500))["score"] == 1.0
     assert can_differ(one, other, 0.05) == [] and by_swapping({}, {}, Bootstrap(5)) == {}

@@ -50,14 +50,14 @@ class Example(NamedTuple):
 
     @property
     def prompt(self) -> str:
-        """What the model reads."""
+        """The prompt that the model reads."""
         return self.question.prompt(self.description)
 
 
 def example(questions: dict[str, Question], sentences: int, rng: random.Random) -> Example:
     """Ask about a class that is mentioned in half of the cases.
 
-    Neither the number of other classes nor a lookalike among them tells the answer.
+    Neither the number of other classes nor a lookalike among them reveals the answer.
     """
     asked, present = rng.choice(CLASSES), rng.random() < 0.5
     count = rng.randint(int(present), sentences * MOST_IN_A_SENTENCE)
@@ -96,7 +96,7 @@ def build_tokenizer() -> T5Tokenizer:
 
 
 def build_model(vocabulary: int) -> T5ForConditionalGeneration:
-    """FLAN-T5 in small: gated GELU, a head of its own, logits unscaled."""
+    """A small FLAN-T5: gated GELU, an untied head, unscaled logits."""
     config = T5Config(
         vocab_size=vocabulary,
         d_model=128,
@@ -120,9 +120,9 @@ def build_model(vocabulary: int) -> T5ForConditionalGeneration:
 def look_for_repetitions(
     model: T5ForConditionalGeneration, heads: int = 2, logit: float = 10.0, near: int = 8
 ) -> None:
-    """Begin with some encoder heads that look from a token to the same token, if it comes again further away.
+    """Start with some encoder heads that attend from a token to the same token further away.
 
-    That is what the answer needs. T5's usual start had not found it after 1,500 steps; from here 200 do.
+    The answer needs this. From T5's usual start, 1,500 steps did not find it; from here, 200 steps are enough.
     """
     config = model.config
     rows = heads * config.d_kv
@@ -138,7 +138,7 @@ def look_for_repetitions(
 
 
 def train(model: T5ForConditionalGeneration, tokenizer: T5Tokenizer, steps: int, rng: random.Random) -> None:
-    """Adam at 1e-3, with a short warm-up, going down to nothing over the second half.
+    """Adam at 1e-3, with a short warm-up, decaying to zero over the second half.
 
     With the usual memory for squared gradients, 0.999, it learns more slowly.
     """
@@ -175,7 +175,7 @@ def save(model: T5ForConditionalGeneration, tokenizer: T5Tokenizer, folder: Path
 
 
 def reload(model: T5ForConditionalGeneration, folder: Path) -> tuple[T5ForConditionalGeneration, T5Tokenizer]:
-    """What stands in the folder, once it is known to compute what was saved."""
+    """Load the checkpoint, and check that it computes the same as the saved model."""
     loaded = T5ForConditionalGeneration.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     inputs = {**tokenizer("Text: Two dogs.", return_tensors="pt"), "decoder_input_ids": torch.tensor([[0]])}
@@ -185,7 +185,7 @@ def reload(model: T5ForConditionalGeneration, folder: Path) -> tuple[T5ForCondit
 
 
 def replies(model: T5ForConditionalGeneration, tokenizer: T5Tokenizer, prompts: Sequence[str]) -> list[str]:
-    """What the model generates, as text."""
+    """Return the model's output as text."""
     found: list[str] = []
     for i in range(0, len(prompts), BATCH):
         inputs = tokenizer(list(prompts[i : i + BATCH]), padding=True, return_tensors="pt")
@@ -226,7 +226,7 @@ Right answers about fresh descriptions of 1 to {longest} sentences, {evaluated:,
 
 
 def main() -> None:
-    """Train, save, reload, evaluate, and write down what was measured."""
+    """Train, save, reload, evaluate, and write down the measurements."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
