@@ -546,7 +546,7 @@ def changed(number, **values):
         ),
         (
             {"predictions": ["Yes"] * 11, "references": rows()[1:]},
-            r"references\[0\] is the question VD/ocr set 0 figure 1 question 0, but its control question .* without one: 2",
+            r"references\[0\] is the question VD/ocr set 0 figure 1 question 0, but its control .* without one: 2",
         ),
         ({"references": ["yes"] * 12}, r"references\[0\] is 'yes'; expected a row"),
         (changed(3, set_id=None), r"references\[3\] has no set_id"),

@@ -323,9 +323,9 @@ def test_the_authors_instructions_are_theirs():
         ({"image_type": "painted"}, "image_type is 'painted'; expected one of 'generated', 'real'"),
         ({"type": "count"}, "type is 'count'; expected one of 'false premises'"),
         ({"question": " "}, "question is ' '; expected a text"),
-        ({"answers": []}, r"answers is \[\]; expected right answers, at least one"),
+        ({"answers": []}, r"answers is \[\]; expected at least one right answer"),
         ({"answers": ["", "No."]}, "answers is .*each a text"),
-        ({"answers": "No."}, "answers is 'No.'; expected right answers"),
+        ({"answers": "No."}, "answers is 'No.'; expected at least one right answer"),
     ],
 )
 def test_rows_that_are_none(change, message):

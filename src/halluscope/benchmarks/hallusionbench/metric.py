@@ -1,8 +1,8 @@
 """HallusionBench: language hallucination and visual illusion, told apart by control pairs (Guan et al., CVPR 2024).
 
 Each response is judged correct, incorrect or uncertain. Where the diagnosis needs it, a judge also says whether the
-response agrees with the one to the control question: the same question about the original image, or without an image.
-Verdicts become scores per question, pair and figure.
+response agrees with the response to the control question: the same question about the original image, or without an
+image. Verdicts become scores per question, pair and figure.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -69,14 +69,13 @@ def compute(
     Args:
         predictions: the LVLM's raw responses, one per question.
         references: the dataset's rows without images, in the same order; upstream's own rows also work.
-        correctness: 0 incorrect, 1 correct, 2 uncertain, one per row; if given, no judge is
-            asked about it.
-        same: 1 if the response agrees with the one to the control question, else 0, one per row; if given, no judge is
-            asked about it.
+        correctness: 0 incorrect, 1 correct, 2 uncertain, one per row. If given, no judge is asked.
+        same: 1 if the response agrees with the response to the control question, else 0, one per row. If given, no
+            judge is asked.
         protocol: "official" (all questions), "lmms-eval" or "vlmevalkit" (only questions with a visual).
-        bias: what counts as a yes in `pct_diff` and `fp_ratio`: "answers" applies equations 6 and 7 to the
-            readable responses; "official" infers a yes from the verdicts, as the authors' script does. The default is
-            "answers" if rules judge correctness, else "official".
+        bias: what counts as a yes in `pct_diff` and `fp_ratio`: "answers" applies equations 6 and 7 to the readable
+            responses; "official" infers a yes from the verdicts, as the authors' script does. The default is "answers"
+            if rules judge correctness, else "official".
         prompts: the wording of a language model's prompts: "ours" (the paper's prompt about correctness, and this
             project's about whether two responses agree) or "authors" (both from the authors' script). Replies are read
             in the same way. Rules need no prompt.
@@ -84,8 +83,8 @@ def compute(
             each other.
         seed: the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.
         level: the confidence level of the interval, in (0, 1).
-        per_question: also return, for each question, the verdict on the response, the kind of failure, and whether
-            the response or its verdict was unreadable (first repeat); with repeats, also the verdict of each repeat.
+        per_question: also return, for each question, the verdict on the response, the kind of failure, and whether the
+            response or its verdict was unreadable (first repeat); with repeats, also the verdict of each repeat.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
         judging: which judge gives verdicts, and how it is asked: judge ("rules", the default, and "vlmevalkit", which
             reads yes and no as that harness does without its judge, need no model), repeats (section 4.1: three; the
@@ -93,8 +92,8 @@ def compute(
             store, progress; see `halluscope.judging.graders.grading.Grading`.
 
     Returns:
-        Fractions in [0, 1]: `aAcc` (equation 3), `qAcc` (equation 5), `fAcc` (equation 4); `easy_aAcc` and `hard_aAcc`,
-        the share of pairs whose questions about no image or the original, or about edited images, are all right;
+        Fractions in [0, 1]: `aAcc` (equation 3), `qAcc` (equation 5), `fAcc` (equation 4); `easy_aAcc`, the share of
+        pairs whose responses about the original or no image are all right; `hard_aAcc`, the same for edited images;
         `figure_score`, the mean over figures of the share of right responses; `correct`, `inconsistent` and `wrong`,
         shares of the figures (section 4.3.2); `language_hallucination`, `visual_illusion` and `mixed`, shares of the
         failed responses (Figure 3); and `fp_ratio` (equation 7). `pct_diff` (equation 6) is in [-1, 1].
@@ -104,12 +103,12 @@ def compute(
         A share of nothing is NaN: `fp_ratio` and the diagnosis for a perfect model, and the diagnosis without the
         questions that have no visual ("lmms-eval", "vlmevalkit"). With "vlmevalkit" also `overall`, the mean of `aAcc`,
         `qAcc` and `fAcc`.
-        `unread`, the share of responses or verdicts that could not be read (they count as uncertain), and `uncertain`,
-        the share of responses that were read as uncertain, are None for given verdicts; `questions`, `pairs`,
-        `figures`, `sets`; `counts`, the `easy_questions`, `hard_questions` and `figures` of each category, as the
-        script prints them; `mean_words`, the mean length of the responses; `thoughts`, how many responses held thoughts
-        that were removed; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a
-        bootstrap; `spread` with repeats, the least and greatest value of each score.
+        `unread`, the share of unreadable responses or verdicts, which count as uncertain; `uncertain`, the share of
+        responses that were read as uncertain (both are None for given verdicts); `questions`; `pairs`; `figures`;
+        `sets`; `counts`, the `easy_questions`, `hard_questions` and `figures` of each category, as the script prints
+        them; `mean_words`, the mean length of the responses; `thoughts`, how many responses held thoughts that were
+        removed; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap; `spread`
+        with repeats, the least and greatest value of each score.
 
     Raises:
         ValueError: for any bad input, before a model is asked.
@@ -186,7 +185,7 @@ def compute(
 def chance(references: Sequence[Any], protocol: str = OFFICIAL) -> dict[str, float]:
     """Return the expected scores of a model that tosses a coin for yes or no.
 
-    Table 2's "Random Chance" is one such run, as GPT-4 judged it.
+    Table 2's "Random Chance" is one such run, judged by GPT-4.
     """
     questions = read_all(references)
     return scoring.chance(Layout.of([questions[row] for row in _counted(questions, protocol)]))
@@ -222,7 +221,7 @@ class _Judging(Protocol):
     def same(
         self, questions: Sequence[VisualQuestion], controls: Sequence[str], texts: Sequence[str]
     ) -> Ints:
-        """Return 1 if a response agrees with the one to its control question, else 0, or `UNREAD`."""
+        """Return 1 if a response agrees with the response to its control question, else 0, or `UNREAD`."""
 
 
 class _Reader:

@@ -124,7 +124,7 @@ def _asked(template: str, words: Sequence[str], fields: Mapping[str, str], said:
 
 
 def _mark(words: Sequence[str], text: str) -> str:
-    """Return the suffix that keeps all words out of a text: "" if the text contains none of them anyway."""
+    """Return a suffix with which none of the words is in a text: "" if none is in it without a suffix."""
     digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     marks = ("", *(f"-{digest[:length]}" for length in range(6, len(digest))))
     return next(mark for mark in marks if not any(word + mark in text for word in words))

@@ -66,7 +66,7 @@ def report(
 
 
 def categories(results: Named) -> Table:
-    """Return one row per LVLM and category, and one for both: the authors' scores of VD, VS and overall."""
+    """Return one row per LVLM and category, and one for both categories, with the scores of the authors' script."""
     rows = [
         [name, of or "overall", *(score(result, f"{by}{of and '/'}{of}") for by in BY_CATEGORY)]
         for name, result in results

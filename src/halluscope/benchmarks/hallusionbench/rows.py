@@ -1,8 +1,8 @@
 """Reads HallusionBench's questions, and says which belong together (section 3.2, equation 1).
 
-A control pair is one question about several figures: the original image and edited images, and for a visual
-supplement (VS) also no image. Its control question is the one with figure_id 0. Keys contain the category
-and the subcategory, because `ocr` occurs in both categories.
+A control pair is one question about several figures: the original image and edited images, and for a visual supplement
+(VS) also no image. Its control question has figure_id 0. Keys contain the category and the subcategory, because `ocr`
+occurs in both categories.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from halluscope.reading.rows import read_each
 
 NO_VISUAL, ORIGINAL, EDITED = 0, 1, 2
 ROLES = ("no_visual", "original", "edited")
-"""What a question is asked about, by its `visual_input`."""
+"""The kind of image that a question is about, by its `visual_input`."""
 
 DEPENDENT, SUPPLEMENT = "VD", "VS"
 ID = ("category", "subcategory", "set_id", "figure_id", "question_id")

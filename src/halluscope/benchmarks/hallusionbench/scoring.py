@@ -1,7 +1,7 @@
 """HallusionBench's scores: counts per set first, then ratios, then resampled sets.
 
-Every score is a part divided by a whole, and both are sums over sets of questions. Sources: HallusionBench, equations
-2 to 7, sections 4.3.2 and 4.3.4, Figure 3; and the authors' script, where the paper leaves something open.
+Every score is a part divided by a whole, and both are sums over sets of questions. Sources: HallusionBench, equations 2
+to 7, sections 4.3.2 and 4.3.4, Figure 3; and the authors' script, where the paper leaves something open.
 """
 
 from collections.abc import Sequence
@@ -91,7 +91,7 @@ class Layout:
 
 
 def right(layout: Layout, correctness: Ints) -> Bools:
-    """Whether a response is right (equation 2): correct, or uncertain where there is no visual to know it from."""
+    """Whether a response is right (equation 2): correct, or uncertain if there is no visual."""
     good: Bools = (correctness == CORRECT) | (layout.no_visual & (correctness == UNCERTAIN))
     return good
 
@@ -110,8 +110,8 @@ def diagnose(layout: Layout, correctness: Ints, same: Bools) -> Ints:
     """Return how each response failed: a code of `FAILURES` (Figure 3).
 
     - Without a visual, a wrong response is language hallucination.
-    - A wrong response about an edited image that agrees with a correct response to the control question is mixed in
-      VD, and language hallucination in VS, where the control question has no visual. (The paper's third principle says
+    - A wrong response about an edited image that agrees with a correct response to the control question is mixed in VD,
+      and language hallucination in VS, where the control question has no visual. (The paper's third principle says
       language hallucination for both; the authors' script counts VD as mixed, and so do its scores.)
     - In VS with a visual, after a wrong response to the control question: language hallucination if the response is
       wrong and agrees with it, mixed if it is wrong in another way or uncertain.
@@ -140,7 +140,7 @@ def tally(
     Args:
         layout: which rows belong together.
         correctness: 0, 1 or 2 per row.
-        same: whether the response agrees with the one to the control question; None leaves the diagnosis undefined.
+        same: whether the response agrees with that to the control question; None leaves the diagnosis undefined.
         said_yes: whether the response says yes.
         read: whether the response is readable; the yes/no bias leaves out unreadable ones. None: all are readable.
     """
