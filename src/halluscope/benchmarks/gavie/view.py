@@ -9,7 +9,7 @@ from halluscope.reporting.shown import UNREADABLE, Fact, Item, Kind, disagree, s
 from halluscope.reporting.tables import is_defined
 
 ERRORS = {"accuracy": "not fully accurate", "relevancy": "not fully relevant"}
-"""Criterion -> the error of a response with less than full points; the authors set no other threshold."""
+"""Criterion -> the error of a response with less than full points; the authors set no threshold."""
 
 
 def items(

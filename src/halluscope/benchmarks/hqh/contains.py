@@ -173,7 +173,7 @@ def _numbers(plain: str) -> list[str]:
 
 
 def _meaning(plain: str) -> set[str]:
-    """Return the words that carry meaning, without endings, and with "not " if the word before denies them."""
+    """Return the words that carry meaning, without endings; "not " precedes words that their clause denies."""
     found = set()
     for clause in _PAUSE.split(plain):
         kept = [word for word in _words(clause) if word not in _EMPTY]
