@@ -1,11 +1,11 @@
-"""HallusionBench's page, as its Space shows it: `python app.py`."""
+"""The page of HallusionBench's Space. Run it with `python app.py`."""
 
 import json
 
 from halluscope.benchmarks.hallusionbench.metric import compute
 from halluscope.hub.space import Box, Choice, Page
 
-# One control pair: the same question without an image, about an original image, and about an edited one.
+# One control pair: the same question without an image, about an original image, and about an edited image.
 _ROWS = [
     {
         "category": "VS",

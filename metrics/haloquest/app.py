@@ -1,4 +1,4 @@
-"""HaloQuest's page, as its Space shows it: `python app.py`."""
+"""The page of HaloQuest's Space. Run it with `python app.py`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ _ROWS = [
 
 
 def _score(predictions: Sequence[str], references: Sequence[Any], **options: Any) -> dict[str, Any]:
-    """Score by the verdicts that stand in the rows; no judge is asked from a page."""
+    """Score by the verdicts in the rows; a page asks no judge."""
     verdicts = [row.get("correct") if isinstance(row, Mapping) else None for row in references]
     return compute(predictions, references, judgements=verdicts, **options)
 

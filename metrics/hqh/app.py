@@ -1,4 +1,4 @@
-"""HQH's page, as its Space shows it: `python app.py`."""
+"""The page of HQH's Space. Run it with `python app.py`."""
 
 import json
 

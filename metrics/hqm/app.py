@@ -1,4 +1,4 @@
-"""HQM's page, as its Space shows it: `python app.py`."""
+"""The page of HQM's Space. Run it with `python app.py`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""MMHal-Bench's page, as its Space shows it: `python app.py`."""
+"""The page of MMHal-Bench's Space. Run it with `python app.py`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ _ROWS = [
 
 
 def _score(predictions: Sequence[str], references: Sequence[Any], **options: Any) -> dict[str, Any]:
-    """Score by the ratings that stand in the rows; no judge is asked from a page."""
+    """Score by the ratings in the rows; a page asks no judge."""
     ratings = [row.get("rating") if isinstance(row, Mapping) else None for row in references]
     return compute(predictions, references, ratings=ratings, **options)
 

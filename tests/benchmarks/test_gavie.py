@@ -129,11 +129,11 @@ def test_a_judge_is_told_the_regions(served):
     gavie.compute(TEXTS, rows(), judge=served.judge, progress=False)
     lines = '"a dog" X:1 Y:2 Width:30 Height:40\n"a \\"red\\" ball" X:5 Y:6 Width:7 Height:8\nInstruction'
     assert all(lines in prompt for prompt in served.prompts)
-    with pytest.raises(ValueError, match=r"references\[1\] has no regions, as 1 of the 4 rows.*--regions"):
+    with pytest.raises(ValueError, match=r"references\[1\] has no regions .* 1 of 4.*--regions"):
         made = rows()
         made[1]["regions"] = None
         gavie.compute(TEXTS, made, judge=served.judge, progress=False)
-    with pytest.raises(ValueError, match=r"references\[0\] has no regions, as 4 of the 4"):
+    with pytest.raises(ValueError, match=r"references\[0\] has no regions .* 4 of 4"):
         gavie.compute(TEXTS, upstream_rows(), judge=served.judge, progress=False)
 
 
@@ -318,7 +318,7 @@ def changed(**values):
         (changed(image_id="x"), r"references\[2\]: image_id is 'x'"),
         (
             {"references": [{"id": 1, "image_id": 1, "question": "?", "answer": "!"}] * 4},
-            "no row of the dataset gavie",
+            "expected a row of the dataset gavie",
         ),
         (changed(question=" "), r"references\[2\]: question is ' '"),
         (changed(regions="a dog"), r"references\[2\]: regions is 'a dog'; expected a list of regions"),

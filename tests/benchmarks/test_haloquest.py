@@ -323,9 +323,9 @@ def test_the_authors_instructions_are_theirs():
         ({"image_type": "painted"}, "image_type is 'painted'; expected one of 'generated', 'real'"),
         ({"type": "count"}, "type is 'count'; expected one of 'false premises'"),
         ({"question": " "}, "question is ' '; expected a text"),
-        ({"answers": []}, r"answers is \[\]; expected right answers, at least one"),
+        ({"answers": []}, r"answers is \[\]; expected at least one right answer"),
         ({"answers": ["", "No."]}, "answers is .*each a text"),
-        ({"answers": "No."}, "answers is 'No.'; expected right answers"),
+        ({"answers": "No."}, "answers is 'No.'; expected at least one right answer"),
     ],
 )
 def test_rows_that_are_none(change, message):
@@ -354,7 +354,9 @@ def test_options_that_are_none(options, message):
 def test_rows_of_another_benchmark(tmp_path):
     hqh = small_datasets.build("hqh", tmp_path)
     responses = [{"id": n, "response": "No."} for n in range(6)]
-    with pytest.raises(ValueError, match="has no column answers or file_name or image_type; expected the dataset"):
+    with pytest.raises(
+        ValueError, match="has no column answers or file_name or image_type; expected the dataset"
+    ):
         halluscope.score("haloquest", responses, hqh, judge="none")
     with pytest.raises(
         ValueError, match=r"references\[0\] has no 'file_name' and no .*expected a row of the dataset"

@@ -131,7 +131,7 @@ def test_overall_is_of_the_answers_judged_in_both_ways(files, capsys):
     (files / "judged.jsonl").write_text("\n".join(lines))
     mine = answers(files, "mine.jsonl", TRUTHS)
     assert score(files, mine, options=["--judgements", files / "judged.jsonl"]) == 0
-    assert "overall is of the 7 of 8 answers" in capsys.readouterr().out
+    assert "overall covers only the 7 of 8 judged responses" in capsys.readouterr().out
 
 
 VERDICTS = st.one_of(st.none(), st.tuples(st.booleans(), st.integers(0, 5)))
@@ -517,7 +517,7 @@ def test_a_claim_counts_once_and_only_if_it_stands_in_the_answer(claims, counted
 def test_claims_that_stand_nowhere_are_warned_of_and_count_in_no_score():
     judge = FakeJudge(lambda prompt, _: said(True, "a cat", "a cat", "a dog"))
     with pytest.warns(
-        UserWarning, match="21 of the 24 extra claims .* do not stand in the answer, or are there twice"
+        UserWarning, match="21 of the 24 extra claims .* are not in the response, or are quoted twice"
     ):
         got = hqh.compute(
             ["a cat", "A CAT."] + ["no"] * 4 + ["Cat", "acat a dog"],
@@ -826,11 +826,11 @@ def test_bad_questions(files, content, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda known: known.pop("102"), "no entry of 1 of the questions' images: image id 102. Get"),
+        (lambda known: known.pop("102"), "no entry for 1 of the questions' images: image id 102. Get"),
         (lambda known: known["102"].pop("caption"), "the image id 102 has no text as caption"),
         (lambda known: known["102"].update(image_information=None), "102 has no text as image_information"),
         (lambda known: known.update({"102": "a dog"}), "the image id 102 has no text as caption"),
-        (lambda known: known.update({"x": {}}), "an entry 'x'; expected an image id"),
+        (lambda known: known.update({"x": {}}), "the entry 'x'; expected an image id"),
     ],
 )
 def test_bad_image_data(files, change, message):
@@ -934,15 +934,15 @@ def test_tables_like_the_papers(files, texts, served, capsys):
     assert names.index("GPT-4o [GPT-4o]") < own["mine"]
     assert "A row without a number of rows is as published, on all 4,000 questions." in out
     assert "Table IV" in out and "0.375" in out and "interval over images: main" in out
-    assert "claims beside" not in out
+    assert "extra claims" not in out
     assert score(files, mine, options=["--published"]) == 0
-    assert "claims beside the main answer were not looked for" in capsys.readouterr().out
+    assert "nobody looked for extra claims" in capsys.readouterr().out
     served.script = lambda prompt, *_: reply("well ...")
     with pytest.warns(UserWarning, match="no readable verdict"):
         options = ["--judge", served.judge, "--max-failed", 1, "--store", files / "other.sqlite"]
         assert score(files, mine, options=options) == 0
     out = capsys.readouterr().out
-    assert "not judged: 100.0 % of the answers" in out and "claims beside" not in out
+    assert "not judged: 100.0 % of the responses" in out and "extra claims" not in out
 
 
 def test_judgements_are_written_and_read(files, texts, served, capsys):

@@ -406,7 +406,7 @@ TREE = {
     "VS, no image": (VS, [WRONG, RIGHT, RIGHT], 0, ["language hallucination", None, None], ""),
     "VS, edited, as without one": (
         *(VS, [RIGHT, RIGHT, WRONG], 1),
-        *([None, None, "language hallucination"], "as it answered without an image"),
+        *([None, None, "language hallucination"], "the same as its response without an image"),
     ),
     "VS, edited, another": (VS, [RIGHT, RIGHT, WRONG], 0, [None, None, "visual illusion"], "at the image"),
     "VS, wrong before, uncertain now": (
@@ -446,11 +446,11 @@ def test_hallusionbench_says_what_failed(case: str) -> None:
 def test_hallusionbench_in_a_sentence() -> None:
     diagnosis = {"language_hallucination": 0.2, "visual_illusion": 0.7, "mixed": 0.1}
     assert meaning("hallusionbench", aAcc=0.613, **diagnosis) == (
-        "61.3 of 100 answers are right, as is an uncertain one where no image is shown; of 100 others, 20.0 fail of "
-        "language hallucination, 70.0 of visual illusion, and 10.0 of a mix of both."
+        "61.3 of 100 responses are right (an uncertain one is right where no image is shown); of 100 others, 20.0 fail "
+        "by language hallucination, 70.0 by visual illusion, and 10.0 by a mix of both."
     )
-    assert "the others fail of is undefined" in meaning("hallusionbench", aAcc=0.613)
-    assert meaning("hallusionbench", aAcc=1.0) == "100.0 of 100 answers are right."
+    assert "why the others fail is undefined" in meaning("hallusionbench", aAcc=0.613)
+    assert meaning("hallusionbench", aAcc=1.0) == "100.0 of 100 responses are right."
     assert "undefined" in meaning("hallusionbench")
 
 
@@ -481,7 +481,7 @@ def test_hqh_from_the_items_back_to_the_scores(judgements: list[Any]) -> None:
     assert found.scores["unjudged"] == about(with_error(found.items, "unjudged"))
     assert not any({"unjudged", "wrong answer"} <= {*item.errors} for item in found.items)
     assert found.scores["main_hal"] == about(with_error(judged, "wrong answer"))
-    claims = {item.id: facts(item)["claims beside it that contradict the image"][0] for item in found.items}
+    claims = {item.id: facts(item)["extra claims that contradict the image"][0] for item in found.items}
     searched = [item for item in found.items if claims[item.id] != "not looked for"]
     assert found.scores["extra_hal"] == about(share([int(claims[item.id]) for item in searched]))
     both = [item for item in judged if item in searched]
@@ -513,7 +513,7 @@ def test_the_claims_that_a_judge_quotes_are_marked(case: str) -> None:
     (item,) = shown(run).items
     assert [text[mark.start : mark.end] for mark in item.marks] == marked
     assert {mark.kind for mark in item.marks} <= {"bad"}
-    assert facts(item).get("quoted in other words", []) == told
+    assert facts(item).get("claims quoted in other words", []) == told
     assert len({mark.says for mark in item.marks}) + len(told) == len(evidence) == run.scores["extra_hal"]
     assert "".join(piece.text for piece in pieces(text, item.marks)) == text
     assert [piece.text for piece in pieces(text, item.marks) if piece.kind == "bad"] != [] or not marked
@@ -551,18 +551,18 @@ def test_hqh_tells_what_is_known_of_the_image() -> None:
     assert known["right answer"] == ["two dogs"] and known["caption"] == ["Two dogs."]
     assert len(known["regions"]) == 13 and known["regions"][-1] == "and 2 more"
     assert known["main answer"] == ["right"] and item.errors == []
-    assert kinds(item)["claims beside it that contradict the image"] == {"open"}
+    assert kinds(item)["extra claims that contradict the image"] == {"open"}
     assert item.parts == {"type": "existence", "level": "object"}
 
 
 def test_hqh_in_a_sentence() -> None:
     assert meaning("hqh", main_hal=0.301, extra_hal=0.12, overall_hal=0.372) == (
-        "37.2 of 100 responses hallucinate: the main answer is wrong in 30.1 of 100, and beside it stand 0.12 claims "
-        "per response that contradict the image."
+        "37.2 of 100 responses hallucinate: the main answer is wrong in 30.1 of 100, and there are 0.12 extra "
+        "claims per response that contradict the image."
     )
     assert meaning("hqh", main_hal=0.301) == (
-        "30.1 of 100 main answers are wrong; the overall rate is undefined, because nobody looked for claims beside "
-        "the main answer."
+        "30.1 of 100 main answers are wrong; the overall rate is undefined, because nobody looked for extra "
+        "claims."
     )
     assert "undefined" in meaning("hqh")
 
@@ -595,7 +595,7 @@ def test_haloquest_from_the_items_back_to_the_scores(judgements: list[bool | Non
 def test_haloquest_tells_what_the_judge_understood() -> None:
     judge = FakeJudge(lambda *_: '{"point": "It says there is one.", "verdict": "incorrect"}')
     (item,) = shown(run_of("haloquest", halo(1), ["Yes."], judge=judge, progress=False)).items
-    assert facts(item)["what it comes to, by the judge"] == ["It says there is one."]
+    assert facts(item)["its main point, according to the judge"] == ["It says there is one."]
     assert (item.errors, item.image, facts(item)["verdict"]) == (["wrong"], "0.jpg", ["wrong"])
 
 
@@ -608,7 +608,7 @@ def test_gavie_from_the_items_back_to_the_scores(ratings: list[tuple[Any, Any]])
     rows = [{"id": n, "image_id": n % 2, "question": "What?", "regions": None} for n in range(len(ratings))]
     verdicts = [{"relevancy": relevancy, "accuracy": accuracy} for relevancy, accuracy in ratings]
     found = shown(run_of("gavie", rows, ["A."] * len(rows), {"ratings": verdicts}))
-    for name, error in (("accuracy", "not wholly accurate"), ("relevancy", "not wholly relevant")):
+    for name, error in (("accuracy", "not fully accurate"), ("relevancy", "not fully relevant")):
         told = [facts(item)[name][0] for item in found.items]
         points = [float(text.removesuffix(" of 10")) for text in told if text != "unreadable"]
         assert found.scores[name] == about(share(points))
@@ -627,7 +627,7 @@ def test_gavie_tells_why() -> None:
         "the judge's reasons": ["There is no cat."],
         "regions": ["a dog"],
     }
-    assert (item.id, item.image, item.errors, item.badness) == ("5", "9", ["not wholly accurate"], 8)
+    assert (item.id, item.image, item.errors, item.badness) == ("5", "9", ["not fully accurate"], 8)
 
 
 def rated(count: int) -> list[dict[str, Any]]:
@@ -665,15 +665,15 @@ def test_mmhal_tells_what_the_script_makes_of_a_reply_that_it_cannot_read() -> N
 
 def test_the_others_in_a_sentence() -> None:
     assert meaning("haloquest", accuracy=0.62) == (
-        "62.0 of 100 responses that were judged agree with an answer that people wrote."
+        "62.0 of 100 judged responses agree with an answer that people wrote."
     )
     assert meaning("gavie", accuracy=6.529, relevancy=8.2) == (
-        "How true responses are of the image is rated 6.53 of 10 on average; how well they do what the instruction "
-        "asks, 8.20."
+        "On average, responses are rated 6.53 of 10 for being true of the image, and 8.20 for doing what the "
+        "instruction asks."
     )
-    assert meaning("gavie", accuracy=6.5).endswith("asks, undefined.")
+    assert meaning("gavie", accuracy=6.5).endswith("and undefined for doing what the instruction asks.")
     assert meaning("mmhal", rating=2.314, hallucination_rate=0.521) == (
-        "The mean rating is 2.31 of 6; 52.1 of 100 responses are rated below 3, which says that they hallucinate."
+        "The mean rating is 2.31 of 6; 52.1 of 100 responses are rated below 3, which means that they hallucinate."
     )
     assert all("undefined" in meaning(name) for name in ROOMS)
 

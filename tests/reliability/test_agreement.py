@@ -150,24 +150,24 @@ NOTHING = ([], [])
         (
             {("m", 1): NOTHING},
             {("m", 2): NOTHING},
-            "second says nothing of 1 of the 1 responses that first has read, .* of m to",
+            "second lacks 1 of the 1 responses that first has read, .* of m to",
         ),
         (
             {("m", 1): NOTHING},
             {("m", 1): NOTHING, ("n", 1): NOTHING},
-            "first says nothing of 1 of the 2 .* of n to the image 1",
+            "first lacks 1 of the 2 .* of n to the image 1",
         ),
         (
             {("m", 1): NOTHING},
             {("m", 1): ([], [["man", "person"]])},
-            "lists of class names as found and hall",
+            "lists of class names in found and hall",
         ),
         (
             {("m", 1): NOTHING},
             {("m", 1): ([], None)},
             "expected a run that reads classes out of descriptions",
         ),
-        ({("m", 1): NOTHING}, {("m", 1.5): NOTHING}, "with image_id, and lists of class names"),
+        ({("m", 1): NOTHING}, {("m", 1.5): NOTHING}, "with image_id, and with lists of class names"),
     ],
 )
 def test_runs_that_cannot_be_compared(tmp_path, capsys, first, second, message):
@@ -180,7 +180,7 @@ def test_runs_that_cannot_be_compared(tmp_path, capsys, first, second, message):
 def test_rows_that_say_nothing():
     row = ("m", "A dog.", {"image_id": 1, "found": ["dog"], "hallucinated": []})
     assert agreement.method("first", [row]).said["m", "1"] == Said(frozenset(["dog"]), frozenset(), "A dog.")
-    with pytest.raises(ValueError, match="first: the response of m to the image 1 comes twice"):
+    with pytest.raises(ValueError, match="first: the response of m to the image 1 occurs twice"):
         agreement.method("first", [row, row])
     with pytest.raises(ValueError, match="with image_id"):
         agreement.method("first", [(None, *row[1:])])
@@ -194,7 +194,7 @@ def test_other_texts_of_the_same_names(files, capsys):
     for name in ("A", "B"):
         write_runs([run_of("m", {1: f"{name} dog."}, found)], files / name)
     assert cli.main(["agree", str(files / "A"), str(files / "B")]) == 2
-    assert "A and B have read different texts as 1 of the responses, such as that of m to the image 1" in (
+    assert "A and B have read different texts for 1 of the responses, such as that of m to the image 1" in (
         capsys.readouterr().err
     )
 
@@ -203,7 +203,7 @@ def test_other_texts_of_the_same_names(files, capsys):
 def test_names_that_tell_nothing_apart(files, names, capsys):
     given = [f"{name}={files / folder}" for name, folder in zip(names, ("first", "second"), strict=True)]
     assert cli.main(["agree", *given]) == 2
-    assert "expected two names, neither with ' and ' in it" in capsys.readouterr().err
+    assert "expected two different names without ' and '" in capsys.readouterr().err
 
 
 def test_a_benchmark_is_no_folder(capsys):
@@ -385,7 +385,7 @@ def test_so_many_of_each_model():
 
 def test_nothing_to_mark():
     with pytest.raises(
-        ValueError, match="Of the 1 responses on which first and second agree, no class is read out"
+        ValueError, match="No class is read out of any of the 1 responses on which first and second agree"
     ):
         readings.draw(both_of({("m", "1"): ([], []), ("m", "2"): (["dog"], [])}), {})
 

@@ -236,7 +236,7 @@ def test_too_few_labels_are_refused():
     reader = Reader(YES)
     found = certified(TEXTS, PRESENT, reader, SAID, CHANCE)
     with pytest.raises(
-        ValueError, match=f"The certificate {found.digest} has labels of only 2 texts; .* those of 4 or more"
+        ValueError, match=f"The certificate {found.digest} has labels for only 2 texts; expected 4 or more"
     ):
         compute(TEXTS, PRESENT, judges=reader, certificate=found, **ASKED)
 
@@ -277,16 +277,16 @@ def test_corrected_scores_are_nearer_to_the_truth_and_their_intervals_hold_it():
     [
         (
             {"judges": Reader(YES, "reader-2")},
-            r"is about the judges \['reader-1'\]; scored are \['reader-2'\]",
+            r"is about the judges \['reader-1'\], but this score uses \['reader-2'\]",
         ),
         ({"questions": [*PLAIN, "Is {x} there?"]}, "is about the questions 'custom-"),
         ({"all_average": "image"}, "all_average is 'image'; expected 'pooled'"),
         ({"votes": np.zeros((4, 2, 1), dtype=int)}, "certificate and votes are given"),
         ({"vocabulary": ["cup", "dog"]}, "is about the vocabulary 'custom-"),
         ({"certificate": 7}, "certificate is 7; expected a file"),
-        ({"certificate": {"form": "another"}}, "certificate is no certificate"),
-        ({"certificate": {"form": certificate.FORM, "labels": object()}}, "certificate is no certificate"),
-        ({"certificate": {"form": certificate.FORM, 1: 2}}, "certificate is no certificate"),
+        ({"certificate": {"form": "another"}}, "certificate is not a certificate"),
+        ({"certificate": {"form": certificate.FORM, "labels": object()}}, "certificate is not a certificate"),
+        ({"certificate": {"form": certificate.FORM, 1: 2}}, "certificate is not a certificate"),
     ],
 )
 def test_a_certificate_of_something_else_is_refused(options, message):
@@ -301,12 +301,12 @@ def test_other_texts_and_another_agreement_are_refused():
     found = certified(TEXTS, PRESENT, reader, *WHOLE)
     for texts, present in ((TEXTS[:3], PRESENT[:3]), ([*TEXTS, "e"], [*PRESENT, []])):
         with pytest.raises(
-            ValueError, match=r"is about the responses' texts 'texts-4-.*; scored are 'texts-"
+            ValueError, match=r"is about the responses' texts 'texts-4-.*, but this score uses 'texts-"
         ):
             compute(texts, present, judges=reader, certificate=found, **ASKED)
     three = {"questions": [*PLAIN, "Does the text imply {a/an} {x}?", "Does it name {a/an} {x}?"]}
     other = certified(TEXTS, PRESENT, reader, *WHOLE, **three)
-    with pytest.raises(ValueError, match="is about the agreement '3of3'; scored are '2of3'"):
+    with pytest.raises(ValueError, match="is about the agreement '3of3', but this score uses '2of3'"):
         compute(TEXTS, PRESENT, **ASKED | three | {"judges": reader, "certificate": other, "agreement": 2})
 
 
@@ -322,7 +322,7 @@ def test_judges_may_stand_in_another_order():
 
 def test_a_judge_that_changed_its_mind_is_noticed():
     found = certified(TEXTS, PRESENT, Reader(YES), *WHOLE)
-    with pytest.raises(ValueError, match="said something else of the labelled texts than they do now"):
+    with pytest.raises(ValueError, match="said something else about the labelled texts than they say now"):
         compute(TEXTS, PRESENT, judges=Reader(YES | {"b": {"cup"}}), certificate=found, **ASKED)
 
 
@@ -351,7 +351,7 @@ def test_a_certificate_as_a_file(tmp_path):
 def test_a_changed_certificate_is_refused(part):
     found = dict(certified(TEXTS, PRESENT, Reader(YES), SAID, CHANCE).content)
     for changed in ({name: value for name, value in found.items() if name != part}, found | {part: "x"}):
-        with pytest.raises(ValueError, match="its content is not what its digest"):
+        with pytest.raises(ValueError, match="the content does not match its digest"):
             certificate.read(changed)
 
 
@@ -413,9 +413,9 @@ def test_a_weight_is_one_over_the_chance(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (LINES[:3], "of 1 of its 2 texts not all 2 classes have a label"),
-        ([LINES[0] | {"weight": 2}, *LINES[1:]], "has a weight in 1 of 4 lines; expected it in all or none"),
-        ([*LINES, LINES[0] | {"answer": "no"}], "another label of the class 'dog' of the same text"),
+        (LINES[:3], "1 of its 2 texts do not have a label for all 2 classes"),
+        ([LINES[0] | {"weight": 2}, *LINES[1:]], "has a weight in 1 of 4 lines; expected a weight in all"),
+        ([*LINES, LINES[0] | {"answer": "no"}], "another label of the class 'dog' for the same text"),
         ([LINES[0] | {"answer": "perhaps"}], "answer is 'perhaps'; expected yes or no"),
         ([LINES[0] | {"answer": 2}], "answer is 2; expected yes or no"),
         ([LINES[0] | {"class": "cat"}], "class is 'cat', which the vocabulary"),
@@ -424,7 +424,7 @@ def test_a_weight_is_one_over_the_chance(tmp_path):
         ([LINES[0] | {"weight": 0.5}], "weight is 0.5; expected a number from 1"),
         (
             [{"text": "z", "class": "dog", "answer": "yes", "weight": 1}],
-            "labels of 1 texts that are not among",
+            "labels for 1 texts that are not among",
         ),
         ([7], "expected an object"),
         ([], "holds no label"),
@@ -640,9 +640,9 @@ def test_who_stops_early_has_marked_a_smaller_sample(folder, capsys):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mark": "others", "note": ""}, "is marked 'others', and its note is ''; expected the names"),
-        ({"mark": "no others", "note": "cup"}, "is marked 'no others', and its note is 'cup'"),
-        ({"mark": "others", "note": "dgo"}, "names 'dgo', which is no class.* Did you mean 'dog'"),
+        ({"mark": "others", "note": ""}, "is marked 'others', but its note is ''; expected the names"),
+        ({"mark": "no others", "note": "cup"}, "is marked 'no others', but its note is 'cup'"),
+        ({"mark": "others", "note": "dgo"}, "names 'dgo', which is not a class.* Did you mean 'dog'"),
         ({"mark": "implied"}, "the mark is 'implied'; expected 'no others' or 'others'"),
         ({"chance": "0.9"}, "drawn_from, text, chance, class are not what the sheet"),
         ({"class": "dog"}, "are not what the sheet|the mark is"),
@@ -748,7 +748,7 @@ def test_mark_texts_in_the_browser(folder, browser, capsys):
             browser.switch_to.active_element.send_keys("2")
             assert (
                 browser.switch_to.active_element.get_attribute("placeholder")
-                == "Which? Divide them by commas."
+                == "Which? Separate them by commas."
             )
             browser.switch_to.active_element.send_keys(", ".join(others), Keys.ENTER)  # and on to the next
         else:

@@ -123,18 +123,18 @@ def test_negated_questions(question, expected):
                 "Does Bob have no dog?",
             )
         ),
-        ("Isn't there a dog?", "no single question"),
+        ("Isn't there a dog?", "not a single question"),
         ("Is there no dog in the image?", "a negative question"),
         ("Is not there a dog?", "a negative question"),
         ("Is it not true that it is red?", "a negative question"),
         ("Is it a sunny day or is it raining?", "which of two things"),
         ("Does this figure have a title, or not?", "which of two things"),
-        ("Is there a dog and if so, is it brown?", "no single question"),
-        ("What color is the dog?", "no single question"),
-        ("Is there a dog? Is it brown?", "no single question"),
-        ("Is there a dog", "no single question"),
-        ("", "no single question"),
-        ("?" * 10_000, "no single question"),
+        ("Is there a dog and if so, is it brown?", "not a single question"),
+        ("What color is the dog?", "not a single question"),
+        ("Is there a dog? Is it brown?", "not a single question"),
+        ("Is there a dog", "not a single question"),
+        ("", "not a single question"),
+        ("?" * 10_000, "not a single question"),
         ("is " * 10_000 + "?", "where its subject ends"),
     ],
 )
@@ -231,7 +231,7 @@ def test_a_framed_question_keeps_its_words(question, seed):
 
 
 def test_an_instruction_that_the_table_does_not_have():
-    with pytest.raises(Refused, match="no instruction of the table"):
+    with pytest.raises(Refused, match="nor an instruction in the table"):
         rephrase("Sing about the image.")
 
 
@@ -268,11 +268,11 @@ def test_shuffling_moves_texts_and_keeps_the_answers_text(options, data, seed):
         (["(a) cat", "(b) dog"], "A", "opens with its letter"),
         (["1. cat", "2. dog"], 0, "opens with its letter"),
         (["red", "Red "], "A", "two of its options are equal"),
-        (["red"], "A", "no two options"),
-        (["red", 2], "A", "no two options"),
-        (["red", "blue"], "C", "none of its options"),
-        (["red", "blue"], "green", "none of its options"),
-        (["red", "blue"], -1, "none of its options"),
+        (["red"], "A", "fewer than two options"),
+        (["red", 2], "A", "fewer than two options"),
+        (["red", "blue"], "C", "not one of its options"),
+        (["red", "blue"], "green", "not one of its options"),
+        (["red", "blue"], -1, "not one of its options"),
     ],
 )
 def test_options_that_cannot_be_shuffled(options, answer, reason):

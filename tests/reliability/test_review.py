@@ -134,12 +134,12 @@ def test_images_from_a_dataset_and_from_a_folder(tmp_path):
         (
             {"question": "q"},
             {"responses": {"a": [{"id": 1, "text": "t"}]}},
-            "No column of question_id, id, image_id",
+            "None of the columns question_id, id, image_id",
         ),
         (
             {"question": "q", "id": 1},
             {"responses": {"a": [{"id": 2, "text": "t"}]}},
-            "a has no response with the id 1",
+            "a has no response to the drawn row with the id 1",
         ),
         (
             {"question": "q", "id": 1},
@@ -149,7 +149,7 @@ def test_images_from_a_dataset_and_from_a_folder(tmp_path):
         (
             {"question": "q", "id": 1},
             {"responses": {"a": [{"id": 1, "text": "t"}] * 2}},
-            "a, response 1 is the second one with its id 1",
+            "a, response 1 is the second with the id 1",
         ),
     ],
 )
@@ -210,9 +210,7 @@ def test_rows_that_name_files_of_their_dataset(tmp_path, capsys):
         str(tmp_path / "two"),
     ]
     assert cli.main(command) == 2
-    assert (
-        "rows[0] is not in its row, and image files are opened only in a folder" in capsys.readouterr().err
-    )
+    assert "rows[0] is not in its row, and image files are opened only in a folder" in capsys.readouterr().err
     assert cli.main([*command, "--images", str(tmp_path / "data")]) == 2
     assert "leads out of" in capsys.readouterr().err
     assert cli.main([*command, "--images", str(tmp_path)]) == 0
@@ -455,7 +453,7 @@ def test_a_foreign_row(rows, tmp_path):
         return [*found[:-1], other[-1] | {"mark": "valid"}]
 
     with pytest.raises(
-        ValueError, match="row 6 of the file is of the sheet 'valid-.*-5', the others of 'valid-"
+        ValueError, match="row 6 of the file is from the sheet 'valid-.*-5', and the others are from 'valid-"
     ):
         read_sheet(mark(make(rows, tmp_path), ["valid"] * 5, swap))
 
@@ -464,7 +462,7 @@ def test_a_foreign_row(rows, tmp_path):
     ("change", "message"),
     [
         (lambda rows: rows[:-2], "lacks 2 of the 5 rows of the sheet valid-.*: 4, 5"),
-        (lambda rows: [*rows, rows[0]], "row 7 of the file is row 1, which stands there already"),
+        (lambda rows: [*rows, rows[0]], "row 7 of the file is a second row 1"),
         (
             lambda rows: [*rows[:-1], rows[-1] | {"row": "6"}],
             "row is '6'; the sheet valid-.* has the rows 1 to 5",
@@ -489,7 +487,7 @@ def test_sheets_that_are_not_whole(rows, tmp_path, change, message):
         (b"", "has no column sheet"),
         (b"\xff\xfe\x00", "is in UTF-16; expected UTF-8"),
         (b"\x80sheet", "is not in UTF-8, or is cut off"),
-        (b'"sheet","row","mark"\n"open', "no CSV in UTF-8"),
+        (b'"sheet","row","mark"\n"open', "is not a CSV file in UTF-8"),
         (b"sheet,row,mark\nvalid-00000000-1,1\n", "row 2 of the file has 2 cells; expected 3"),
         (b"sheet,row,mark\n", "sheet is ''"),
     ],
@@ -512,7 +510,7 @@ def test_what_is_no_sheet(tmp_path, content, message):
         ("valid-00000000-0", ["1"], "sheet is 'valid-"),
         ("valid-00000000-1", ["9" * 5000], "row is '999"),
         ("valid-00000000-1", ["²"], "row is '²'"),
-        ("valid-00000000-1", ["1", "1"], "stands there already"),
+        ("valid-00000000-1", ["1", "1"], "is a second row"),
     ],
 )
 def test_numbers_that_a_sheet_cannot_have(tmp_path, name, rows, message):
@@ -526,11 +524,11 @@ def test_numbers_that_a_sheet_cannot_have(tmp_path, name, rows, message):
 @pytest.mark.parametrize(
     ("size", "message"),
     [
-        ("0", "has 2 rows on the sheet, and was drawn from 0"),
-        ("1", "has 2 rows on the sheet, and was drawn from 1"),
-        ("9" * 5000, "expected the one number"),
-        ("-3", "expected the one number"),
-        ("²", "expected the one number"),
+        ("0", "has 2 rows on the sheet, but was drawn from 0"),
+        ("1", "has 2 rows on the sheet, but was drawn from 1"),
+        ("9" * 5000, "expected one number"),
+        ("-3", "expected one number"),
+        ("²", "expected one number"),
     ],
 )
 def test_strata_of_impossible_size(size, message):
@@ -704,5 +702,5 @@ def test_a_stratum_whose_size_is_lost():
     """The signature has this form, whoever made the sheet."""
     entry = {"id": "1", "model": "", "stratum": "x", "question": "q", "mark": "valid"}
     entries = [entry | {"stratum_rows": "4"}, entry | {"stratum_rows": "many"}]
-    with pytest.raises(ValueError, match="expected the one number of rows"):
+    with pytest.raises(ValueError, match="expected one number: how many rows"):
         Sheet("valid-00000000-2", "valid", entries, []).strata()

@@ -103,7 +103,7 @@ def test_a_shape_that_no_rule_knows(question):
     ],
 )
 def test_no_single_question(question):
-    with pytest.raises(Refused, match="no single question"):
+    with pytest.raises(Refused, match="not a single question"):
         reshape(question)
 
 

@@ -1,1 +1,1 @@
-"""HQM: how far a benchmark can be believed. Indicators, parallel forms, and sheets on which people mark rows."""
+"""HQM: how far a benchmark can be believed, by indicators, parallel forms, and sheets on which people mark rows."""

@@ -1,8 +1,8 @@
-"""Where two methods read the same classes out of a response, and where they do not.
+"""Compares the classes that two methods read out of the same responses.
 
-Source: THRONE, supplement, section 4 and Table 3: of 55,000 responses two methods agree on 38,350, 69.7 %. They agree
-where the classes that one reads out of the response, found and hallucinated together, are those that the other does.
-What is in the image does not count here, so that each method may have a ground truth of its own.
+Source: THRONE, supplement, section 4 and Table 3, where two methods agree on 38,350 of 55,000 responses (69.7 %). They
+agree on a response if both read the same classes out of it, found and hallucinated classes taken together. What is in
+the image does not count here, so each method may have its own ground truth.
 """
 
 from collections import Counter
@@ -14,19 +14,19 @@ from halluscope.foreign import brief, one_line
 from halluscope.signature import data_of, signature
 
 AND = " and "
-"""What joins the names of methods that say the same."""
+"""The text that joins the names of methods that agree."""
 
 Key = tuple[str, str]
-"""The name of the responses, and the image's id as text."""
+"""The name of the file of responses, and the image's id as text."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a method reads out of a response.
+    """The classes that a method reads out of a response.
 
     Attributes:
-        found: classes that are in the image.
-        hallucinated: classes that are not.
+        found: the classes that are in the image.
+        hallucinated: the classes that are not.
         text: the response.
     """
 
@@ -36,17 +36,17 @@ class Said:
 
     @property
     def classes(self) -> frozenset[str]:
-        """All classes that it reads out of the response."""
+        """All classes that the method reads out of the response."""
         return self.found | self.hallucinated
 
 
 @dataclass(frozen=True)
 class Method:
-    """What a method reads out of each response.
+    """A method, and the classes that it reads out of each response.
 
     Attributes:
-        name: of the method.
-        said: of each response.
+        name: the method's name.
+        said: response -> its classes.
     """
 
     name: str
@@ -55,11 +55,11 @@ class Method:
 
 @dataclass(frozen=True)
 class Both:
-    """What two methods read out of the same responses.
+    """Two methods that read the same responses.
 
     Attributes:
         first: one method.
-        second: the other.
+        second: the other method.
     """
 
     first: Method
@@ -75,11 +75,11 @@ class Both:
         return self.first.said[key].classes == self.second.said[key].classes
 
     def classes(self, key: Key) -> frozenset[str]:
-        """What either of them reads out of a response."""
+        """Return the classes that either method reads out of a response."""
         return self.first.said[key].classes | self.second.said[key].classes
 
     def who(self, key: Key, name: str) -> str:
-        """The methods that read this class out of a response."""
+        """Return the names of the methods that read this class out of a response."""
         return AND.join(one.name for one in (self.first, self.second) if name in one.said[key].classes)
 
     def is_false_positive(self, key: Key, name: str) -> bool:
@@ -88,40 +88,40 @@ class Both:
 
 
 def together(first: Method, second: Method) -> Both:
-    """Put two methods together that read the same responses.
+    """Pair two methods that read the same responses.
 
     Raises:
-        ValueError: for methods of one name, or of other responses.
+        ValueError: for two methods with one name, or with different responses.
     """
     both = Both(first, second)
     one, other = both.names
     if one == other or AND in one or AND in other:
         raise ValueError(
-            f"The methods are called {one!r:.80} and {other!r:.80}; expected two names, neither with {AND!r} in it. "
+            f"The methods are called {one!r:.80} and {other!r:.80}; expected two different names without {AND!r}. "
             "Name them: METHOD=FOLDER."
         )
     for here, there in ((both.first, both.second), (both.second, both.first)):
         if lacking := sorted(here.said.keys() - there.said.keys()):
             raise ValueError(
-                f"{one_line(there.name)} says nothing of {len(lacking):,} of the {len(here.said):,} responses that "
+                f"{one_line(there.name)} lacks {len(lacking):,} of the {len(here.said):,} responses that "
                 f"{one_line(here.name)} has read, such as that of {_shown(lacking[0])}. Expected the same files of "
-                "responses and the same images; score both on these."
+                "responses and the same images; score both methods on these."
             )
     if differ := [key for key in sorted(first.said) if first.said[key].text != second.said[key].text]:
         raise ValueError(
-            f"{one_line(first.name)} and {one_line(second.name)} have read different texts as {len(differ):,} of the "
-            f"responses, such as that of {_shown(differ[0])}. Expected the same responses; score both on these."
+            f"{one_line(first.name)} and {one_line(second.name)} have read different texts for {len(differ):,} of the "
+            f"responses, such as that of {_shown(differ[0])}. Expected the same responses; score both methods on these."
         )
     return both
 
 
 def compare(both: Both) -> dict[str, Any]:
-    """How often two methods agree.
+    """Measure how often two methods agree.
 
     Returns:
-        `methods`, their names; `images`, how many responses there are; `agree`, on how many they agree; `agreement`,
-        the share, in [0, 1]; `models`, the same of each model; `classes`, class -> out of how many responses
-        "both" read it, "first" alone, and "second" alone; `signature`.
+        `methods`, their names; `images`, the number of responses; `agree`, the number on which the methods agree;
+        `agreement`, the share, in [0, 1]; `models`, the same for each model; `classes`, class -> the number of
+        responses out of which "both" read it, only "first", and only "second"; `signature`.
     """
     agree = {key: both.agree(key) for key in sorted(both.first.said)}
     models = dict.fromkeys(model for model, _ in agree)
@@ -138,7 +138,7 @@ def compare(both: Both) -> dict[str, Any]:
 
 
 def each(both: Both) -> Iterator[dict[str, Any]]:
-    """Of each response whether they agree, the classes that both read out of it, and those that only one does."""
+    """Yield, for each response, whether the methods agree, and the classes that both or only one of them read."""
     for key in sorted(both.first.said):
         one, other = (method.said[key].classes for method in (both.first, both.second))
         yield {
@@ -156,7 +156,7 @@ def _share(agree: list[bool]) -> dict[str, Any]:
 
 
 def _classes(both: Both) -> dict[str, dict[str, int]]:
-    """How many responses each class is read out of, those that the methods differ on most first."""
+    """Count the responses that each class is read out of; the classes with most disagreement come first."""
     found = {
         part: Counter(name for row in each(both) for name in row[part])
         for part in ("both", "first", "second")
@@ -172,21 +172,21 @@ def _compared(both: Both) -> Iterator[list[str]]:
 
 
 def method(name: str, rows: Iterable[tuple[str, str, Mapping[str, Any]]]) -> Method:
-    """What a method reads out of responses.
+    """Collect the classes that a method reads out of responses.
 
     Args:
-        name: of the method.
-        rows: for each response the name of the responses that it belongs to, its text, and what was found in it.
+        name: the method's name.
+        rows: for each response, the name of its file of responses, its text, and the method's row about it.
 
     Raises:
-        ValueError: for rows that do not say which classes were found and which hallucinated, a response that comes
-            twice, or no rows.
+        ValueError: for rows that do not say which classes were found and which were hallucinated, for a repeated
+            response, or if there are no rows.
     """
     said: dict[Key, Said] = {}
     for responses, text, found in rows:
         key, one = _said(responses, text, found)
         if key in said:
-            raise ValueError(f"{one_line(name)}: the response of {_shown(key)} comes twice.")
+            raise ValueError(f"{one_line(name)}: the response of {_shown(key)} occurs twice.")
         said[key] = one
     if not said:
         raise ValueError(f"{one_line(name)} holds no row; expected at least one response.")
@@ -198,7 +198,7 @@ def _said(responses: Any, text: Any, found: Mapping[str, Any]) -> tuple[Key, Sai
     if not all(map(_are_names, lists)) or not _is_key(responses, image):
         raise ValueError(
             f"A row of {brief(responses)} is {brief(found, 120)}; expected a run that reads classes out of "
-            "descriptions, with image_id, and lists of class names as found and hallucinated."
+            "descriptions: rows with image_id, and with lists of class names in found and hallucinated."
         )
     one = Said(frozenset(found["found"]), frozenset(found["hallucinated"]), str(text))
     return (responses, str(image)), one

@@ -1,6 +1,6 @@
-"""Which way scores are better, so that a correlation is positive where two tests call the same models better.
+"""Says whether high or low scores are better, so that a correlation is positive if two tests favour the same models.
 
-The records of the benchmarks say so of their scores; a file of results names its benchmark in the signatures.
+Each benchmark's record says this for its scores, and a file of results names its benchmark in the signatures.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,20 +11,20 @@ from halluscope.registry import HIGHER, LOWER, Direction
 
 AGREE, DISAGREE = "agree", "disagree"
 PEOPLE: Mapping[str, Direction] = {AGREE: HIGHER, DISAGREE: LOWER}
-"""What people say of a model, as a marked review sheet gives it: with which share of its rows they agree, or do not."""
+"""Scores from a marked review sheet: the share of a model's rows with which people agree, or disagree."""
 
 
 def makers(results: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The names of the metrics that made results, as their signatures say."""
+    """Return the names of the metrics that made these results, from the signatures."""
     return sorted({str(result.get("signature", "")).partition("|")[0] for result in results.values()})
 
 
 def direction(results: Mapping[str, Mapping[str, Any]], score: str) -> Direction:
-    """Which way a score of results is better; None for one that says nothing of that, or that nobody knows.
+    """Return whether a higher or a lower score is better; None if neither is, or if the score is unknown.
 
     Args:
-        results: by the names of the models.
-        score: its name in each of them.
+        results: model -> its result.
+        score: the name of the score in each result.
     """
     metrics = {one.name: one for one in registry.benchmarks()}
     made_by = [metrics[name] for name in makers(results) if name in metrics]
@@ -38,10 +38,10 @@ def direction(results: Mapping[str, Mapping[str, Any]], score: str) -> Direction
 
 
 def turned(first: Direction, second: Direction) -> bool:
-    """Whether of two scores one is better the higher, the other the lower it is."""
+    """Whether one of two scores is better if higher and the other if lower."""
     return {first, second} == {HIGHER, LOWER}
 
 
 def turn(scores: Sequence[float]) -> list[float]:
-    """Scores that are better the other way round; a constant, which has no correlation, stays as it is."""
+    """Return the scores with the sign reversed; constant scores, which have no correlation, stay unchanged."""
     return [-score for score in scores] if len(set(scores)) > 1 else list(scores)

@@ -1,7 +1,7 @@
 """HQM: how far a hallucination benchmark can be believed (Yan et al., "Measuring the Measurers", section III).
 
-Reliable is a benchmark that gives the same models the same scores again: in a second run, or in a parallel form.
-Valid is one whose scores agree with people's (criterion), and whose questions and answers people find right (content).
+A benchmark is reliable if it gives the same models the same scores again, in a second run or in a parallel form. It is
+valid if its scores agree with people's (criterion), and if people find its questions and answers right (content).
 """
 
 import warnings
@@ -20,7 +20,7 @@ CORRELATED = ("test_retest", "parallel_forms", "criterion")
 """Equations 1, 2 and 4: the same correlation with three kinds of second test."""
 
 CONTENT = "content"
-"""Equation 3: a share."""
+"""Equation 3: the share of valid rows."""
 
 INDICATORS = (*CORRELATED, CONTENT)
 
@@ -37,28 +37,29 @@ def compute(
     seed: int = 0,
     level: float = 0.95,
 ) -> dict[str, Any]:
-    """Measure how far a benchmark can be believed, from the scores that it gave to several models.
+    """Measure how far a benchmark can be believed, from its scores of several models.
 
     Args:
-        predictions: a score a model, at least three; for "content" a mark a reviewed row, 1 valid and 0 not valid.
+        predictions: one score per model, for at least three models; for "content" one mark per reviewed row: 1 valid, 0
+            not valid.
         references: the same models' scores in the second test, in the same order: another run ("test_retest"), a
-            parallel form ("parallel_forms"), people's ("criterion"). None for "content".
-        indicator: which of these it is.
-        bootstrap: how many resamples of the models the intervals are made of; 0 for none.
-        seed: of the bootstrap.
-        level: of the intervals, in (0, 1).
+            parallel form ("parallel_forms"), or people's scores ("criterion"). None for "content".
+        indicator: "test_retest", "parallel_forms", "criterion" or "content".
+        bootstrap: how many times to resample the models for the intervals; 0 for no intervals.
+        seed: the seed of the bootstrap.
+        level: the confidence level of the intervals, in (0, 1).
 
     Returns:
-        `pearson` (equations 1, 2 and 4), and beside it `spearman` and `kendall` (tau-b), in [-1, 1]; `low` and `high`,
-        the interval of `pearson`, and `interval` with that of each; `chance`, how often models put to scores at random
-        correlate as strongly, at least 1 / n! for n models; `models`; `undefined`, None or why there is no
-        correlation, in which case all scores are NaN and a warning is given; `signature`.
+        `pearson` (equations 1, 2 and 4), and also `spearman` and `kendall` (tau-b), in [-1, 1]; `low` and `high`, the
+        interval of `pearson`, and `interval`, the interval of each; `chance`, how often scores assigned to models at
+        random correlate as strongly, at least 1 / n! for n models; `models`, how many there are; `undefined`, None or
+        why there is no correlation, in which case all scores are NaN and a warning is given; `signature`.
         For "content": `content` (equation 3) in [0, 1], `low` and `high` (Wilson), `valid`, `rows`, `signature`.
 
     Raises:
-        ValueError: for fewer than three models, unequal lengths, a score that is no finite number, a mark other than 0
-            and 1, or an unknown indicator.
-        MissingExtra: without scipy (pip install 'halluscope[stats]'); "content" needs none.
+        ValueError: for fewer than three models, unequal lengths, a score that is not a finite number, a mark other than
+            0 and 1, or an unknown indicator.
+        MissingExtra: without scipy (pip install 'halluscope[stats]'); "content" does not need it.
     """
     word("indicator", indicator, INDICATORS)
     resampling = Bootstrap(bootstrap, seed, level)
@@ -96,7 +97,7 @@ def compute(
 def _content(marks: Sequence[float], references: object, level: float) -> dict[str, Any]:
     if references is not None:
         raise ValueError(
-            "references are given; content validity takes only predictions, a mark a reviewed row."
+            "references are given; content validity takes only predictions, one mark per reviewed row."
         )
     found = [
         int(mark) if isinstance(mark, bool | np.bool_) else mark
@@ -112,15 +113,15 @@ def _content(marks: Sequence[float], references: object, level: float) -> dict[s
 def content(
     marks: Sequence[float], strata: Mapping[str, Stratum] | None = None, level: float = 0.95
 ) -> dict[str, Any]:
-    """Content validity (equation 3) of marks that were checked; weighted, if the rows were drawn by strata.
+    """Return the content validity (equation 3) of checked marks, weighted if the rows were drawn by strata.
 
     Args:
-        marks: 1 valid or 0 not valid, a reviewed row.
-        strata: the same rows by stratum.
-        level: of the interval, in (0, 1).
+        marks: 1 valid or 0 not valid, one per reviewed row.
+        strata: stratum -> its rows and marks.
+        level: the confidence level of the interval, in (0, 1).
 
     Returns:
-        What `compute` gives for "content".
+        The same as `compute` for "content".
     """
     found = share(marks, strata or {}, level)
     return {
@@ -140,7 +141,7 @@ def content(
 
 
 def _marked(marks: Sequence[float], strata: Mapping[str, Stratum]) -> list[list[object]]:
-    """A mark a row, with its stratum and how many rows that was drawn from, if there are strata: these are weights."""
+    """Return one mark per row; if there are strata, with its stratum and the stratum's size, which are weights."""
     if not strata:
         return [[int(mark)] for mark in marks]
     return [

@@ -6,17 +6,17 @@ from halluscope.options import Option
 from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Judges
 
 MAX_TOKENS = 1024
-"""A judge gives reasons."""
+"""How long a reply may be: a judge gives reasons."""
 
 BENCHMARK = Benchmark(
     name="gavie",
     title="GAVIE",
     about="1,000 instructions: relevancy and accuracy, rated from 0 to 10",
     description="""
-GAVIE (GPT4-Assisted Visual Instruction Evaluation) gives 1,000 instructions about 120 images of Visual Genome, some of
-which take for granted what is not there. A language model that is told what Visual Genome describes of the image,
-region by region, rates each response from 0 to 10 in two ways: relevancy, whether it does what the instruction asks,
-and accuracy, whether it is true of the image.
+GAVIE (GPT4-Assisted Visual Instruction Evaluation) gives 1,000 instructions about 120 images of Visual Genome. Some
+instructions assume something that is not in the image. A language model reads Visual Genome's descriptions of the
+image's regions, and rates each response from 0 to 10 for relevancy (does it do what the instruction asks?) and for
+accuracy (is it true of the image?).
 """,
     principal="accuracy",
     scores={"accuracy": HIGHER, "relevancy": HIGHER, "unreadable": LOWER},
@@ -37,12 +37,12 @@ and accuracy, whether it is true of the image.
     judges=Judges("verdicts", default="", rules=(NOBODY,)),
     options=(
         *grading.offered(
-            f"you name it, there is no default; {NOBODY} (nobody rates: what is not rated yet)",
+            f"you must name one; {NOBODY} (no ratings yet)",
             max_tokens=MAX_TOKENS,
         ),
         Option(
             "prompts",
-            "in whose words a language model is asked (default: ours)",
+            "whose wording of the prompt to use (default: ours)",
             choices=("ours", "authors"),
         ),
         grading.given("ratings", "id, relevancy and accuracy", "rates"),

@@ -1,4 +1,4 @@
-"""Builds gavie: 1,000 instructions about 120 images of Visual Genome, with the regions that it describes of them."""
+"""Builds gavie: 1,000 instructions about 120 images of Visual Genome, with its descriptions of their regions."""
 
 import argparse
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ from halluscope.files.opening import Readable
 
 
 def read(file: Readable) -> list[Instruction]:
-    """Read evaluation_set.json, in its order, by which instructions are numbered.
+    """Read evaluation_set.json, and number the instructions in the order of the file.
 
     Raises:
-        BuildError: for a file of another form, or a broken row.
+        BuildError: for a file in another format, or a broken row.
     """
     return question_list.read(file, read_all, "instructions: evaluation_set.json")
 
 
 def counts(questions: Sequence[Instruction]) -> dict[str, Any]:
-    """What stats.json says of the rows."""
+    """Return the counts that stats.json gives for the rows."""
     return {
         "questions": len(questions),
         "images": len({question.image_id for question in questions}),
@@ -36,7 +36,7 @@ def counts(questions: Sequence[Instruction]) -> dict[str, Any]:
 
 
 def file_name(question: Instruction) -> str:
-    """The image's file in Visual Genome."""
+    """Return the image's file name in Visual Genome."""
     return f"{question.image_id}.jpg"
 
 
@@ -50,7 +50,7 @@ COLUMNS = {
 
 
 def table(questions: Sequence[Instruction], split: str, folder: Readable | None) -> Table:
-    """The rows to write, with images when there is a folder to read them from."""
+    """Return the rows to write, with images if there is a folder to read them from."""
     return question_list.table(questions, COLUMNS, lambda one: one.row, file_name, split, folder)
 
 
@@ -58,9 +58,9 @@ def make(order: Order, *, regions: Path | None = None) -> Path:
     """Build gavie.
 
     Args:
-        order: what is wanted.
-        regions: region_descriptions.json or vg_annotation.json, or a folder or zip that holds the former (default: no
-            regions).
+        order: the requested build.
+        regions: region_descriptions.json or vg_annotation.json, or a folder or zip that holds region_descriptions.json
+            (default: no regions).
 
     Raises:
         BuildError: for a file that is not the authors' evaluation_set.json, or when `regions` lacks an image.
@@ -81,7 +81,7 @@ def _add(parser: argparse.ArgumentParser) -> None:
         "--regions",
         type=Path,
         metavar="FILE",
-        help="region_descriptions.json of Visual Genome, or the authors' vg_annotation.json: what a judge is told",
+        help="region_descriptions.json of Visual Genome, or the authors' vg_annotation.json, for a judge to read",
     )
 
 
@@ -92,8 +92,8 @@ BUILDER = Builder(
     halluscope build gavie                                          # downloads the instructions, 0.1 MB; no images
     halluscope build gavie --regions region_descriptions.json --images VG_100K
 
-Visual Genome has region_descriptions.json and the images, in one folder as IMAGE_ID.jpg. Without --regions no judge can
-be asked, for it would know nothing of an image; without --images the column `image` is left out.
+Visual Genome has region_descriptions.json and the images, in one folder as IMAGE_ID.jpg. Without --regions no judge
+can be asked, because it would know nothing about an image; without --images there is no column `image`.
 """,
     source="evaluation_set.json, or a folder that holds it (default: download)",
     images="the folder of the images, IMAGE_ID.jpg, or a zip of it (default: no column `image`)",

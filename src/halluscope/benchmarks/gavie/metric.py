@@ -1,7 +1,7 @@
 """GAVIE: do responses follow instructions, and are they true of the image (Liu et al., ICLR 2024)?
 
-Each response is rated from 0 to 10 in both ways by a language model that sees no image, only what Visual Genome
-describes of it, region by region.
+A language model rates each response from 0 to 10 in both ways. It sees no image, only Visual Genome's descriptions of
+the image's regions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,33 +42,36 @@ def compute(
     """Score an LVLM's responses to GAVIE's instructions.
 
     Args:
-        predictions: the LVLM's raw texts, one per instruction.
-        references: the dataset's rows without images, in the same order. A judge is told their `regions`; where ratings
-            are given, those of evaluation_set.json serve as well.
-        ratings: {"relevancy": number, "accuracy": number} per row, each from 0 to 10, or None where nobody could rate.
-            When given, no judge is asked.
-        prompts: the words in which a language model is asked: "ours", or "authors", as the authors' script asks about
-            one response, regions with their width in place of their height.
-        bootstrap: how many resamples of the images an interval is made of; 0 for none. Instructions about an image
+        predictions: the LVLM's raw responses, one per instruction.
+        references: the dataset's rows without images, in the same order. A judge is shown their `regions`; if ratings
+            are given, rows of evaluation_set.json also work.
+        ratings: {"relevancy": number, "accuracy": number} per row, each from 0 to 10, or None if nobody could rate the
+            response. If given, no judge is asked.
+        prompts: the wording of a language model's prompt: "ours", or "authors" for that of the authors' script, for one
+            response; it prints a region's width also as its height.
+        bootstrap: how many times to resample the images for an interval; 0 for no interval. Instructions about an image
             depend on each other.
-        seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
-        level: of the interval, in (0, 1).
-        per_question: also give, for each instruction, its scores and why (first repeat; `repeats` has all).
+        seed: the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.
+        level: the confidence level of the interval, in (0, 1).
+        per_question: also return, for each instruction, its scores and the judge's reason (first repeat; `repeats` has
+            all).
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
-        judging: who rates, and how it is asked: judge (there is no default; "none" rates nothing), repeats (the scores
+        judging: which judge rates, and how it is asked: judge (no default; "none" rates nothing), repeats (the scores
             are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens (1,024: a judge gives
             reasons), device, store, progress; see `halluscope.judging.graders.grading.Grading`.
 
     Returns:
-        `relevancy` and `accuracy`, the mean scores, from 0 to 10, higher is better, each of the responses that have it;
-        `unreadable`, the share of responses that lack either: they count in the mean that they lack neither as good nor
-        as bad. A mean of nothing is NaN. `rated`, how many responses have both, summed over the repeats; `questions`,
-        `images`; `mean_words`, how long the texts are; `thoughts`, how many texts held one that was removed;
-        `signature`; `verdicts`, where a language model judged, which tells its verdicts from others; `interval` with a
-        bootstrap, `spread` with repeats (each score's least and greatest value), and `per_question` when asked for.
+        `relevancy` and `accuracy`, the mean scores, from 0 to 10, each over the responses that have that score; higher
+        is better. `unreadable`, the share of responses that lack either score; a response is left out of the mean of a
+        score that it lacks. A mean of nothing is NaN. `rated`, how many responses have both scores, summed over the
+        repeats; `questions`; `images`; `mean_words`, the mean length of the responses; `thoughts`, how many responses
+        held thoughts that were removed; `signature`; `verdicts`, a digest of a language model's verdicts; `interval`
+        with a bootstrap; `spread` with repeats, the least and greatest value of each score; and `per_question` if
+        requested.
 
     Raises:
-        ValueError: for any bad input, without a judge, or without the regions that one is told, before one is asked.
+        ValueError: for any bad input, if no judge is named, or if a row has no regions to show to the judge; always
+            before a judge is asked.
         JudgingFailed: if more than `max_failed` of the replies cannot be read.
     """
     flags(per_question=per_question)
@@ -115,12 +118,12 @@ def _asked(
 
 
 def _check_regions(questions: Sequence[Instruction]) -> None:
-    """Check that a language model can be told what is in each image."""
+    """Check that each row has regions to show to a language model."""
     without = [row for row, question in enumerate(questions) if not question.regions]
     if without:
         raise ValueError(
-            f"references[{without[0]}] has no regions, as {len(without):,} of the {len(questions):,} rows; a language "
-            "model is told by them what is in the image. Build the dataset with --regions, or give ratings."
+            f"references[{without[0]}] has no regions (rows without any: {len(without):,} of {len(questions):,}); a "
+            "language model needs them to know what the image shows. Build the dataset with --regions, or give ratings."
         )
 
 
@@ -133,13 +136,13 @@ def _notes(verdict: Verdict | None) -> dict[str, str]:
 
 
 def _has_both(verdicts: Judged) -> Bools:
-    """Which responses have both scores: [repeats, responses]."""
+    """Return which responses have both scores: [repeats, responses]."""
     found: Bools = ~np.isnan(np.array([*verdicts.values.values()])).any(axis=0)
     return found
 
 
 def _about(question: Instruction) -> Iterator[Any]:
-    """What tells an instruction from others."""
+    """Yield the values that distinguish an instruction from others."""
     yield from (question.id, question.image_id, question.question)
     for one in question.regions or ():
         yield from (one.phrase, one.x, one.y, one.width, one.height)

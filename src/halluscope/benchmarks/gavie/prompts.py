@@ -1,16 +1,16 @@
-"""What a language model is asked about a response in GAVIE, and how strictly its reply is read.
+"""The prompts that ask a language model about a GAVIE response, and the strict readers of its reply.
 
-"ours" is in this project's words and asks for a JSON object; "authors" is what the authors' script writes
-(FuxiaoLiu/LRV-Instruction, Evaluation/evaluate.py, BSD-3-Clause, © its authors), for one response. Two things to know:
-the script prints a region's width as its height too, and so does "authors"; and it puts the responses of several LVLMs
-into one prompt, so that the scores of each depend on the others that stand there. Here each response stands alone.
-The authors read replies by eye: there is no rule of theirs to follow.
+"ours" is in this project's words and asks for a JSON object. "authors" is the prompt of the authors' script, for one
+response (FuxiaoLiu/LRV-Instruction, Evaluation/evaluate.py, BSD-3-Clause, © its authors). The script prints a region's
+width also as its height, and so does "authors". The script also puts the responses of several LVLMs into one prompt, so
+each score depends on the other responses; here each response has a prompt of its own. The authors read replies by eye,
+so there is no rule of theirs to follow.
 
-`halluscope.judging.graders.verdicts.fill` puts texts into either, each phrase, the instruction and the response as a
-JSON string; the script puts them in bare.
+`halluscope.judging.graders.verdicts.fill` puts texts into either prompt: each phrase, the instruction and the response
+become JSON strings. The script inserts them without quotes.
 
-What a judge can be talked into: a response that argues for itself may win higher scores, and nothing here can see that.
-It cannot hand over scores that are ready to be repeated: such a reply is not read.
+Limits: a response that argues for itself may win higher scores, and nothing here can detect that. A reply that merely
+copies scores from the response is not read.
 """
 
 import re
@@ -49,7 +49,7 @@ Reply with one JSON object and nothing else, in this form:
 
 _SCORE = {"type": "integer", "enum": [*range(MOST + 1)]}
 SCHEMA = json_of(reason={"type": "string"}, relevancy=_SCORE, accuracy=_SCORE)
-"""What a reply to `PROMPT` has to be."""
+"""The JSON schema of a reply to `PROMPT`."""
 
 AUTHORS_PROMPT = """\
 Given an image with following information: bounding box, positions that are the object left-top corner coordinates(X, \
@@ -80,17 +80,17 @@ score of the answer1:
 reason:
 
 """
-"""As the authors' script writes it, less what is about a second response."""
+"""The prompt of the authors' script, without the parts about a second response."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge says of a response.
+    """A judge's verdict on a response.
 
     Attributes:
         relevancy: 0 to 10.
         accuracy: 0 to 10.
-        reason: why.
+        reason: the judge's reason.
     """
 
     relevancy: float
@@ -99,7 +99,7 @@ class Verdict:
 
 
 def read(reply: str, answer: str) -> Verdict | None:
-    """The verdict of a reply to `PROMPT`, None unless it is the JSON object asked for, and the judge's own.
+    """Return the verdict of a reply to `PROMPT`, None unless it is the requested JSON object, and not copied.
 
     >>> read('{"reason": "A dog.", "relevancy": 9, "accuracy": 2}', "A cat.")
     Verdict(relevancy=9, accuracy=2, reason='A dog.')
@@ -117,13 +117,13 @@ def read(reply: str, answer: str) -> Verdict | None:
 
 _SCORED = re.compile(r"\bscore of (?:the )?answer ?1\b[\s*_`:]{1,12}(\d+(?:\.\d+)?)(.{0,12})", re.IGNORECASE)
 _GOES_ON = re.compile(r"\s*(?:/(?!\s*10\b)|[-\u2013]\s*\d|to\b|or\b|\d)")
-"""What follows a number that is none by itself: 7/100, 7-8, 7 to 8."""
+"""What follows digits that are not a score by themselves: 7/100, 7-8, 7 to 8."""
 
 
 def read_words(reply: str, answer: str) -> Verdict | None:
-    """The verdict of a reply to the authors' words, None unless both headings stand there once, each with one score.
+    """Return the verdict of a reply to `AUTHORS_PROMPT`, None unless it has both headings once, each with one score.
 
-    A score that stands in the response in the same words may be the response's, and is not read.
+    A score that the response gives in the same words may be copied from it, and is not read.
 
     >>> said = ["Relevancy:", "score of the answer1: 9", "reason: a", "**Accuracy:**", "score of the answer1: 2.5/10"]
     >>> verdict = read_words("\\n".join(said), "A cat.")
@@ -155,14 +155,14 @@ def read_words(reply: str, answer: str) -> Verdict | None:
 
 @dataclass(frozen=True)
 class Wording:
-    """The words in which a judge is asked, and how its reply is read.
+    """A wording of the prompt for a judge, and the reader of its reply.
 
     Attributes:
-        key: stands in a signature; the number goes up when the reader changes, the hash when the words do.
-        template: placeholders: regions, question, answer.
-        reading: takes a reply and the response.
-        height: what of a region is printed as its height.
-        schema: of a reply; None for one in words.
+        key: part of a signature; the number goes up when the reader changes, the hash when the words change.
+        template: the prompt, with the placeholders regions, question and answer.
+        reading: reads a verdict from a reply and the response.
+        height: the attribute of a region that is printed as its height.
+        schema: the JSON schema of a reply; None for a reply in words.
     """
 
     key: str
@@ -172,7 +172,7 @@ class Wording:
     schema: Schema | None = None
 
     def asked(self, regions: Sequence[Region], question: str, answer: str) -> Asked[Verdict]:
-        """The prompt about a response, and how the reply is read."""
+        """Return the prompt about a response, and the reader of the reply."""
         lines = "".join(
             f"{{phrase{place}}} X:{one.x} Y:{one.y} Width:{one.width} Height:{getattr(one, self.height)}\n"
             for place, one in enumerate(regions)

@@ -1,4 +1,4 @@
-"""Reads what Visual Genome describes of images: its own file, or the one that GAVIE's authors made of it."""
+"""Reads Visual Genome's descriptions of image regions, from its own file or the one that GAVIE's authors made of it."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -10,19 +10,19 @@ from halluscope.files.opening import Readable, bits
 from halluscope.foreign import brief
 
 Described = dict[int, list[Region]]
-"""Image id -> its regions, in the order of the file."""
+"""Image id -> regions, in the order of the file."""
 
 
 def read(file: Readable, image_ids: Collection[int]) -> Described:
-    """Read the regions of the images that are wanted.
+    """Read the regions of the requested images.
 
     Args:
         file: region_descriptions.json, a list of {"id", "regions"}; or vg_annotation.json, which the authors' script
             reads: image id -> [{"caption", "bbox"}].
-        image_ids: the images that are wanted.
+        image_ids: the ids of the requested images.
 
     Raises:
-        BuildError: for a file of another form, or if it describes nothing of one of the images.
+        BuildError: for a file in another format, or if it describes no region of a requested image.
     """
     found: Described = {}
     try:
@@ -61,7 +61,7 @@ def _authors(file: Readable, image_ids: Collection[int]) -> Iterator[tuple[int, 
 
 
 def _of_authors(entry: Any) -> Any:
-    """A region in our words; what is none stays as it is."""
+    """Return an authors' entry as a region in our format; a value of another form is returned unchanged."""
     box = entry.get("bbox") if isinstance(entry, Mapping) else None
     if not isinstance(box, list) or len(box) != len(PLACE):
         return entry

@@ -1,4 +1,4 @@
-"""GAVIE's results as text: a row per LVLM, and what a reader has to know."""
+"""Reports GAVIE's results as text: one row per LVLM, and remarks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,12 +12,12 @@ COLUMNS = (MEAN_WORDS, "relevancy", "accuracy")
 
 
 def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
-    """A table like the authors', the most accurate first, and what a reader of the numbers has to know.
+    """Return a table like the authors', the most accurate LVLM first, with remarks on each result.
 
     Args:
-        results: of the responses that were scored.
-        shown: the same, and published ones if they were asked for.
-        source: of what is published; "" if nothing is shown.
+        results: the results of the scored responses.
+        shown: these results, with published ones if requested.
+        source: where the published results come from; "" if none are shown.
     """
     remarks = {name: _remarks(result) for name, result in results}
     return tables.report(

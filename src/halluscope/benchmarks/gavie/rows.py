@@ -1,4 +1,4 @@
-"""GAVIE's instructions, the regions that Visual Genome describes of their images, and the files that hold them."""
+"""Reads GAVIE's instructions, with Visual Genome's descriptions of the regions of their images."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -13,19 +13,19 @@ from halluscope.reading.rows import read_each, read_once
 
 MOST = 10
 CRITERIA = (Criterion("relevancy", float, MOST), Criterion("accuracy", float, MOST))
-"""What a verdict says of a response."""
+"""The parts of a verdict on a response."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """A part of an image, as somebody described it.
+    """A region of an image, with a description.
 
     Attributes:
-        phrase: what it shows.
-        x: of its left side, in pixels.
-        y: of its upper side, in pixels.
-        width: in pixels.
-        height: in pixels.
+        phrase: what the region shows.
+        x: its left edge, in pixels.
+        y: its upper edge, in pixels.
+        width: its width, in pixels.
+        height: its height, in pixels.
     """
 
     phrase: str
@@ -36,7 +36,7 @@ class Region:
 
 
 PLACE = tuple(field.name for field in fields(Region))[1:]
-"""Where a region is: the names of its numbers."""
+"""The names of the numbers that place a region."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Instruction:
     """An instruction of GAVIE.
 
     Attributes:
-        id: unique; its place in evaluation_set.json, from 0.
-        image_id: Visual Genome's.
-        question: as it is put to the LVLM.
-        regions: what is known of the image; None where nothing is.
-        form: which parallel form it is of; "" for the original.
+        id: unique; the place in evaluation_set.json, from 0.
+        image_id: the image's id in Visual Genome.
+        question: the instruction that the LVLM is given.
+        regions: the described regions of the image; None if unknown.
+        form: the parallel form that the instruction belongs to; "" for the original.
     """
 
     id: int
@@ -59,7 +59,7 @@ class Instruction:
 
     @property
     def row(self) -> dict[str, Any]:
-        """The dataset's row of it, without the image."""
+        """The instruction as a row of the dataset, without the image."""
         regions = None if self.regions is None else [asdict(region) for region in self.regions]
         return {"id": self.id, "image_id": self.image_id, "question": self.question, "regions": regions}
 
@@ -72,7 +72,7 @@ def load(sources: Sequence[str]) -> list[Instruction]:
     """Read the dataset: built folders, Hub ids, or evaluation_set.json.
 
     Raises:
-        ValueError: for a file or dataset of another form, or an id that comes twice.
+        ValueError: for a file or dataset in another format, or a repeated id.
         FileNotFoundError: if a file does not exist.
     """
     rows = read_each(sources, COLUMNS, NEEDED, "the dataset gavie")
@@ -80,11 +80,11 @@ def load(sources: Sequence[str]) -> list[Instruction]:
 
 
 def inputs(questions: Sequence[Instruction], *, ratings: Any = None, responses: str = "") -> dict[str, Any]:
-    """What the metric takes of the dataset's rows.
+    """Return the metric's inputs from the dataset's rows.
 
     Args:
         questions: the rows.
-        ratings: a file of ratings, or what the metric takes.
+        ratings: a file of ratings, or the ratings themselves, as the metric takes them.
         responses: the name of the responses that were rated.
 
     Raises:
@@ -95,24 +95,24 @@ def inputs(questions: Sequence[Instruction], *, ratings: Any = None, responses: 
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[Instruction]:
-    """Read rows of the dataset, or of evaluation_set.json, where an instruction's id is its place.
+    """Read rows of the dataset, or of evaluation_set.json, where an instruction's id is its position.
 
     Raises:
-        ValueError: for a row that is none, or an id that comes twice.
+        ValueError: for an invalid row, or a repeated id.
     """
     return read_once(rows, where, read)
 
 
 def read(row: Any, where: str, number: int = 0) -> Instruction:
-    """Read a row. An instruction that was read before stays as it is.
+    """Read a row. An instruction that was read before is returned unchanged.
 
     Args:
-        row: of the dataset, or of evaluation_set.json.
-        where: it stands.
-        number: its place among the rows, which is its id in a row of image_id and question alone.
+        row: a row of the dataset, or of evaluation_set.json.
+        where: the place of the row, for messages.
+        number: its number among the rows, which is the id if a row has only image_id and question.
 
     Raises:
-        ValueError: for a missing field, or one of another kind.
+        ValueError: for a missing field, or a value of the wrong kind.
     """
     if isinstance(row, Instruction):
         return row
@@ -122,7 +122,7 @@ def read(row: Any, where: str, number: int = 0) -> Instruction:
         )
     is_upstreams = row.keys() == {"image_id", "question"}
     if not is_upstreams and (missing := [name for name in NEEDED if name not in row]):
-        raise ValueError(f"{where} has no {', '.join(missing)}: it is no row of the dataset gavie.")
+        raise ValueError(f"{where} has no {', '.join(missing)}; expected a row of the dataset gavie.")
     found = Fields(row, where)
     return Instruction(
         id=number if is_upstreams else found.whole("id"),
@@ -142,10 +142,10 @@ def _regions(found: Fields) -> tuple[Region, ...] | None:
 
 
 def region(given: Any, where: str) -> Region:
-    """Read a region: a phrase, and where it is in whole pixels.
+    """Read a region: a phrase, and its place in whole pixels.
 
     Raises:
-        ValueError: for what is none.
+        ValueError: for a value that is not a region.
     """
     if not isinstance(given, Mapping) or not isinstance(given.get("phrase"), str):
         raise ValueError(f"{where} is {brief(given)}; expected a region: {', '.join(('phrase', *PLACE))}.")

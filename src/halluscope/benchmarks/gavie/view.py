@@ -1,4 +1,4 @@
-"""GAVIE's rows as people look at them: the response beside what Visual Genome describes, and its two ratings."""
+"""Shows GAVIE's rows: the response next to Visual Genome's descriptions, and its two ratings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,19 +8,19 @@ from halluscope.foreign import heard
 from halluscope.reporting.shown import UNREADABLE, Fact, Item, Kind, disagree, said, several
 from halluscope.reporting.tables import is_defined
 
-ERRORS = {"accuracy": "not wholly accurate", "relevancy": "not wholly relevant"}
-"""What is wrong with a response that has fewer points than there are; the authors draw no line between."""
+ERRORS = {"accuracy": "not fully accurate", "relevancy": "not fully relevant"}
+"""Criterion -> the error of a response with less than full points; the authors set no threshold."""
 
 
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
 ) -> Iterator[Item]:
-    """A run's rows as items, one each, in their order.
+    """Yield a run's rows as items, one per row, in order.
 
     Args:
-        rows: as they stand in a run's items.jsonl.
-        options: of the metric.
-        voters: nobody votes here.
+        rows: the rows of a run's items.jsonl.
+        options: the metric's options.
+        voters: unused: this benchmark has no votes.
     """
     for row, text in zip(rows, said(rows, options), strict=True):
         asked = row["inputs"]["references"]
@@ -37,18 +37,18 @@ def items(
 
 
 def meaning(scores: Mapping[str, Any]) -> str:
-    """What the accuracy says, in a sentence."""
+    """Return what the accuracy says, in a sentence."""
     if not is_defined(scores["accuracy"]):
         return "The accuracy is undefined: no response has a readable rating."
     relevancy = f"{scores['relevancy']:.2f}" if is_defined(scores["relevancy"]) else "undefined"
     return (
-        f"How true responses are of the image is rated {scores['accuracy']:.2f} of {MOST} on average; how well they do "
-        f"what the instruction asks, {relevancy}."
+        f"On average, responses are rated {scores['accuracy']:.2f} of {MOST} for being true of the image, and "
+        f"{relevancy} for doing what the instruction asks."
     )
 
 
 def _lost(points: float | None) -> float:
-    """The points that a response does not have; half of them where nobody could rate it."""
+    """Return the points that a response lost; half of all points if nobody could rate it."""
     return MOST / 2 if points is None else MOST - points
 
 
@@ -71,6 +71,6 @@ def _rated(points: float | None) -> tuple[str, Kind]:
 
 
 def _known(asked: Mapping[str, Any]) -> Iterator[Fact]:
-    """What is known of the image."""
+    """Yield the facts about the image."""
     if asked["regions"]:
         yield several("regions", [one["phrase"] for one in asked["regions"]])

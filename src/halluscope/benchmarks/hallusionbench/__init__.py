@@ -9,10 +9,10 @@ BENCHMARK = Benchmark(
     title="HallusionBench",
     about="control pairs of yes/no questions",
     description="""
-HallusionBench asks yes/no questions about original and edited images, and the same ones without an image. Judged
-answers become accuracies of questions, control pairs and figures, a yes/no bias, a consistency test, and a diagnosis:
-does the model fail because it follows what it knows (language hallucination), or because it sees wrongly (visual
-illusion)?
+HallusionBench asks yes/no questions about original and edited images, and asks the same questions without an image.
+Judged responses become accuracies per question, control pair and figure, a yes/no bias, a consistency test, and a
+diagnosis: does the model fail because it relies on what it knows (language hallucination), or because it misreads the
+image (visual illusion)?
 """,
     principal="aAcc",
     scores={
@@ -46,7 +46,7 @@ illusion)?
 """,
     links=("https://arxiv.org/abs/2310.14566", "https://github.com/tianyi-lab/HallusionBench"),
     licence="Questions and images: BSD-3-Clause.",
-    compared="Its figures are those of the authors' script for the same verdicts: "
+    compared="Its scores equal those of the authors' script for the same verdicts: "
     "tests/benchmarks/test_hallusionbench.py, tests/golden/hallusionbench_official.json.",
     datasets=(
         Dataset(
@@ -64,15 +64,17 @@ illusion)?
         *grading.offered("rules (default), vlmevalkit"),
         Option(
             "protocol",
-            "whose way to count (default: official)",
+            "whose counting rules to use (default: official)",
             choices=("official", "lmms-eval", "vlmevalkit"),
         ),
         Option(
-            "bias", "a yes is read from answers, or inferred from verdicts", choices=("answers", "official")
+            "bias",
+            "whether a yes is read from responses or inferred from verdicts",
+            choices=("answers", "official"),
         ),
         Option(
             "prompts",
-            "in whose words a language model is asked (default: ours)",
+            "whose wording of the prompts to use (default: ours)",
             choices=("ours", "authors"),
         ),
     ),

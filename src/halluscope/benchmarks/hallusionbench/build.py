@@ -20,14 +20,14 @@ from halluscope.files.opening import Readable, read_json
 from halluscope.foreign import brief
 
 Row = tuple[VisualQuestion, Mapping[str, Any]]
-"""A question, and upstream's row of it."""
+"""A question, and its row in the upstream file."""
 
 
 def read(file: Readable) -> list[Row]:
-    """Read HallusionBench.json, in its order.
+    """Read HallusionBench.json, in the order of the file.
 
     Raises:
-        BuildError: for a file of another form, a broken row, or a question that comes twice.
+        BuildError: for a file in another format, a broken row, or a repeated question.
     """
     rows = read_json(file)
     if not isinstance(rows, list) or not rows:
@@ -43,7 +43,7 @@ def read(file: Readable) -> list[Row]:
 
 
 def counts(rows: Sequence[Row]) -> dict[str, Any]:
-    """What stats.json says of the rows: Figure 2 of the paper."""
+    """Return the counts that stats.json gives for the rows (Figure 2 of the paper)."""
     questions = [question for question, _ in rows]
     category = Counter(question.category for question in questions)
     role = Counter(question.role for question in questions)
@@ -64,13 +64,13 @@ def counts(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def check_images(rows: Sequence[Row], folder: Readable, only_present: bool = False) -> None:
-    """Decode the image of every figure; with `only_present` one may be missing, but not all of them.
+    """Decode the image of every figure; with `only_present`, some images may be missing, but not all.
 
     Raises:
         BuildError: for an image that is missing or cannot be decoded.
     """
     names = sorted({name for question, _ in rows if (name := file_name(question))})
-    # Only the whole path tells 0_0.png of one subcategory from that of another.
+    # File names such as 0_0.png occur in several subcategories: only the whole path is unique.
     absent = [name for name in names if not (folder / name).is_file()]
     if absent and (not only_present or len(absent) == len(names)):
         raise BuildError(
@@ -81,7 +81,7 @@ def check_images(rows: Sequence[Row], folder: Readable, only_present: bool = Fal
 
 
 def file_name(question: VisualQuestion) -> str | None:
-    """The image's file in the folder hallusion_bench, such as "VD/ocr/3_1.png"."""
+    """Return the image's file in the folder hallusion_bench, such as "VD/ocr/3_1.png"."""
     return None if question.figure is None else f"{question.figure}.png"
 
 
@@ -105,7 +105,7 @@ COLUMNS = {
 
 
 def table(rows: Sequence[Row], split: str, folder: Readable | None) -> Table:
-    """The rows to write, with images when there is a folder to read them from."""
+    """Return the rows to write, with images if there is a folder to read them from."""
     return question_list.table(rows, COLUMNS, _row, lambda one: file_name(one[0]), split, folder)
 
 
@@ -146,8 +146,8 @@ BUILDER = Builder(
     halluscope build hallusionbench --source HallusionBench.json --images hallusion_bench
     halluscope build hallusionbench --no-images
 
-The authors' README links to hallusion_bench.zip on Google Drive; get it there. Without --images the column `image` is
-left out.
+The authors' README links to hallusion_bench.zip on Google Drive; get it there. Without --images there is no column
+`image`.
 """,
     source="HallusionBench.json, or a folder that holds it (default: download)",
     images="the folder hallusion_bench, or its zip (default: no column `image`)",

@@ -1,8 +1,8 @@
 """HallusionBench: language hallucination and visual illusion, told apart by control pairs (Guan et al., CVPR 2024).
 
-Each answer is judged correct, incorrect or uncertain; where the diagnosis needs it, also whether it agrees with the
-answer to the control question, the same question about the original image or about none. Verdicts become scores of
-questions, pairs and figures.
+Each response is judged correct, incorrect or uncertain. Where the diagnosis needs it, a judge also says whether the
+response agrees with the response to the control question: the same question about the original image, or without an
+image. Verdicts become scores per question, pair and figure.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Bools, Ints, Tally
 
 RULES = "rules"
-"""The judge unless another is named: it reads yes, no and uncertain by rules."""
+"""The default judge: it reads yes, no and uncertain by rules."""
 
 UNREAD = -1
 HEADLINE = ("aAcc", "qAcc", "fAcc")
@@ -64,50 +64,51 @@ def compute(
     thoughts: str = REMOVED,
     **judging: Any,
 ) -> dict[str, Any]:
-    """Score an LVLM's answers to HallusionBench's questions.
+    """Score an LVLM's responses to HallusionBench's questions.
 
     Args:
-        predictions: the LVLM's raw texts, one per question.
-        references: the dataset's rows without images, in the same order; upstream's own rows serve as well.
-        correctness: 0 incorrect, 1 correct, 2 uncertain, one per row; when given, nothing judges it.
-        same: 1 if the answer agrees with the control question's, else 0, one per row; when given, nothing judges it.
-        protocol: "official" (all questions), "lmms-eval" or "vlmevalkit" (only those with a visual).
-        bias: what counts as a yes in `pct_diff` and `fp_ratio`: "answers" is equations 6 and 7 over the answers that
-            could be read; "official" infers it from the verdicts, as the authors' script does. By default "answers"
-            where rules judge correctness, else "official".
-        prompts: the words in which a language model is asked: "ours" (the paper's question about correctness, this
-            project's whether two answers agree) or "authors" (both as in the authors' script); its replies are read
-            in the same way. Rules are asked nothing.
-        bootstrap: how many resamples of the sets an interval is made of; 0 for none. Questions of a set depend on
+        predictions: the LVLM's raw responses, one per question.
+        references: the dataset's rows without images, in the same order; upstream's own rows also work.
+        correctness: 0 incorrect, 1 correct, 2 uncertain, one per row. If given, no judge is asked.
+        same: 1 if the response agrees with the response to the control question, else 0, one per row. If given, no
+            judge is asked.
+        protocol: "official" (all questions), "lmms-eval" or "vlmevalkit" (only questions with a visual).
+        bias: what counts as a yes in `pct_diff` and `fp_ratio`: "answers" applies equations 6 and 7 to the readable
+            responses; "official" infers a yes from the verdicts, as the authors' script does. The default is "answers"
+            if rules judge correctness, else "official".
+        prompts: the wording of a language model's prompts: "ours" (the paper's prompt about correctness, and this
+            project's about whether two responses agree) or "authors" (both from the authors' script). Replies are read
+            in the same way. Rules need no prompt.
+        bootstrap: how many times to resample the sets for an interval; 0 for no interval. Questions of a set depend on
             each other.
-        seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
-        level: of the interval, in (0, 1).
-        per_question: also give, for each question, what the answer was found to be, what it failed of, and whether
-            nobody could read it (first repeat); with repeats also each one's verdict.
+        seed: the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.
+        level: the confidence level of the interval, in (0, 1).
+        per_question: also return, for each question, the verdict on the response, the kind of failure, and whether the
+            response or its verdict was unreadable (first repeat); with repeats, also the verdict of each repeat.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
-        judging: who gives verdicts, and how it is asked: judge ("rules", the default, or "vlmevalkit", that harness'
-            way to read yes and no without its judge, need no model), repeats (section 4.1: three; the scores are
-            means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens, device, store, progress;
-            see `halluscope.judging.graders.grading.Grading`.
+        judging: which judge gives verdicts, and how it is asked: judge ("rules", the default, and "vlmevalkit", which
+            reads yes and no as that harness does without its judge, need no model), repeats (section 4.1: three; the
+            scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens, device,
+            store, progress; see `halluscope.judging.graders.grading.Grading`.
 
     Returns:
-        `aAcc` (equation 3), `qAcc` (5), `fAcc` (4), `easy_aAcc` and `hard_aAcc` (the share of pairs all of whose
-        questions about no or an original image, or about an edited one, are right), `correct`, `inconsistent` and
-        `wrong` (shares of the figures, section 4.3.2), `language_hallucination`, `visual_illusion` and `mixed` (shares
-        of the failed answers, Figure 3), `figure_score` (the mean over figures of the share of right answers), each
-        accuracy and this by category, as the authors' script has them (`aAcc/VD`, `qAcc/VD`, `fAcc/VD`,
-        `easy_aAcc/VD`, `hard_aAcc/VD`, `figure_score/VD`, and of "VS"; its column "Wrong" per figure is 1 - `fAcc`),
-        and `aAcc/<category>/<subcategory>`, fractions in [0, 1]; `pct_diff`
-        (equation 6) in [-1, 1]; `fp_ratio` (equation 7) in [0, 1].
-        A share of nothing is NaN: of a perfect model the `fp_ratio` and the diagnosis; without the questions that have
-        no visual ("lmms-eval", "vlmevalkit") the diagnosis. With "vlmevalkit" also `overall`.
-        `unread`, the share of answers or verdicts that could not be read (they count as uncertain), and `uncertain`,
-        the share of the others that are uncertain, None for given verdicts; `questions`, `pairs`, `figures`, `sets`;
-        `counts`, for each category its `easy_questions`, `hard_questions` and `figures`, as the script prints them;
-        `mean_words`, how long the texts are;
-        `thoughts`, how many texts held one that was removed;
-        `signature`; `verdicts`, where a language model judged, which tells its verdicts from others; `interval` with a
-        bootstrap, and with repeats `spread`, each figure's least and greatest value.
+        Fractions in [0, 1]: `aAcc` (equation 3), `qAcc` (equation 5), `fAcc` (equation 4); `easy_aAcc`, the share of
+        pairs whose responses about the original or no image are all right; `hard_aAcc`, the same for edited images;
+        `figure_score`, the mean over figures of the share of right responses; `correct`, `inconsistent` and `wrong`,
+        shares of the figures (section 4.3.2); `language_hallucination`, `visual_illusion` and `mixed`, shares of the
+        failed responses (Figure 3); and `fp_ratio` (equation 7). `pct_diff` (equation 6) is in [-1, 1].
+        By category, as in the authors' script: `aAcc/VD`, `qAcc/VD`, `fAcc/VD`, `easy_aAcc/VD`, `hard_aAcc/VD`,
+        `figure_score/VD`, and the same for "VS"; the script's column "Wrong" per figure is 1 - `fAcc`. By subcategory:
+        `aAcc/<category>/<subcategory>`.
+        A share of nothing is NaN: `fp_ratio` and the diagnosis for a perfect model, and the diagnosis without the
+        questions that have no visual ("lmms-eval", "vlmevalkit"). With "vlmevalkit" also `overall`, the mean of `aAcc`,
+        `qAcc` and `fAcc`.
+        `unread`, the share of unreadable responses or verdicts, which count as uncertain; `uncertain`, the share of
+        responses that were read as uncertain (both are None for given verdicts); `questions`; `pairs`; `figures`;
+        `sets`; `counts`, the `easy_questions`, `hard_questions` and `figures` of each category, as the script prints
+        them; `mean_words`, the mean length of the responses; `thoughts`, how many responses held thoughts that were
+        removed; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap; `spread`
+        with repeats, the least and greatest value of each score.
 
     Raises:
         ValueError: for any bad input, before a model is asked.
@@ -175,21 +176,21 @@ def compute(
 
 
 def chance(references: Sequence[Any], protocol: str = OFFICIAL) -> dict[str, float]:
-    """The expected scores of a model that tosses a coin for yes or no.
+    """Return the expected scores of a model that tosses a coin for yes or no.
 
-    Table 2's "Random Chance" is one such run, as GPT-4 judged it.
+    Table 2's "Random Chance" is one such run, judged by GPT-4.
     """
     questions = read_all(references)
     return scoring.chance(Layout.of([questions[row] for row in _counted(questions, protocol)]))
 
 
 def _about(question: VisualQuestion) -> list[Any]:
-    """What tells a question from others."""
+    """Return what distinguishes a question from others."""
     return [*question.id, question.question, question.yes, question.details]
 
 
 def _sizes(questions: Sequence[VisualQuestion], layout: Layout) -> dict[str, Any]:
-    """How much the scores are made of."""
+    """Return how many questions, pairs, figures and sets are scored."""
     return {
         "questions": len(questions),
         "pairs": len(np.unique(layout.pair)),
@@ -199,14 +200,14 @@ def _sizes(questions: Sequence[VisualQuestion], layout: Layout) -> dict[str, Any
     }
 
 
-# Who judges.
+# The judges.
 
 
 @dataclass(frozen=True)
 class _Verdicts:
-    """Verdicts [repeats, rows], unread ones made uncertain or different, and shares of what was judged.
+    """Verdicts [repeats, rows] and their shares; unreadable verdicts count as uncertain or different.
 
-    `is_unread` says of which answers nobody could read whether they are right.
+    `is_unread` marks the responses whose verdict on correctness was unreadable.
     """
 
     correctness: Ints
@@ -217,30 +218,30 @@ class _Verdicts:
 
 
 class _Judging(Protocol):
-    """Gives verdicts [repeats, rows], `UNREAD` where there is none."""
+    """Gives verdicts [repeats, rows], `UNREAD` where a verdict is missing."""
 
     @property
     def key(self) -> Any:
-        """What stands in a signature."""
+        """The part of a signature that names this judge."""
 
     def correctness(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> Ints:
-        """0, 1 or 2."""
+        """Return 0 (incorrect), 1 (correct), 2 (uncertain) or `UNREAD` per response."""
 
     def same(
         self, questions: Sequence[VisualQuestion], controls: Sequence[str], texts: Sequence[str]
     ) -> Ints:
-        """1 if the answers to a question about two figures agree, else 0."""
+        """Return 1 if a response agrees with the response to its control question, else 0, or `UNREAD`."""
 
 
 class _Reader:
-    """Reads yes, no or uncertain, and compares that with what is right."""
+    """Reads yes, no or uncertain, and compares it with the right answer."""
 
     def __init__(self, key: str, read: Callable[[str, str], str | None]) -> None:
         self._key, self._read = key, read
 
     @property
     def key(self) -> str:
-        """Names its rules and their version."""
+        """The name of the rules, with their version."""
         return self._key
 
     def read(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> list[str | None]:
@@ -278,7 +279,7 @@ class _LanguageModel:
 
     @property
     def key(self) -> list[str]:
-        """The judge's, which its first reply may change, and the prompts'."""
+        """The judge's key, which its first reply may change, and the key of the prompts."""
         return [self._grading.chat.key, wordings.WORDINGS[self._by].key]
 
     def correctness(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> Ints:
@@ -309,7 +310,7 @@ def _coded(words: Sequence[Sequence[str | None]], codes: Mapping[str, int]) -> I
 
 
 def _judge_of(grading: Grading, prompts: str) -> _Judging:
-    """Who judges; a language model is looked for now, before any answer is read."""
+    """Return the judge; a language model is prepared now, before any response is read."""
     if grading.named(READERS):
         grading.check_once(f"{grading.judge!r} gives the same verdicts each time")
         return READERS[grading.judge]
@@ -326,7 +327,7 @@ def _judge(
     agreed: Ints | None,
     diagnosed: bool,
 ) -> _Verdicts:
-    """Judge what is not given; whether answers agree only where the diagnosis needs it, if there is one."""
+    """Judge what is not given, and judge agreement only where a diagnosis needs it."""
     judged = given[np.newaxis] if given is not None else _of(judging).correctness(questions, texts)
     replied = judged.ravel() if given is None else np.array([], dtype=np.int64)
     correctness = np.where(judged == UNREAD, UNCERTAIN, judged)
@@ -353,7 +354,7 @@ def _agreement(
     layout: Layout,
     correctness: Ints,
 ) -> tuple[Ints, Ints]:
-    """Whether answers agree with their controls' [repeats, rows], 0 where that moves nothing; and what was asked."""
+    """Return agreement with the controls [repeats, rows], 0 where it does not matter, and the verdicts asked for."""
     needed = np.array([scoring.needs_same(layout, row) for row in correctness])
     rows = np.flatnonzero(needed.any(axis=0)).tolist()
     if not rows:
@@ -370,7 +371,7 @@ def _of(judging: _Judging | None) -> _Judging:
     return judging
 
 
-# What the result holds.
+# The result.
 
 
 def _tallies(
@@ -380,7 +381,7 @@ def _tallies(
     questions: Sequence[VisualQuestion],
     texts: Sequence[str],
 ) -> list[Tally]:
-    """A tally a repeat; a reader tells yes from no where the verdicts shall not."""
+    """Return one tally per repeat. With a reader, a yes is read from the responses, otherwise from the verdicts."""
     said = None if reader is None else reader.read(questions, texts)
     yes = None if said is None else np.array([answer == rules.YES for answer in said])
     read = None if said is None else np.array([answer is not None for answer in said])
@@ -397,7 +398,7 @@ def _tallies(
 
 
 def _verdicts_of(questions: Sequence[VisualQuestion], verdicts: _Verdicts) -> Iterator[Iterable[Any]]:
-    """The verdicts on each answer, in all repeats."""
+    """Yield the verdicts on each response, in all repeats."""
     given = [verdicts.correctness, *([] if verdicts.same is None else [verdicts.same])]
     return (
         [*one.id, *(code for each in given for code in each[:, row])] for row, one in enumerate(questions)
@@ -425,19 +426,21 @@ def _of_each_question(
     ]
 
 
-# What is checked.
+# The checks of the input.
 
 
 def _counted(questions: Sequence[VisualQuestion], protocol: str) -> list[int]:
-    """The rows that a protocol counts."""
+    """Return the rows that a protocol counts."""
     kept = [row for row, one in enumerate(questions) if wanted(one, protocol=protocol)]
     if not kept:
-        raise ValueError(f"No question has a visual; the protocol {protocol!r} counts no other.")
+        raise ValueError(
+            f"No question has a visual, and the protocol {protocol!r} counts only those that have one."
+        )
     return kept
 
 
 def _codes(values: Any, name: str, allowed: tuple[int, ...], rows: int) -> Ints | None:
-    """Given verdicts as numbers; digits may be text, in a list or in one string."""
+    """Return given verdicts as numbers; digits may be text, in a list or in one string."""
     if values is None:
         return None
     digits = list(values) if isinstance(values, str) else values
@@ -453,7 +456,7 @@ def _codes(values: Any, name: str, allowed: tuple[int, ...], rows: int) -> Ints 
 
 
 def _number(value: Any) -> Any:
-    """A plain number of an array's or a tensor's element; anything else as it is."""
+    """Return an element of an array or a tensor as a plain number, and any other value unchanged."""
     try:
         return value.item()
     except (AttributeError, RuntimeError, TypeError, ValueError):
@@ -461,12 +464,12 @@ def _number(value: Any) -> Any:
 
 
 def _check_worded(questions: Sequence[VisualQuestion]) -> None:
-    """Check that a language model can be told what was asked."""
+    """Check that each row has a question to show to a language model."""
     without = [row for row, question in enumerate(questions) if not question.question.strip()]
     if without:
         raise ValueError(
-            f"{describe(questions[without[0]].id)} has no text in 'question', as {len(without)} of the rows; a "
-            "language model is asked with it. Pass the dataset's whole rows, or judge by 'rules'."
+            f"{describe(questions[without[0]].id)} has no text in 'question' (rows without one: {len(without)}); a "
+            "language model needs the question. Pass the dataset's whole rows, or judge by 'rules'."
         )
 
 
@@ -476,7 +479,7 @@ def _check_controls(questions: Sequence[VisualQuestion], layout: Layout) -> None
         question = questions[missing[0]]
         raise ValueError(
             f"references[{missing[0]}] is the question {describe(question.id)}, but its control question (figure 0) is "
-            f"not there, as for {len(missing)} rows in all; expected whole control pairs. Score all rows of the "
+            f"missing (rows without one: {len(missing)}); expected whole control pairs. Score all rows of the "
             "dataset, or leave out the questions without a visual by protocol='lmms-eval' or 'vlmevalkit'."
         )
 

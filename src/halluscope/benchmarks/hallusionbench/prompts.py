@@ -1,18 +1,18 @@
-"""What a language model is asked about an answer in HallusionBench, and how strictly its reply is read.
+"""The prompts that ask a language model about HallusionBench responses, and the strict reader of its replies.
 
-The question about correctness is printed in section 4.1 of the paper; the frame around it and the question whether two
-answers agree are this project's ("ours"), because the paper does not print them. The authors' script has both, in
-slightly other words about correctness, and without the question where it compares two answers ("authors").
-`judging.graders.verdicts.fill` puts texts into the templates. Replies are read in the same way, whoever's words asked
-for them: the script itself takes any reply that holds "correct" or "same" somewhere.
+Section 4.1 of the paper prints the prompt about correctness. It prints neither the frame around that prompt nor a
+prompt that asks whether two responses agree, so both are this project's ("ours"). The authors' script ("authors") has
+both prompts: its words about correctness differ slightly, and its comparison of two responses omits the question.
+`judging.graders.verdicts.fill` puts texts into the templates. Replies to either wording are read in the same way; the
+script itself accepts any reply that contains "correct" or "same" anywhere.
 
-A judge may merely repeat a word that it reads in an answer, such as "correct". So where an answer holds one of the
-words that a verdict is asked by, all of them get a mark that the answer cannot hold, such as "correct-3f9a1c"; a word
-that stands in the answer counts with its mark alone. Whatever stands in an answer, repeating it is no verdict.
+A judge may merely repeat a word from a response, such as "correct". So if a response contains one of the words for a
+verdict, the prompt marks all of these words with a suffix that the response cannot contain, such as "correct-3f9a1c". A
+word that occurs in the response then counts only with its suffix, and repeating the response never gives a verdict.
 
-What a judge can still be talked into: an answer that argues for itself may win it over, and nothing here can see that.
-A judge that is held to the schema (structured output) says one of the words and nothing else; of one that is not, a
-reply that begins with the word and does not take it back counts as well.
+One weakness remains: a response that argues for itself may persuade the judge, and nothing here can detect that. A
+judge that is held to the schema (structured output) says one of the words and nothing else; from any other judge, a
+reply that begins with the word and does not take it back also counts.
 """
 
 import re
@@ -34,7 +34,7 @@ Question: {question}
 Reference answer: {reference}
 Prediction answer: {answer}
 Output:"""
-"""Section 4.1, as printed, up to the blank line."""
+"""The prompt of section 4.1, as printed up to the blank line."""
 
 SAME = """\
 Imagine you are an intelligent teacher. Thoroughly read the question and two answers that were given to it about two \
@@ -57,7 +57,7 @@ generate "unclear". \n
 Reference answer: {reference}
 Prediction answer:{answer}
 Output:"""
-"""As the authors' script asks: tianyi-lab/HallusionBench, utils.py, BSD-3-Clause, © its authors."""
+"""The prompt of the authors' script: tianyi-lab/HallusionBench, utils.py, BSD-3-Clause, © its authors."""
 
 AUTHORS_SAME = """\
 Imagine you are an intelligent teacher. Thoroughly read the two responses to two different questions. Assess the \
@@ -67,17 +67,18 @@ If response1 does not conflict with response2, please generate “same”. Other
  response1:{answer}
 response2: {control}
 Output:"""
-"""As the authors' script asks, from where `AUTHORS_CORRECTNESS` is."""
+"""The prompt of the authors' script, from the same source as `AUTHORS_CORRECTNESS`."""
 
 
 @dataclass(frozen=True)
 class Wording:
-    """The words in which a judge is asked.
+    """A wording of the prompts for a judge.
 
     Attributes:
-        key: stands in a signature; the number goes up when a prompt or a reader changes.
-        correctness: whether an answer is right; placeholders: question, reference, answer.
-        same: whether it agrees with the control question's; placeholders: control, answer and, if told, question.
+        key: part of a signature; the number goes up when a prompt or a reader changes.
+        correctness: asks whether a response is right; placeholders: question, reference, answer.
+        same: asks whether it agrees with the response to the control question; placeholders: control, answer, and
+            question if the wording shows it.
     """
 
     key: str
@@ -101,12 +102,12 @@ _TAKES_BACK = re.compile(
 
 
 def correctness(fields: Mapping[str, str], by: str = OURS) -> Asked[str]:
-    """The question whether an answer is correct, as one of `VERDICTS`; fields: question, reference, answer."""
+    """Return a prompt that asks for one of `VERDICTS` on a response; fields: question, reference, answer."""
     return _asked(WORDINGS[by].correctness, VERDICTS, fields, said=[fields["answer"]])
 
 
 def same(fields: Mapping[str, str], by: str = OURS) -> Asked[str]:
-    """The question whether two answers agree, as one of `AGREEMENTS`; fields: question, control, answer."""
+    """Return a prompt that asks for one of `AGREEMENTS` on two responses; fields: question, control, answer."""
     return _asked(WORDINGS[by].same, AGREEMENTS, fields, said=[fields["control"], fields["answer"]])
 
 
@@ -123,21 +124,21 @@ def _asked(template: str, words: Sequence[str], fields: Mapping[str, str], said:
 
 
 def _mark(words: Sequence[str], text: str) -> str:
-    """What words get at their end so that they do not stand in a text: nothing, where they do not anyway."""
+    """Return a suffix with which none of the words is in a text: "" if none is in it without a suffix."""
     digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     marks = ("", *(f"-{digest[:length]}" for length in range(6, len(digest))))
     return next(mark for mark in marks if not any(word + mark in text for word in words))
 
 
 def read(reply: str, known: Mapping[str, str]) -> str | None:
-    """The verdict of a reply, None if it says none of the words that are known.
+    """Return the verdict of a reply, None if the reply says none of the known words.
 
-    The word is the "verdict" of a JSON object; or the reply begins with it, it stands alone there, and nothing follows
-    that may take it back.
+    The word must be the "verdict" of a JSON object, or begin the reply, by itself, with nothing after it that may take
+    it back.
 
     Args:
-        reply: a judge's.
-        known: the words that may be said, each with the verdict that it means.
+        reply: the judge's reply.
+        known: the words that the judge may say -> the verdict that each word means.
 
     >>> known = {"same-3f9a1c": "same", "different-3f9a1c": "different"}
     >>> read("**Same-3f9a1c**.", known), read('{"verdict": "same-3f9a1c"}', known), read("same", known)

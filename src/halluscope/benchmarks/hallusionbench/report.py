@@ -1,4 +1,4 @@
-"""HallusionBench's results as text: Tables 2 and 3, each group of questions, and what a reader has to know."""
+"""Reports HallusionBench's results as text: Tables 2 and 3, each group of questions, and remarks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,10 +29,10 @@ ANALYSIS = (
     *("pct_diff", "fp_ratio", "correct", "inconsistent", "wrong"),
     *("language_hallucination", "visual_illusion", "mixed"),
 )
-"""The columns of Table 3; before them stands the length of the answers."""
+"""The columns of Table 3; the length of the responses precedes them."""
 
 BY_CATEGORY = (*ACCURACY, "figure_score")
-"""What the authors' script computes of each category too."""
+"""The scores that the authors' script also computes per category."""
 
 
 def report(
@@ -44,14 +44,14 @@ def report(
     protocol: str = OFFICIAL,
     **_: Any,
 ) -> Report:
-    """Tables like the paper's, best aAcc first, and what a reader of the numbers has to know.
+    """Return tables like the paper's, best aAcc first, with remarks on each result.
 
     Args:
-        results: of the responses that were scored.
-        shown: the same, and published ones if they were asked for.
-        rows: the questions that were answered, which tell what a coin would score; () if they are not known.
-        source: of what is published; "" if nothing is shown.
-        protocol: whose way to count.
+        results: the results of the scored responses.
+        shown: these results, with published ones if requested.
+        rows: the questions that were scored, for the expected score of a coin; () if unknown.
+        source: where the published results come from; "" if none are shown.
+        protocol: whose counting rules apply.
     """
     chance = [("random chance, expected", metric.chance(rows, protocol))] if rows else []
     best = ranked([*shown, *chance], "aAcc")
@@ -66,7 +66,7 @@ def report(
 
 
 def categories(results: Named) -> Table:
-    """One row per LVLM and category, and one for both: what the authors' script says of VD, VS and overall."""
+    """Return one row per LVLM and category, and one for both categories, with the scores of the authors' script."""
     rows = [
         [name, of or "overall", *(score(result, f"{by}{of and '/'}{of}") for by in BY_CATEGORY)]
         for name, result in results
@@ -76,14 +76,16 @@ def categories(results: Named) -> Table:
 
 
 def remarks(result: Mapping[str, Any]) -> list[str]:
-    """What a reader of the numbers has to know: what could not be read, intervals, and the signature."""
+    """Return remarks on a result: unreadable verdicts, intervals, and the signature."""
     lines = [f"{result['questions']:,} questions, {result['pairs']:,} pairs, {result['figures']:,} figures"]
     if "overall" in result:
         lines.append(f"mean of aAcc, qAcc and fAcc: {percent(result['overall'])} %")
     if result["unread"]:
-        lines.append(f"could not be read: {percent(result['unread'])} % (counted as uncertain)")
+        lines.append(f"unreadable: {percent(result['unread'])} % (counted as uncertain)")
     if result["uncertain"]:
-        lines.append(f"uncertain: {percent(result['uncertain'])} % (right where there is no image)")
+        lines.append(
+            f"uncertain: {percent(result['uncertain'])} % (counted as right where there is no image)"
+        )
     for text, each in uncertainty(result, "sets"):
         shown = (f"{name} {interval(ends)}" for name, ends in each.items() if name in metric.HEADLINE)
         lines.append(f"{text}: {', '.join(shown)}")

@@ -1,8 +1,8 @@
-"""HallusionBench's questions: what each is about, and which of them belong together (section 3.2, equation 1).
+"""Reads HallusionBench's questions, and says which belong together (section 3.2, equation 1).
 
-A control pair is one question about several figures: about the original image and edited ones, or, for a visual
-supplement (VS), also without any image. Its control question is the one with figure_id 0. Keys hold category and
-subcategory: `ocr` is in both categories.
+A control pair is one question about several figures: the original image and edited images, and for a visual supplement
+(VS) also no image. Its control question has figure_id 0. Keys contain the category and the subcategory, because `ocr`
+occurs in both categories.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from halluscope.reading.rows import read_each
 
 NO_VISUAL, ORIGINAL, EDITED = 0, 1, 2
 ROLES = ("no_visual", "original", "edited")
-"""What a question is asked about, by its `visual_input`."""
+"""The kind of image that a question is about, by its `visual_input`."""
 
 DEPENDENT, SUPPLEMENT = "VD", "VS"
 ID = ("category", "subcategory", "set_id", "figure_id", "question_id")
@@ -31,14 +31,14 @@ class VisualQuestion:
     Attributes:
         category: "VD" (visual dependent) or "VS" (visual supplement).
         subcategory: such as "chart".
-        set_id: what figures and questions of one root share; unique in its subcategory.
-        figure_id: 0 for the control.
-        question_id: of the question in its set.
+        set_id: shared by the figures and questions of one root; unique within the subcategory.
+        figure_id: the figure in the set; 0 for the control question.
+        question_id: the question in the set.
         visual_input: 0 no visual, 1 original image, 2 edited image.
-        yes: whether yes is right.
-        question: its text.
+        yes: whether yes is the right answer.
+        question: the text of the question.
         details: the right answer in words.
-        form: which parallel form it is of; "" for the original.
+        form: the parallel form that the question belongs to; "" for the original.
     """
 
     category: str
@@ -54,37 +54,37 @@ class VisualQuestion:
 
     @property
     def id(self) -> Id:
-        """What finds it."""
+        """The fields that identify the question."""
         return self.category, self.subcategory, self.set_id, self.figure_id, self.question_id
 
     @property
     def group(self) -> str:
-        """Its category and subcategory, such as "VD/ocr"."""
+        """The category and subcategory, such as "VD/ocr"."""
         return f"{self.category}/{self.subcategory}"
 
     @property
     def set(self) -> str:
-        """Its set, such as "VD/ocr/3"; questions of a set depend on each other."""
+        """The set, such as "VD/ocr/3"; questions of a set depend on each other."""
         return f"{self.group}/{self.set_id}"
 
     @property
     def pair(self) -> str:
-        """Its control pair, such as "VD/ocr/3/q1"."""
+        """The control pair, such as "VD/ocr/3/q1"."""
         return f"{self.set}/q{self.question_id}"
 
     @property
     def figure(self) -> str | None:
-        """Its figure, such as "VD/ocr/3_1"; None without a visual."""
+        """The figure, such as "VD/ocr/3_1"; None without a visual."""
         return None if self.visual_input == NO_VISUAL else f"{self.set}_{self.figure_id}"
 
     @property
     def role(self) -> str:
-        """What it is asked about: no_visual, original or edited."""
+        """The kind of image that it is about: no_visual, original or edited."""
         return ROLES[self.visual_input]
 
     @property
     def row(self) -> dict[str, str | int]:
-        """The dataset's row of it, as far as the metric needs it."""
+        """The question as a row of the dataset, with the columns that the metric needs."""
         return {
             **dict(zip(ID, self.id, strict=True)),
             "visual_input": self.visual_input,
@@ -95,16 +95,16 @@ class VisualQuestion:
 
 
 COLUMNS = (*ID, "visual_input", "question", "gt_answer", "gt_answer_details", "form")
-"""The dataset's columns, as far as the metric needs them."""
+"""The dataset's columns that the metric needs."""
 
 
 @dataclass(frozen=True)
 class Counting:
-    """How a harness counts.
+    """The counting rules of a protocol.
 
     Attributes:
-        visual_only: questions without a visual are left out: 951 of the 1,129.
-        mean: the mean of aAcc, qAcc and fAcc is given too, as `overall`.
+        visual_only: whether to leave out questions without a visual, which leaves 951 of 1,129.
+        mean: whether to give the mean of aAcc, qAcc and fAcc too, as `overall`.
     """
 
     visual_only: bool = False
@@ -112,7 +112,7 @@ class Counting:
 
     @property
     def questions(self) -> int:
-        """How many of the benchmark's questions are counted."""
+        """How many of the benchmark's questions count."""
         return 951 if self.visual_only else 1129
 
 
@@ -128,7 +128,7 @@ def load(sources: Sequence[str]) -> list[VisualQuestion]:
     """Read the dataset: built folders, Hub ids, or HallusionBench.json.
 
     Raises:
-        ValueError: for a file or dataset of another form, or a question that comes twice.
+        ValueError: for a file or dataset in another format, or a repeated question.
         FileNotFoundError: if a file does not exist.
     """
     rows = read_each(sources, COLUMNS, ID, "the dataset hallusionbench")
@@ -141,10 +141,10 @@ def wanted(question: VisualQuestion, *, protocol: str = OFFICIAL) -> bool:
 
 
 def known_protocol(protocol: Any) -> Counting:
-    """How a protocol counts.
+    """Return the counting rules of a protocol.
 
     Raises:
-        ValueError: for an unknown one.
+        ValueError: for an unknown protocol.
     """
     if not isinstance(protocol, str) or protocol not in PROTOCOLS:
         raise ValueError(f"protocol is {brief(protocol)}; expected {' or '.join(map(repr, PROTOCOLS))}.")
@@ -152,12 +152,12 @@ def known_protocol(protocol: Any) -> Counting:
 
 
 def cluster_of(question: VisualQuestion) -> str:
-    """What a question shares with those that it depends on."""
+    """Return the set that a question shares with the questions it depends on."""
     return question.set
 
 
 def inputs(questions: Sequence[VisualQuestion]) -> dict[str, Any]:
-    """What the metric takes of the dataset's rows."""
+    """Return the metric's inputs from the dataset's rows."""
     return {"references": questions}
 
 
@@ -165,7 +165,7 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[VisualQuest
     """Read rows of the dataset, or of upstream's HallusionBench.json.
 
     Raises:
-        ValueError: for a row that is none, or a question that comes twice.
+        ValueError: for an invalid row, or a repeated question.
     """
     questions = [read(row, f"{where}[{number}]") for number, row in enumerate(rows)]
     first: dict[Id, int] = {}
@@ -179,10 +179,10 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[VisualQuest
 
 
 def read(row: Any, where: str) -> VisualQuestion:
-    """Read a row; numbers may be text, as upstream has them. A question that was read before stays as it is.
+    """Read a row; numbers may be text, as upstream has them. A question that was read before is returned unchanged.
 
     Raises:
-        ValueError: for a missing field, a value out of range, or a visual that contradicts the row's place.
+        ValueError: for a missing field, a value out of range, or a visual that contradicts the category and figure_id.
     """
     if isinstance(row, VisualQuestion):
         return row
@@ -196,8 +196,8 @@ def read(row: Any, where: str) -> VisualQuestion:
         raise ValueError(f"{where}: gt_answer is {brief(given)}; expected 'yes' or 'no'.")
     if (visual == NO_VISUAL) != (category == SUPPLEMENT and figure_id == 0):
         raise ValueError(
-            f"{where}: visual_input is {visual} in {category} with figure_id {figure_id}; expected 0 for a VS row "
-            "with figure_id 0 and for no other."
+            f"{where}: visual_input is {visual} in {category} with figure_id {figure_id}; expected 0 for VS rows "
+            "with figure_id 0, and for no other row."
         )
     texts = {
         "question": row.get("question"),
@@ -217,10 +217,10 @@ def read(row: Any, where: str) -> VisualQuestion:
 
 
 def read_id(row: Any, where: str) -> Id:
-    """What finds the question that a row is about.
+    """Return the fields that identify the question of a row.
 
     Raises:
-        ValueError: for a missing field, an unknown category, or an id that is no whole number of at least 0.
+        ValueError: for a missing field, an unknown category, or an id that is not a whole number of at least 0.
     """
     if not isinstance(row, Mapping):
         raise ValueError(f"{where} is {brief(row)}; expected a row of the dataset hallusionbench.")
@@ -243,7 +243,7 @@ def read_id(row: Any, where: str) -> Id:
 
 
 def describe(identity: Id) -> str:
-    """A question's id for people.
+    """Return a question's id in words.
 
     >>> describe(("VD", "ocr", 3, 1, 0))
     'VD/ocr set 3 figure 1 question 0'

@@ -1,7 +1,7 @@
-"""HallusionBench's scores: counts a set first, then ratios, then resampled sets.
+"""HallusionBench's scores: counts per set first, then ratios, then resampled sets.
 
-Every figure is a part over a whole, each a sum over sets of questions. Sources: HallusionBench, equations 2 to 7,
-sections 4.3.2 and 4.3.4, Figure 3; where the paper leaves something open, what the authors' script counts.
+Every score is a part divided by a whole, and both are sums over sets of questions. Sources: HallusionBench, equations 2
+to 7, sections 4.3.2 and 4.3.4, Figure 3; and the authors' script, where the paper leaves something open.
 """
 
 from collections.abc import Sequence
@@ -15,30 +15,30 @@ from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers
 
 INCORRECT, CORRECT, UNCERTAIN = 0, 1, 2
-"""Verdicts on an answer (section 4.1)."""
+"""Verdicts on a response (section 4.1)."""
 
 NO_FAILURE, LANGUAGE, VISION, MIXED = 0, 1, 2, 3
 FAILURES = ("", "language_hallucination", "visual_illusion", "mixed")
-"""What an answer failed of, by its code (Figure 3)."""
+"""The kinds of failure, by their codes (Figure 3)."""
 
 NO_CONTROL = -1
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which rows belong together; arrays [rows].
+    """Which rows belong together. All arrays are [rows].
 
     Attributes:
-        yes: whether yes is right.
-        no_visual: asked without an image.
-        edited: asked about an edited image.
-        supplement: of the category VS.
-        pair: its control pair's number.
-        figure: its figure's number; rows without a visual share one that is not counted.
-        set: its set's number.
+        yes: whether yes is the right answer.
+        no_visual: whether the question is asked without an image.
+        edited: whether it is asked about an edited image.
+        supplement: whether its category is VS.
+        pair: the number of its control pair.
+        figure: the number of its figure; rows without a visual share a number that is not counted.
+        set: the number of its set.
         group: the number of its category and subcategory.
-        control: the row of its pair's control question (its own for a control), or `NO_CONTROL`.
-        groups: the names of category and subcategory, such as "VD/ocr".
+        control: the row of the control question of its pair (a control question's own row), or `NO_CONTROL`.
+        groups: the names of the categories and subcategories, such as "VD/ocr".
     """
 
     yes: Bools
@@ -54,7 +54,7 @@ class Layout:
 
     @classmethod
     def of(cls, questions: Sequence[VisualQuestion]) -> "Layout":
-        """The layout of questions, in their order."""
+        """Return the layout of questions, in their order."""
         controls = {question.pair: row for row, question in enumerate(questions) if question.figure_id == 0}
         visual = np.array([question.visual_input for question in questions])
         groups = list(dict.fromkeys(question.group for question in questions))
@@ -75,12 +75,12 @@ class Layout:
 
     @property
     def sets(self) -> int:
-        """How many sets there are: what an interval resamples."""
+        """How many sets there are; an interval resamples them."""
         return int(self.set.max()) + 1
 
     @property
     def categories(self) -> dict[str, Bools]:
-        """Which rows are of each category that is there: "VD" and "VS"."""
+        """The rows of each category that occurs: "VD" and "VS"."""
         rows = {DEPENDENT: ~self.supplement, SUPPLEMENT: self.supplement}
         return {category: among for category, among in rows.items() if among.any()}
 
@@ -91,13 +91,13 @@ class Layout:
 
 
 def right(layout: Layout, correctness: Ints) -> Bools:
-    """Equation 2: correct, or uncertain where there is no visual: nobody has to know without one."""
+    """Whether a response is right (equation 2): correct, or uncertain if there is no visual."""
     good: Bools = (correctness == CORRECT) | (layout.no_visual & (correctness == UNCERTAIN))
     return good
 
 
 def needs_same(layout: Layout, correctness: Ints) -> Bools:
-    """The rows whose diagnosis depends on whether the answer agrees with the control question's."""
+    """Whether a diagnosis depends on agreement with the response to the control question: [rows]."""
     wrong = correctness == INCORRECT
     control = correctness[layout.control]
     dependent = ~layout.supplement & (control == CORRECT)
@@ -107,14 +107,14 @@ def needs_same(layout: Layout, correctness: Ints) -> Bools:
 
 
 def diagnose(layout: Layout, correctness: Ints, same: Bools) -> Ints:
-    """What each answer failed of: a code of `FAILURES` (Figure 3).
+    """Return how each response failed: a code of `FAILURES` (Figure 3).
 
-    - Without a visual, a wrong answer is language hallucination.
-    - An edited image answered as the original was, which was right: mixed in VD; language hallucination in VS,
-      where the original is the question without a visual (the paper's third principle says so of both; the
-      authors' script counts VD as mixed, and so do its figures).
-    - VS with a visual, where the control was wrong already: language hallucination if the answer is the same,
-      mixed if it is another wrong one or uncertain.
+    - Without a visual, a wrong response is language hallucination.
+    - A wrong response about an edited image that agrees with a correct response to the control question is mixed in VD,
+      and language hallucination in VS, where the control question has no visual. (The paper's third principle says
+      language hallucination for both; the authors' script counts VD as mixed, and so do its scores.)
+    - In VS with a visual, after a wrong response to the control question: language hallucination if the response is
+      wrong and agrees with it, mixed if it is wrong in another way or uncertain.
     - Every other failure is visual illusion.
     """
     wrong, uncertain = correctness == INCORRECT, correctness == UNCERTAIN
@@ -128,21 +128,21 @@ def diagnose(layout: Layout, correctness: Ints, same: Bools) -> Ints:
 
 
 def said_yes_officially(layout: Layout, correctness: Ints) -> Bools:
-    """What the authors' script takes for a yes: right where yes is right, or not right where no is right."""
+    """Whether the authors' script infers a yes: right where yes is right, or not right where no is right."""
     return np.equal(right(layout, correctness), layout.yes)
 
 
 def tally(
     layout: Layout, correctness: Ints, same: Bools | None, said_yes: Bools, read: Bools | None = None
 ) -> Tally:
-    """Count a model's answers, by set.
+    """Count a model's responses, by set.
 
     Args:
         layout: which rows belong together.
-        correctness: 0, 1 or 2 a row.
-        same: whether the answer agrees with the control question's; None leaves the diagnosis undefined.
-        said_yes: whether the answer was yes.
-        read: the rows whose answer is known; the others are left out of the yes/no bias.
+        correctness: 0, 1 or 2 per row.
+        same: whether the response agrees with that to the control question; None leaves the diagnosis undefined.
+        said_yes: whether the response says yes.
+        read: whether the response is readable; the yes/no bias leaves out unreadable ones. None: all are readable.
     """
     good = right(layout, correctness)
     read = np.ones(len(good), dtype=bool) if read is None else read
@@ -181,7 +181,7 @@ def tally(
 
 
 def counted(layout: Layout) -> dict[str, dict[str, int]]:
-    """How many questions and figures the authors' script counts in each category, before it prints a score."""
+    """Return how many questions and figures the authors' script counts per category, before it prints a score."""
     visual = ~layout.no_visual
     return {
         category: {
@@ -194,7 +194,7 @@ def counted(layout: Layout) -> dict[str, dict[str, int]]:
 
 
 def chance(layout: Layout) -> dict[str, float]:
-    """The expected figures of a model that says yes or no by the toss of a coin; its diagnosis is left undefined."""
+    """Return the expected scores of a model that tosses a coin for yes or no; the diagnosis is undefined."""
     everything = np.ones(len(layout.yes), dtype=bool)
     whole = _chance(layout, everything)
     yes = float(layout.yes.mean())
@@ -216,7 +216,7 @@ def chance(layout: Layout) -> dict[str, float]:
 
 
 def _chance(layout: Layout, among: Bools) -> dict[str, float]:
-    """The expected accuracies of a coin on some of the rows."""
+    """Return the expected accuracies of a coin on some of the rows."""
     edited, visual = among & layout.edited, among & ~layout.no_visual
     return {
         "aAcc": 0.5,
@@ -229,7 +229,7 @@ def _chance(layout: Layout, among: Bools) -> dict[str, float]:
 
 
 class _Rows:
-    """Counts of rows by set."""
+    """Counts rows by set."""
 
     def __init__(self, sets: Ints) -> None:
         self._sets, self._number = sets, int(sets.max()) + 1
@@ -243,7 +243,7 @@ class _Rows:
 
 
 class _Groups:
-    """Counts of groups of rows (pairs, figures) by set; a group lies in one set."""
+    """Counts groups of rows (pairs or figures) by set; each group is in one set."""
 
     def __init__(self, groups: Ints, sets: Ints) -> None:
         self._groups, self._number = groups, int(groups.max()) + 1
@@ -252,17 +252,17 @@ class _Groups:
         self._sets = int(sets.max()) + 1
 
     def all(self, good: Bools, among: Bools | None = None) -> tuple[Ints, Ints]:
-        """The groups all of whose rows among these are good, and the groups that have one."""
+        """Count, by set, the groups whose rows in `among` are all good, and the groups with any row in `among`."""
         total, hits = self._totals(good, among)
         return self._by_set((hits == total) & (total > 0)), self._by_set(total > 0)
 
     def some(self, good: Bools, among: Bools | None = None) -> tuple[Ints, Ints]:
-        """The groups some but not all of whose rows are good, and the groups that have a row."""
+        """Count, by set, the groups with some but not all rows in `among` good, and the groups with any row there."""
         total, hits = self._totals(good, among)
         return self._by_set((hits > 0) & (hits < total)), self._by_set(total > 0)
 
     def mean(self, good: Bools, among: Bools) -> tuple[Floats, Ints]:
-        """The sum over groups of the share of these rows that are good, and the groups that have one."""
+        """Sum, by set, each group's share of good rows in `among`, and count the groups with any row there."""
         total, hits = self._totals(good, among)
         share = np.divide(hits, total, out=np.zeros(len(total)), where=total > 0)
         sums: Floats = np.zeros(self._sets)
@@ -280,6 +280,6 @@ class _Groups:
 
 
 def _mean_half(groups: Ints) -> float:
-    """The mean over groups of one half to the power of their size: the chance that all its rows are right."""
+    """Return the mean over groups of 0.5 to the power of the group's size: the chance that all its rows are right."""
     sizes = np.unique(groups, return_counts=True)[1]
     return float(np.mean(0.5**sizes)) if len(sizes) else float("nan")

@@ -1,4 +1,4 @@
-"""HallusionBench's rows as people look at them: control pairs side by side, and what each wrong answer fails of."""
+"""Shows HallusionBench's rows: control pairs side by side, and why each wrong response fails."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,20 +13,21 @@ LANGUAGE, VISION, MIXED = FAILURES[1:]
 VERDICTS = {INCORRECT: "incorrect", CORRECT: "correct", UNCERTAIN: "uncertain"}
 
 ABOUT = dict(zip(ROLES, ("no image", "the original image", "an edited image"), strict=True))
-"""What a question is asked about."""
+"""The image that a question is asked about."""
 
 NO_IMAGE, ANY = "no image", "any"
 
-_BY_KNOWLEDGE = "it follows what it believes to know"
+_BY_KNOWLEDGE = "it follows what it believes it knows"
 
 LEAVES = {
     (LANGUAGE, NO_IMAGE): f"wrong without an image: {_BY_KNOWLEDGE}",
-    (LANGUAGE, SUPPLEMENT): f"wrong, and as it answered without an image: {_BY_KNOWLEDGE}",
-    (VISION, ANY): "fails at the image: it sees it wrongly, or draws no answer from it",
-    (MIXED, DEPENDENT): f"wrong, and as it answered about the original: it sees no edit, or {_BY_KNOWLEDGE}",
-    (MIXED, SUPPLEMENT): "was wrong without an image, and fails with one in another way",
+    (LANGUAGE, SUPPLEMENT): f"wrong, and the same as its response without an image: {_BY_KNOWLEDGE}",
+    (VISION, ANY): "fails at the image: it misreads the image, or draws no answer from it",
+    (MIXED, DEPENDENT): "wrong, and the same as its response about the original: it misses the edit, or "
+    f"{_BY_KNOWLEDGE}",
+    (MIXED, SUPPLEMENT): "wrong without an image, and fails in another way with one",
 }
-"""The leaves of the decision tree (Figure 3): what an answer fails of, and where -> why."""
+"""The leaves of the decision tree (Figure 3): (kind of failure, where it occurs) -> the explanation shown."""
 
 WORDS = {failure: failure.replace("_", " ") for failure in (LANGUAGE, VISION, MIXED)}
 
@@ -34,12 +35,12 @@ WORDS = {failure: failure.replace("_", " ") for failure in (LANGUAGE, VISION, MI
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
 ) -> Iterator[Item]:
-    """A run's rows as items, one each, in their order; those of a control pair are a group.
+    """Yield a run's rows as items, one per row, in order; the rows of a control pair form a group.
 
     Args:
-        rows: as they stand in a run's items.jsonl.
-        options: of the metric.
-        voters: nobody votes here.
+        rows: the rows of a run's items.jsonl.
+        options: the metric's options.
+        voters: unused: this benchmark has no votes.
     """
     questions = [read(row["inputs"]["references"], "the row of a run") for row in rows]
     pairs = _right([one.pair for one in questions], rows)
@@ -66,23 +67,23 @@ def items(
 
 
 def meaning(scores: Mapping[str, Any]) -> str:
-    """What aAcc says, and what the other answers fail of, in a sentence."""
+    """Return what aAcc says, and why the other responses fail, in plain words."""
     if not is_defined(scores["aAcc"]):
-        return "The accuracy is undefined: there is no answer."
-    right = f"{percent(scores['aAcc'])} of 100 answers are right"
+        return "The accuracy is undefined: there are no responses."
+    right = f"{percent(scores['aAcc'])} of 100 responses are right"
     if scores["aAcc"] == 1:
         return f"{right}."
     if not is_defined(scores[LANGUAGE]):
-        return f"{right}; what the others fail of is undefined without the questions that have no image."
+        return f"{right}; why the others fail is undefined without the questions that have no image."
     language, vision, mixed = (percent(scores[failure]) for failure in WORDS)
     return (
-        f"{right}, as is an uncertain one where no image is shown; of 100 others, {language} fail of language "
-        f"hallucination, {vision} of visual illusion, and {mixed} of a mix of both."
+        f"{right} (an uncertain one is right where no image is shown); of 100 others, {language} fail by language "
+        f"hallucination, {vision} by visual illusion, and {mixed} by a mix of both."
     )
 
 
 def _right(groups: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, list[bool]]:
-    """Group -> which of its answers are right."""
+    """Return, for each group, whether each of its responses is right."""
     found: dict[str, list[bool]] = defaultdict(list)
     for group, row in zip(groups, rows, strict=True):
         found[group].append(row["aAcc"])
@@ -90,7 +91,7 @@ def _right(groups: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str
 
 
 def _errors(row: Mapping[str, Any]) -> list[str]:
-    """What an answer fails of, or its verdict where that is not diagnosed; and that nobody could read it."""
+    """Return a wrong response's kind of failure, or else its verdict; and whether it was unreadable."""
     failed = [] if row["aAcc"] else [WORDS.get(row["failure"]) or VERDICTS[row["correctness"]]]
     return [*failed, *([UNREADABLE] if row["unread"] else [])]
 
@@ -117,7 +118,7 @@ def _verdict(row: Mapping[str, Any]) -> tuple[str, Kind]:
 
 
 def _shares(groups: Mapping[str, Sequence[bool]]) -> Iterator[Fact]:
-    """How many of the answers that stand together are right."""
+    """Say how many responses of each group are right."""
     for name, answers in groups.items():
         kind: Kind = "good" if all(answers) else "bad"
         yield Fact(name, [(f"{sum(answers)} of {len(answers)} right", kind)])

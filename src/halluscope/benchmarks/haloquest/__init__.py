@@ -11,11 +11,11 @@ _ACCURACIES = ("accuracy", *(f"accuracy/{part}" for part in _PARTS))
 BENCHMARK = Benchmark(
     name="haloquest",
     title="HaloQuest",
-    about="free-form questions that rest on a false premise, lack context, or are hard to see",
+    about="free-form questions with a false premise, too little context, or details that are hard to see",
     description="""
-HaloQuest asks free-form questions about generated and real images. Half of them ask about something that is not there;
-of some the image does not tell the answer; the others are hard to see. A response is right if it agrees with one of the
-answers that people wrote, which a judge decides.
+HaloQuest asks free-form questions about generated and real images. Half of the questions are about something that is
+not there, some cannot be answered from the image, and the others are about things that are hard to see. A judge decides
+whether a response agrees with one of the answers that people wrote; if so, it is right.
 """,
     principal="accuracy",
     scores={**dict.fromkeys(_ACCURACIES, HIGHER), "unreadable": LOWER},
@@ -29,7 +29,7 @@ answers that people wrote, which a judge decides.
 }
 """,
     links=("https://arxiv.org/abs/2407.15680", "https://github.com/google/haloquest"),
-    licence="Questions and answers: CC BY 4.0. Each image has a licence of its own; none is published from here.",
+    licence="Questions and answers: CC BY 4.0. Each image has its own licence; no image is published from here.",
     datasets=(
         Dataset(
             "haloquest",
@@ -45,7 +45,7 @@ answers that people wrote, which a judge decides.
         *grading.offered(f"{NOBODY} (no verdicts yet)"),
         Option(
             "prompts",
-            "in whose words a language model is asked (default: ours)",
+            "whose wording of the prompt to use (default: ours)",
             choices=("ours", "authors"),
         ),
         grading.given("judgements", "id and correct", "judges"),

@@ -1,6 +1,6 @@
 """Builds haloquest: 608 free-form questions about generated and real images.
 
-A row holds a question, the answers that people gave, its type, and where its image was.
+A row holds a question, the answers that people wrote, its type, and the address where its image was published.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from halluscope.files.opening import Readable
 
 
 def counts(questions: Sequence[HaloQuestion]) -> dict[str, Any]:
-    """What stats.json says of the rows."""
+    """Return the counts that stats.json gives for the rows."""
     of = Counter(part for question in questions for part in question.parts)
     return {
         "questions": len(questions),
@@ -42,7 +42,7 @@ COLUMNS = {
 
 
 def table(questions: Sequence[HaloQuestion], split: str, folder: Readable | None) -> Table:
-    """The rows to write, with images when there is a folder to read them from."""
+    """Return the rows to write, with images if there is a folder to read them from."""
     return question_list.table(
         questions, COLUMNS, lambda one: one.row, lambda one: one.file_name, split, folder
     )
@@ -52,7 +52,7 @@ def make(order: Order) -> Path:
     """Build haloquest.
 
     Raises:
-        BuildError: for a file that is not that of HaloQuest's authors, or an image that cannot be decoded.
+        BuildError: for a file that is not from HaloQuest's authors, or an image that cannot be decoded.
     """
     out = order.target()
     sources = {"questions": order.fetch("questions")}
@@ -68,10 +68,10 @@ BUILDER = Builder(
     halluscope build haloquest                                      # downloads the questions, 0.2 MB; no images
     halluscope build haloquest --source haloquest-eval.csv --images images
 
-The authors publish the address of each image (column `url`), not the images: put those that you may use into one
-folder under their names (column `file_name`). With --only-images-present, an image that is not there is null.
+The authors publish the address of each image (column `url`), not the images. Put the images that you may use into one
+folder, under their names (column `file_name`). With --only-images-present, a missing image is null.
 """,
     source="haloquest-eval.csv, or a folder that holds it (default: download)",
-    images="the folder of the images, by their names, or a zip of it (default: no column `image`)",
+    images="the folder of the images under their names, or a zip of it (default: no column `image`)",
     make=make,
 )

@@ -1,8 +1,8 @@
-"""HaloQuest: does a response agree with what people answered? (Wang et al., ECCV 2024).
+"""HaloQuest: does a response agree with the answers that people wrote? (Wang et al., ECCV 2024).
 
-Right answers are free sentences ("There is no dog in the image"), so that no rule can compare them: a language model
-judges each response, or people did. Verdicts become accuracies over all questions, by the type of the image and by
-the type of hallucination that the question tempts to.
+Right answers are free sentences ("There is no dog in the image"), so no rule can compare them: a language model judges
+each response, or people have judged it. Verdicts become accuracies over all questions, by type of image, and by the
+type of hallucination that a question provokes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ from halluscope.stats.tallies import Bools, numbers
 QUESTIONS = 608
 
 COUNTS = {ACCURACY: ("judged", "correct")}
-"""Of how many responses a score is, and what is counted of them."""
+"""Score -> the names of its denominator and its numerator in `counts`."""
 
 
 def compute(
@@ -55,37 +55,37 @@ def compute(
     """Score an LVLM's responses to HaloQuest's questions.
 
     Args:
-        predictions: the LVLM's raw texts, one per question.
-        references: the dataset's rows without images, in the same order; the rows of haloquest-eval.csv serve as well.
-        judgements: {"correct": bool}, or the bare bool, one per row, or None for a response that nobody could judge;
-            when given, nothing judges it.
-        prompts: the words in which a language model is asked: "ours" or "authors", the instructions of the authors'
-            notebook (`halluscope.benchmarks.haloquest.prompts` says what of them is theirs).
-        bootstrap: how many resamples of the images an interval is made of; 0 for none. Questions about an image depend
-            on each other.
-        seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
-        level: of the interval, in (0, 1).
-        per_question: also give, for each question, what was judged (first repeat; `repeats` has all), what the response
-            comes to in the judge's words (`point`), and its part in each score.
+        predictions: the LVLM's raw responses, one per question.
+        references: the dataset's rows without images, in the same order; the rows of haloquest-eval.csv also work.
+        judgements: {"correct": bool}, or the bare bool, one per row; None for a response that nobody could judge. If
+            given, no judge is asked.
+        prompts: the wording of a language model's prompt: "ours", or "authors" for the instructions in the authors'
+            notebook (`halluscope.benchmarks.haloquest.prompts` says which parts are theirs).
+        bootstrap: how many times to resample the images for an interval; 0 for no interval. Questions about an image
+            depend on each other.
+        seed: the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.
+        level: the confidence level of the interval, in (0, 1).
+        per_question: also return, for each question, the verdict (first repeat; `repeats` has all), the response's main
+            point in the judge's words (`point`), and its part in each score.
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
-        judging: who gives verdicts, and how it is asked: judge (there is no default; "none" gives no verdict),
-            repeats (the scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens,
-            device, store, progress; see `halluscope.judging.graders.grading.Grading`.
+        judging: which judge gives verdicts, and how it is asked: judge (no default; "none" gives no verdict), repeats
+            (the scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens, device,
+            store, progress; see `halluscope.judging.graders.grading.Grading`.
 
     Returns:
-        `accuracy`, the share of responses that agree with a right answer, in [0, 1], of those that were judged; the
-        same of each type of image (`accuracy/generated`, `accuracy/real`), of each type of question
-        (`accuracy/false_premises`, `accuracy/visual_challenge`, `accuracy/insufficient_context`), and of both
-        (`accuracy/real/false_premises`); higher is better. A share of nothing is NaN. `unreadable`, the share of
-        responses without a readable verdict: they count in no score, neither as right nor as wrong. `questions`,
-        `images`; `counts`, for "all" and each group, summed over the repeats, how many responses were `judged` and how
-        many of them are `correct` (None where none was judged); `mean_words`, how long the texts are; `thoughts`, how
-        many texts held one that was removed; `signature`; `verdicts`, where a language model judged, which tells its
-        verdicts from others; `interval` with a bootstrap, `spread` with repeats (each score's least and greatest
-        value), and `per_question` when asked for.
+        `accuracy`, the share of judged responses that agree with a right answer, in [0, 1]; the same for each type of
+        image (`accuracy/generated`, `accuracy/real`), each type of question (`accuracy/false_premises`,
+        `accuracy/visual_challenge`, `accuracy/insufficient_context`), and each pair of the two types (such as
+        `accuracy/real/false_premises`); higher is better. A share of nothing is NaN. `unreadable`, the share of
+        responses without a readable verdict, which count in no score, neither as right nor as wrong; `questions`;
+        `images`; `counts`, for "all" and each group, summed over the repeats: how many responses were `judged`, and how
+        many of these are `correct` (None if none was judged); `mean_words`, the mean length of the responses;
+        `thoughts`, how many responses held thoughts that were removed; `signature`; `verdicts`, a digest of a language
+        model's verdicts; `interval` with a bootstrap; `spread` with repeats, the least and greatest value of each
+        score; and `per_question` if requested.
 
     Raises:
-        ValueError: for any bad input, before a model is asked; and if nobody is named to judge.
+        ValueError: for any bad input, before a model is asked; and if no judge is named.
         JudgingFailed: if more than `max_failed` of the replies cannot be read.
     """
     flags(per_question=per_question)
@@ -138,14 +138,14 @@ def _asked(grading: Grading, prompts: str, questions: Sequence[HaloQuestion], te
 
 
 def _groups(questions: Sequence[HaloQuestion]) -> dict[str, Bools]:
-    """Which questions are of each type of image, of each type, and of both."""
+    """Return which questions belong to each type of image, each type of question, and each pair of the two."""
     of = {name: np.array([name in question.parts for question in questions]) for name in PARTS}
     both = product(IMAGE_TYPES, PARTS[len(IMAGE_TYPES) :])
     return {**of, **{f"{one}/{other}": of[one] & of[other] for one, other in both}}
 
 
 def _about(questions: Sequence[HaloQuestion]) -> Iterator[Iterable[Any]]:
-    """What tells questions from others, such as from their parallel form; where an image was does not."""
+    """Yield the values that distinguish these questions from others, such as a parallel form; not the addresses."""
     return (
         [one.id, one.file_name, one.image_type, one.type, one.question, *one.answers] for one in questions
     )

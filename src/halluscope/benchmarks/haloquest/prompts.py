@@ -1,15 +1,16 @@
-"""What a language model is asked about a response in HaloQuest, and how strictly its reply is read.
+"""The prompts that ask a language model about a HaloQuest response, and the strict reader of its reply.
 
-The authors' notebook asks Gemini whether a response is right, given the question and what people answered; the judge
-sees no image. Its instructions are there by name ("authors"). "ours" says the same rules in this project's words, and
-two things more clearly: one right answer suffices, and it is no refusal to say that the image does not tell.
+The authors' notebook asks Gemini whether a response is right, given the question and the answers that people wrote; the
+judge sees no image. The wording "authors" has the notebook's instructions. "ours" states the same rules in this
+project's words, and two points more clearly: one right answer suffices, and saying that the image does not tell is not
+a refusal.
 
-In both, texts are put in as JSON strings (`halluscope.judging.graders.verdicts.fill`), and the end of the prompt is
-this project's: the notebook leaves it to a library, Langfun, to ask for an object of its schema. Of that schema the two
-sentences and the verdict are asked for; the question, the response and the right answers are not to be repeated.
+In both wordings, texts are inserted as JSON strings (`halluscope.judging.graders.verdicts.fill`), and the end of the
+prompt is this project's: in the notebook, the library Langfun asks for an object of its schema. From that schema, the
+prompt asks for the two sentences and the verdict; the question, the response and the right answers are not repeated.
 
-What a judge can be talked into: the verdict is its word alone, and a response that argues for itself may win it over.
-It cannot pass on a verdict that stands in the response, ready to be repeated: such a reply is not read.
+Limits: the verdict is the judge's word alone, and a response that argues for itself may persuade the judge. A reply
+that merely copies a verdict from the response is not read.
 """
 
 import json
@@ -65,11 +66,11 @@ Technologies Limited."""
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge says of a response.
+    """A judge's verdict on a response.
 
     Attributes:
-        correct: whether it agrees with a right answer.
-        point: what it comes to, in the judge's words.
+        correct: whether the response agrees with a right answer.
+        point: the response's main point, in the judge's words.
     """
 
     correct: bool
@@ -78,13 +79,13 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Wording:
-    """The words in which a judge is asked, and the parts of its reply.
+    """A wording of the prompt for a judge, and the parts of the reply.
 
     Attributes:
-        name: stands in a signature, with a number that goes up when the reader changes, and a digest of the prompt.
-        prompt: placeholders: question, answers, response.
-        sentences: the parts that are a sentence each; the first says what the response comes to.
-        verdict: the part that is the verdict.
+        name: part of a signature; it ends in a number that goes up when the reader changes.
+        prompt: the template, with the placeholders question, answers and response.
+        sentences: the parts that hold one sentence each; the first gives the response's main point.
+        verdict: the part that holds the verdict.
         form: the JSON schema of the verdict.
         says: the verdict as JSON writes it -> whether the response is right.
     """
@@ -98,12 +99,12 @@ class Wording:
 
     @property
     def key(self) -> str:
-        """What stands in a signature."""
+        """The key in a signature: the name and a digest of the prompt."""
         return key_of(self.name, self.prompt)
 
     @property
     def schema(self) -> Schema:
-        """What a reply has to be."""
+        """The JSON schema of a reply."""
         return json_of(**{name: {"type": "string"} for name in self.sentences}, **{self.verdict: self.form})
 
 
@@ -132,7 +133,7 @@ WORDINGS = {
 
 
 def asked(fields: Mapping[str, str], by: str = OURS) -> Asked[Verdict]:
-    """The prompt about a response, with the fields put into its placeholders, and how the reply is read."""
+    """Return the prompt about a response, with its placeholders filled, and the reader of the reply."""
     wording = WORDINGS[by]
     return Asked(
         fill(wording.prompt, **fields),
@@ -142,7 +143,7 @@ def asked(fields: Mapping[str, str], by: str = OURS) -> Asked[Verdict]:
 
 
 def read(reply: str, response: str, wording: Wording = WORDINGS[OURS]) -> Verdict | None:
-    """The verdict of a reply, None unless it is the JSON object asked for, and it is the judge's own.
+    """Return the verdict of a reply, None unless it is the requested JSON object and not copied from the response.
 
     >>> read('{"point": "There is no dog.", "verdict": "correct"}', "I see no dog.")
     Verdict(correct=True, point='There is no dog.')

@@ -1,4 +1,4 @@
-"""HaloQuest's results as text: the columns of its leaderboard, each group, and what a reader has to know."""
+"""Reports HaloQuest's results as text: the columns of its leaderboard, each group, and remarks."""
 
 import math
 from collections.abc import Mapping
@@ -24,12 +24,12 @@ COLUMNS = (ACCURACY, *(f"{ACCURACY}/{part}" for part in PARTS))
 
 
 def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
-    """Tables in percent, the most right responses first, and what a reader of the numbers has to know.
+    """Return tables in percent, the best accuracy first, with remarks on each result.
 
     Args:
-        results: of the responses that were scored.
-        shown: the same, and published ones if they were asked for.
-        source: of what is published; "" if nothing is shown.
+        results: the results of the scored responses.
+        shown: these results, with published ones if requested.
+        source: where the published results come from; "" if none are shown.
     """
     scores = [table(ranked(shown, ACCURACY), COLUMNS), group_table(results, ACCURACY)]
     remarks = {name: _remarks(result) for name, result in results}

@@ -1,4 +1,4 @@
-"""HaloQuest's questions, and the file that holds them: haloquest-eval.csv."""
+"""Reads HaloQuest's questions from the dataset, or from haloquest-eval.csv."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -15,16 +15,16 @@ from halluscope.reading.rows import Source, once_by_id, read_columns, read_once
 
 IMAGE_TYPES = ("generated", "real")
 TYPES = ("false premises", "visual challenge", "insufficient context")
-"""The types of hallucination that questions tempt to, as upstream writes them."""
+"""The types of hallucination that questions provoke, as upstream writes them."""
 
 PARTS = (*IMAGE_TYPES, *(kind.replace(" ", "_") for kind in TYPES))
-"""Both as they stand in a score's name: the groups that the leaderboard tells apart."""
+"""The types of images and questions, as in the names of scores: the groups of the leaderboard."""
 
 BETWEEN = ";"
-"""What divides the right answers of a question in the authors' file."""
+"""The separator between a question's right answers in the authors' file."""
 
 CRITERIA = (Criterion("correct", bool),)
-"""What a verdict on a response says."""
+"""The parts of a verdict on a response."""
 
 _UPSTREAM = {
     "id": "",
@@ -35,10 +35,10 @@ _UPSTREAM = {
     "question": "question",
     "answers": "groundtruth responses",
 }
-"""What haloquest-eval.csv calls our columns; the first column there has no name."""
+"""Our columns -> their names in haloquest-eval.csv, where the first column has no name."""
 
 _UNNAMED = "Unnamed: 0"
-"""What pandas calls a column without a name."""
+"""The name that pandas gives a column without a name."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class HaloQuestion:
     """A question of HaloQuest.
 
     Attributes:
-        id: 0 to 607, its place in the authors' file.
-        file_name: of the image.
+        id: its place in the authors' file, 0 to 607.
+        file_name: the file of the image.
         image_type: one of `IMAGE_TYPES`.
         type: one of `TYPES`.
-        question: as it is put to the LVLM.
-        answers: what people answered; a response that agrees with any of them is right.
-        url: where the image was.
-        form: which parallel form it is of; "" for the original.
+        question: the text that the LVLM is asked.
+        answers: the right answers that people wrote; a response that agrees with any of them is right.
+        url: the address where the image was published.
+        form: the parallel form that the question belongs to; "" for the original.
     """
 
     id: int
@@ -67,12 +67,12 @@ class HaloQuestion:
 
     @property
     def parts(self) -> tuple[str, str]:
-        """Which of `PARTS` it belongs to."""
+        """The two of `PARTS` that it belongs to."""
         return self.image_type, PARTS[len(IMAGE_TYPES) + TYPES.index(self.type)]
 
     @property
     def row(self) -> dict[str, Any]:
-        """The dataset's row of it, without the image."""
+        """The question as a row of the dataset, without the image."""
         return {name: value for name, value in asdict(self).items() if name != "form"}
 
 
@@ -85,7 +85,7 @@ def load(sources: Sequence[str]) -> list[HaloQuestion]:
     """Read the dataset: built folders, Hub ids, or haloquest-eval.csv.
 
     Raises:
-        ValueError: for a file or dataset of another form, or an id that comes twice.
+        ValueError: for a file or dataset in another format, or a repeated id.
         FileNotFoundError: if a file does not exist.
     """
     return read_all((row for source in sources for row in _rows_of(source)), ", ".join(sources))
@@ -100,10 +100,10 @@ def _rows_of(source: str) -> Iterable[Any]:
 
 
 def read_upstream(file: Readable) -> list[HaloQuestion]:
-    """Read haloquest-eval.csv, in its order.
+    """Read haloquest-eval.csv, in the order of the file.
 
     Raises:
-        BuildError: for a file of another form, a broken row, or an id that comes twice.
+        BuildError: for a file in another format, a broken row, or a repeated id.
         FileNotFoundError: if there is no such file.
     """
     try:
@@ -118,11 +118,11 @@ def read_upstream(file: Readable) -> list[HaloQuestion]:
 def inputs(
     questions: Sequence[HaloQuestion], *, judgements: Any = None, responses: str = ""
 ) -> dict[str, Any]:
-    """What the metric takes of the dataset's rows.
+    """Return the metric's inputs from the dataset's rows.
 
     Args:
         questions: the rows.
-        judgements: a file of judgements, or what the metric takes.
+        judgements: a file of judgements, or the judgements themselves, as the metric takes them.
         responses: the name of the responses that were judged.
 
     Raises:
@@ -136,16 +136,16 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[HaloQuestio
     """Read rows of the dataset, or of haloquest-eval.csv.
 
     Raises:
-        ValueError: for a row that is none, or an id that comes twice.
+        ValueError: for an invalid row, or a repeated id.
     """
     return read_once(rows, where, lambda row, place, _: read(row, place))
 
 
 def read(row: Any, where: str) -> HaloQuestion:
-    """Read a row. A question that was read before stays as it is.
+    """Read a row. A question that was read before is returned unchanged.
 
     Raises:
-        ValueError: for a missing field, one of another kind, or an unknown type.
+        ValueError: for a missing field, a value of the wrong kind, or an unknown type.
     """
     if isinstance(row, HaloQuestion):
         return row
@@ -174,7 +174,7 @@ def read(row: Any, where: str) -> HaloQuestion:
 
 
 def _of_upstream(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the authors' file with the dataset's columns, as far as it has them."""
+    """Return a row of the authors' file under the dataset's column names, with the columns that it has."""
     named = {column: row[name] for column, name in _UPSTREAM.items() if name in row}
     if "id" not in named and _UNNAMED in row:
         named["id"] = row[_UNNAMED]
@@ -186,8 +186,8 @@ def _of_upstream(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _answers(found: Fields) -> tuple[str, ...]:
-    """The right answers: at least one, none of them blank."""
-    expected = "right answers, at least one, each a text"
+    """Return the right answers: at least one, none of them blank."""
+    expected = "at least one right answer, each a text"
     answers = found.words("answers", expected)
     if not answers or not all(text.strip() for text in answers):
         raise found.wrong("answers", expected)

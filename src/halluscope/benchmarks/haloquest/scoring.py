@@ -1,6 +1,6 @@
 """HaloQuest's accuracy: counts per image first, then ratios, then resampled images.
 
-A response that nobody could judge is in no part and in no whole.
+A response that nobody could judge counts in neither numerator nor denominator.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,11 @@ def tally(correct: Floats, image: Ints, groups: Mapping[str, Bools]) -> Tally:
     """Count the right responses per image.
 
     Args:
-        correct: whether a response is right, 1 or 0; NaN where nobody could judge: [questions].
+        correct: 1 if a response is right, 0 if not, NaN if nobody could judge it: [questions].
         image: the number of each question's image: [questions].
         groups: name -> which questions belong to it, such as a type: [questions].
 
     Returns:
-        `accuracy`: the right responses of those judged, part and whole per image; and the same of each group, such as
-        `accuracy/real`.
+        `accuracy`: the right and the judged responses per image; and the same for each group, such as `accuracy/real`.
     """
     return grouped({ACCURACY: (correct == 1, ~np.isnan(correct))}, image, groups)

@@ -1,4 +1,4 @@
-"""HaloQuest's rows as people look at them: the response beside the answers that people wrote, and the verdict."""
+"""Shows HaloQuest's rows: the response next to the answers that people wrote, and the verdict."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,18 +14,18 @@ VERDICTS: Mapping[bool | None, tuple[str, Kind, float]] = {
     False: (WRONG, "bad", 1.0),
     None: (UNREADABLE, "open", 0.5),
 }
-"""Whether a response is right -> the verdict, what it is, and how bad."""
+"""Whether a response is right -> the verdict's name, kind and badness."""
 
 
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
 ) -> Iterator[Item]:
-    """A run's rows as items, one each, in their order.
+    """Yield a run's rows as items, one per row, in order.
 
     Args:
-        rows: as they stand in a run's items.jsonl.
-        options: of the metric.
-        voters: nobody votes here.
+        rows: the rows of a run's items.jsonl.
+        options: the metric's options.
+        voters: unused: this benchmark has no votes.
     """
     for row, text in zip(rows, said(rows, options), strict=True):
         asked = row["inputs"]["references"]
@@ -44,13 +44,13 @@ def items(
 
 
 def meaning(scores: Mapping[str, Any]) -> str:
-    """What the accuracy says, in a sentence."""
+    """Return what the accuracy says, in a sentence."""
     if not is_defined(scores["accuracy"]):
         return "The accuracy is undefined: no response has a readable verdict."
-    return f"{percent(scores['accuracy'])} of 100 responses that were judged agree with an answer that people wrote."
+    return f"{percent(scores['accuracy'])} of 100 judged responses agree with an answer that people wrote."
 
 
 def _facts(row: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[Fact]:
     if row.get("point"):
-        yield Fact("what it comes to, by the judge", [(heard(row["point"], 1000), "plain")])
+        yield Fact("its main point, according to the judge", [(heard(row["point"], 1000), "plain")])
     yield several("right answers", asked["answers"])

@@ -1,4 +1,4 @@
-"""HQH: hallucination in free-form answers, in the main answer and beside it (Yan et al., Measuring the Measurers)."""
+"""HQH: wrong main answers and extra claims in free-form responses (Yan et al., Measuring the Measurers)."""
 
 from halluscope.judging.graders import grading
 from halluscope.registry import LOWER, Benchmark, Dataset, Judges
@@ -6,10 +6,10 @@ from halluscope.registry import LOWER, Benchmark, Dataset, Judges
 BENCHMARK = Benchmark(
     name="hqh",
     title="HQH",
-    about="free-form questions: the main answer and claims beside it",
+    about="free-form questions: wrong main answers and false extra claims",
     description="""
-HQH asks free-form questions about images. Each answer is judged in two steps: is its main answer right, and how many
-claims beside it contradict the image? Both become rates, over all questions, by type (existence, count, color, action,
+HQH asks free-form questions about images. Each response is judged in two steps: is its main answer right, and how many
+extra claims contradict the image? Both become rates, over all questions, by type (existence, count, color, action,
 relation, comparison, environment, OCR) and by level (object, attribute, scene).
 """,
     principal="overall_hal",
@@ -29,7 +29,7 @@ relation, comparison, environment, OCR) and by level (object, attribute, scene).
 }
 """,
     links=("https://github.com/HQHBench/HQHBench",),
-    licence="The repository of the questions states no licence: build the dataset where you use it, and ask its "
+    licence="The questions' repository states no licence: build the dataset where you use it, and ask the "
     "authors before you pass it on.",
     datasets=(
         Dataset(
@@ -42,7 +42,7 @@ relation, comparison, environment, OCR) and by level (object, attribute, scene).
     judges=Judges("verdicts", default="reference-only", rules=("reference-only",)),
     options=(
         *grading.offered(
-            "reference-only (default; does the answer contain the right one? it sees no extra claims)",
+            "reference-only (default: checks for the right answer, but cannot see extra claims)",
             max_tokens=512,
         ),
         grading.given("judgements", "id, correct and extra_claims", "judges"),

@@ -1,6 +1,7 @@
 """Builds hqh: 4,000 free-form questions of eight types about images of Visual Genome.
 
-A row holds a question, its short answer, its image, and what is known of the image.
+A row holds a question, its short answer, its image, and the caption and regions of the image, if image_data.json is
+given.
 """
 
 import argparse
@@ -23,23 +24,23 @@ from halluscope.foreign import brief
 from halluscope.numbers import id_of
 
 ImageData = Mapping[int, tuple[str, str]]
-"""Image id -> caption, and the annotated regions as text."""
+"""Image id -> the caption, and the annotated regions as text."""
 
 
 def read(file: Readable) -> list[FreeQuestion]:
-    """Read HQH.json, in its order.
+    """Read HQH.json, in the order of the file.
 
     Raises:
-        BuildError: for a file of another form, a broken row, an unknown type, or an id that comes twice.
+        BuildError: for a file in another format, a broken row, an unknown type, or a repeated id.
     """
     return question_list.read(file, read_all, "questions: HQH.json")
 
 
 def read_image_data(file: Readable) -> ImageData:
-    """Read image_data.json: of each image id its caption and its image_information.
+    """Read image_data.json: the caption and the image_information of each image id.
 
     Raises:
-        BuildError: for a file of another form; the message names the image id.
+        BuildError: for a file in another format, or a broken entry; the message names the image id.
     """
     content = read_json(file)
     if not isinstance(content, dict):
@@ -52,7 +53,7 @@ def read_image_data(file: Readable) -> ImageData:
 
 def _known(key: str, entry: Any, file: str) -> tuple[int, tuple[str, str]]:
     if (image_id := id_of(key)) is None:
-        raise BuildError(f"{file} has an entry {brief(key)}; expected an image id, a number.")
+        raise BuildError(f"{file} has the entry {brief(key)}; expected an image id, which is a number.")
     for name in ("caption", "image_information"):
         if not isinstance(entry, dict) or not isinstance(entry.get(name), str):
             raise BuildError(f"{file}: the image id {key} has no text as {name}; expected one.")
@@ -60,16 +61,16 @@ def _known(key: str, entry: Any, file: str) -> tuple[int, tuple[str, str]]:
 
 
 def describe(questions: Sequence[FreeQuestion], known: ImageData) -> list[FreeQuestion]:
-    """The questions with what is known of their images.
+    """Return the questions with the captions and regions of their images.
 
     Raises:
-        BuildError: for an image that nothing is known of, with its id.
+        BuildError: for images without an entry, with their ids.
     """
     missing = sorted({question.image_id for question in questions} - known.keys())
     if missing:
         shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
         raise BuildError(
-            f"--image-data has no entry of {len(missing):,} of the questions' images: image id {shown}. Get the "
+            f"--image-data has no entry for {len(missing):,} of the questions' images: image id {shown}. Get the "
             "image_data.json that belongs to these questions, or leave --image-data out."
         )
     told = {image_id: [text.strip() or None for text in texts] for image_id, texts in known.items()}
@@ -81,7 +82,7 @@ def describe(questions: Sequence[FreeQuestion], known: ImageData) -> list[FreeQu
 
 
 def counts(questions: Sequence[FreeQuestion]) -> dict[str, Any]:
-    """What stats.json says of the rows."""
+    """Return the counts that stats.json gives for the rows."""
     of_type = Counter(question.type for question in questions)
     asked = Counter((question.image_id, question.question) for question in questions)
     return {
@@ -96,7 +97,7 @@ def counts(questions: Sequence[FreeQuestion]) -> dict[str, Any]:
 
 
 def file_name(question: FreeQuestion) -> str:
-    """The image's file, in Visual Genome and in the authors' folder of images."""
+    """Return the image's file name, in Visual Genome and in the authors' folder of images."""
     return f"{question.image_id}.jpg"
 
 
@@ -114,7 +115,7 @@ COLUMNS = {
 
 
 def table(questions: Sequence[FreeQuestion], split: str, folder: Readable | None) -> Table:
-    """The rows to write, with images when there is a folder to read them from."""
+    """Return the rows to write, with images if there is a folder to read them from."""
     return question_list.table(questions, COLUMNS, lambda one: one.row, file_name, split, folder)
 
 
@@ -122,7 +123,7 @@ def make(order: Order, *, image_data: Path | None = None) -> Path:
     """Build hqh.
 
     Args:
-        order: what is wanted.
+        order: the requested build.
         image_data: image_data.json, or a folder that holds it (default: no captions and details).
 
     Raises:
@@ -140,7 +141,7 @@ def make(order: Order, *, image_data: Path | None = None) -> Path:
 
 def _add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--image-data", type=Path, help="image_data.json: captions and details, which a judge is told"
+        "--image-data", type=Path, help="image_data.json: captions and regions, which are shown to a judge"
     )
 
 
@@ -152,8 +153,9 @@ BUILDER = Builder(
     halluscope build hqh --images images --image-data image_data.json
     halluscope build hqh --source HQH.json
 
-The authors' repository links to the images and holds image_data.json; they are also Visual Genome's, in one folder as
-IMAGE_ID.jpg. Without --images the column `image` is left out; without --image-data `caption` and `details` are null.
+The authors' repository links to the images and holds image_data.json. The images are also in Visual Genome, in one
+folder as IMAGE_ID.jpg. Without --images there is no column `image`; without --image-data `caption` and `details` are
+null.
 """,
     source="HQH.json, or a folder that holds it (default: download)",
     images="the folder of the images, IMAGE_ID.jpg, or a zip of it (default: no column `image`)",

@@ -1,25 +1,25 @@
-"""Does an answer contain the short right answer? Rules only; no model is asked.
+"""Checks by rules whether a response contains the short right answer. No model is asked.
 
 What a model thinks aloud, in <think> ... </think>, is not read. The rules:
 
-- A right answer that is yes or no is compared with the yes or no that `judges.rules` reads.
-- A right answer that is only a number, to "How many ...?", is compared with the answer's first number. A range ("4-5")
-  is none. The "one" of "the first one", "one of them" and "one is", and the number of a list's item, are left out where
-  another number stands there.
-- None, nobody, and 0 to "How many ...?": something is denied ("no dogs", "none", "don't see any"), and no other number
-  stands in the answer.
-- Of any other, every word that carries meaning and does not stand in the question must stand in the answer: a whole
-  word, less its ending, in any order. If none is left, every word.
-- Not read of an answer: a sentence that repeats the question; what follows "than", "compared to" and "unlike"; what
-  follows "whether" and "I cannot tell if".
-- A word right after "no", "not" or "without" is another word than without it: "not red" and "not very red" do not
-  contain red, "No, it is red" and "not only red" do. No denial goes beyond a comma or a stop.
-- Numbers are digits: "Two." is 2, "twenty-one" 21. Colours have one spelling (gray is grey), and so has the time of day
-  (daytime and daylight are day).
+- A right answer of yes or no is compared with the yes or no that `halluscope.judging.graders.rules` reads.
+- A right answer to "How many ...?" that is only a number is compared with the response's first number. A range ("4-5")
+  is not a number. Two kinds of number count only if the response has no other: the "one" in "the first one", "one of
+  them" and "one is", and the number of a list item.
+- If the right answer is none or nobody, or 0 to "How many ...?", the response must deny something ("no dogs", "none",
+  "don't see any"), and must contain no other number.
+- For any other right answer, each of its words that carries meaning and is not in the question must occur in the
+  response: as a whole word, without its ending, in any order. If no such word is left, each of its words must occur.
+- Some parts of a response are not read: a sentence that repeats the question; what follows "than", "compared to" and
+  "unlike"; what follows "whether" and "I cannot tell if".
+- A word right after "no", "not" or "without" is a different word: "not red" and "not very red" do not contain red, but
+  "No, it is red" and "not only red" do. A denial ends at a comma or a full stop.
+- Numbers become digits: "Two." is 2, "twenty-one" is 21. Colours have one spelling (gray is grey), and so do times of
+  day (daytime and daylight are day).
 
-Limits: that is less than a judgement. A claim beside the right answer is not seen, nor the same meaning in other words.
-Of two things that an answer compares, both count as said unless "than" or its like stands between them. "One of the
-three is red" says three.
+Limits: a judge can do more. The rules see neither an extra claim next to the right answer, nor the same meaning in
+other words. If a response compares two things, both count as said unless "than" or a similar word stands between them.
+"One of the three is red" counts as three.
 """
 
 import re
@@ -30,22 +30,22 @@ from functools import lru_cache
 from halluscope.judging.graders import rules
 
 KEY = "contains-2"
-"""Stands in a signature; the number goes up when a rule changes."""
+"""Part of a signature; the number goes up when a rule changes."""
 
 
 @lru_cache(maxsize=10_000)
 def contains(answer: str, truth: str, question: str = "") -> bool | None:
-    """Whether an answer contains the right answer.
+    """Whether a response contains the right answer.
 
     Args:
-        answer: a model's raw text.
-        truth: the right answer, short.
-        question: what was asked. Its words prove nothing, and it says whether a number is a count; without it, a number
-            is one.
+        answer: the LVLM's raw response.
+        truth: the short right answer.
+        question: the question. Its words in a response prove nothing. It also says whether a number is a count; without
+            a question, every number is a count.
 
     Returns:
-        None where the right answer is yes or no and the answer could be read as neither, and where the right answer
-        has no word.
+        True or False; None if the right answer is yes or no and the response reads as neither, or if the right answer
+        has no words.
 
     >>> contains("I can see two gray cats.", "2."), contains("A gray cat.", "Grey."), contains("It isn't red.", "Red.")
     (True, True, False)
@@ -144,7 +144,7 @@ _NOTHING = re.compile(
 
 
 def _plain(text: str) -> str:
-    """A text lowercased, its numbers in digits, each denial a word."""
+    """Return a text in lower case, with numbers as digits and each denial as a separate word."""
     plain = unicodedata.normalize("NFKC", rules.spoken(text)[: rules.LONGEST]).casefold()
     plain = plain.replace("\u2019", "'")
     for pattern, by in _CHANGES:
@@ -153,7 +153,7 @@ def _plain(text: str) -> str:
 
 
 def _asserted(said: str, asked: str, right: str) -> str:
-    """What an answer says of its own: less the question, what something is compared with, and what is left open."""
+    """Return what a response itself asserts: without the question, comparisons, and what it leaves open."""
     question = _words(asked)
     sentences = [part for part in _SENTENCE.split(said) if not question or _words(part) != question]
     kept = _DOUBTED.sub(" ", "\n".join(sentences))
@@ -161,19 +161,19 @@ def _asserted(said: str, asked: str, right: str) -> str:
 
 
 def _words(plain: str) -> list[str]:
-    """The words, in one spelling."""
+    """Return the words, in one spelling."""
     return [_SPELLINGS.get(word, word) for word in _WORD.findall(plain)]
 
 
 def _numbers(plain: str) -> list[str]:
-    """The numbers, in their order; "1to2" is any range. A pronoun, or a list's number, only if there is no other."""
+    """Return the numbers in order; "1to2" is any range. Pronouns and list numbers count only if there is no other."""
     ranged = _RANGE.sub("1to2", plain)
     found = _COUNTED.findall(_PRONOUN.sub(" ", ranged))
     return found or _COUNTED.findall(ranged)
 
 
 def _meaning(plain: str) -> set[str]:
-    """The words that carry meaning, less their endings; marked where one before, in the same clause, denies them."""
+    """Return the words that carry meaning, without endings; "not " precedes words that their clause denies."""
     found = set()
     for clause in _PAUSE.split(plain):
         kept = [word for word in _words(clause) if word not in _EMPTY]

@@ -1,7 +1,7 @@
-"""HQH: hallucination in free-form answers, in the main answer and beside it (Yan et al., Measuring the Measurers).
+"""HQH: wrong main answers and extra claims in free-form responses (Yan et al., Measuring the Measurers).
 
-Each answer is judged in two steps (section IV.B): is its main answer right, and how many claims beside it contradict
-the image? Equation 5 makes rates of that, over all questions, by type and by level.
+Each response is judged in two steps (section IV.B): is its main answer right, and how many extra claims contradict the
+image? Equation 5 turns the judgements into rates, over all questions, by type and by level.
 """
 
 import warnings
@@ -25,21 +25,21 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Bools, numbers
 
 REFERENCE_ONLY = "reference-only"
-"""The judge that asks no model, and only looks whether the right answer stands in the answer."""
+"""The judge that asks no model, and only checks whether a response contains the right answer."""
 
 TYPES = {name: name for name in LEVELS} | {"attribute": "color"}
-"""How the types are called in a result: "attribute" is a level there, and the type of that name asks for colours."""
+"""Type -> its name in a result. The type "attribute" asks for colours and is called "color": "attribute" is a level."""
 
 COUNTS = {
     "main_hal": ("judged", "wrong"),
     "extra_hal": ("searched", "extra_claims"),
     "overall_hal": ("judged_in_full", "hallucinated"),
 }
-"""Of how many answers a score is, and what is counted of them."""
+"""Score -> the names of its denominator and its numerator in `counts`."""
 
 QUESTIONS = 4000
 MAX_TOKENS = 512
-"""A judge quotes the claims that it counts."""
+"""How long a reply may be: a judge quotes the claims that it counts."""
 
 
 def compute(
@@ -54,45 +54,44 @@ def compute(
     thoughts: str = REMOVED,
     **judging: Any,
 ) -> dict[str, Any]:
-    """Score an LVLM's answers to HQH's questions.
+    """Score an LVLM's responses to HQH's questions.
 
     Args:
-        predictions: the LVLM's raw texts, one per question.
-        references: the dataset's rows without images, in the same order; upstream's own rows serve as well. A judge
-            is told their `caption` and `details` where they are there, and never sees an image (section IV.B).
-        judgements: {"correct": bool, "extra_claims": int}, one per row, or None for an answer that nobody could judge
-            (extra_claims may be None too, where nobody looked for them); when given, nothing judges it.
-        bootstrap: how many resamples of the images an interval is made of; 0 for none. Questions about an image depend
-            on each other.
-        seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
-        level: of the interval, in (0, 1).
-        per_question: also give, for each question, what was judged, and its part in each score (first repeat;
-            `repeats` has all).
+        predictions: the LVLM's raw responses, one per question.
+        references: the dataset's rows without images, in the same order; upstream's own rows also work. A judge is
+            shown their `caption` and `details` if they have them, and never sees an image (section IV.B).
+        judgements: {"correct": bool, "extra_claims": int}, one per row, or None for a response that nobody could judge.
+            extra_claims may also be None, if nobody looked for extra claims. If judgements are given, no judge is
+            asked.
+        bootstrap: how many times to resample the images for an interval; 0 for no interval. Questions about an image
+            depend on each other.
+        seed: the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.
+        level: the confidence level of the interval, in (0, 1).
+        per_question: also return, for each question, the judgement and its part in each score (first repeat; `repeats`
+            has all).
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
-        judging: who gives verdicts, and how it is asked: judge ("reference-only", the default, asks no model: does the
-            answer contain the right one? It cannot see extra claims), repeats (the scores are means), judge_seed,
-            temperature, leave_out, fresh, at_once, max_failed, max_tokens (512: a judge quotes the claims that it
-            counts), device, store, progress; see `halluscope.judging.graders.grading.Grading`.
+        judging: which judge gives verdicts, and how it is asked: judge ("reference-only", the default, asks no model:
+            it checks whether a response contains the right answer, and cannot see extra claims), repeats (the scores
+            are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens (512: a judge quotes
+            the claims that it counts), device, store, progress; see `halluscope.judging.graders.grading.Grading`.
 
     Returns:
-        Equation 5: `main_hal`, the share of wrong main answers, in [0, 1]; `extra_hal`, the mean number of claims
-        beside it that contradict the image, 0 or more; `overall_hal`, the share of answers with either, in [0, 1], of
-        those for which both are known: where that is not the same for all, it may be below `main_hal`.
-        Lower is better. The same for each type and level, such as `main_hal/count` and `main_hal/object`;
-        `main_hal/attribute` is the level (colours and actions), its type of that name is `main_hal/color`. With
-        "reference-only" `extra_hal` and `overall_hal` are NaN.
-        A claim counts where the judge quotes it from the answer, and once; claims that do not stand there are warned
-        of. What else a judge can be talked into: `halluscope.benchmarks.hqh.prompts`.
-        `unjudged`, the share of answers without a judgement: they count in no score, neither as right nor as wrong;
-        a share of nothing is NaN. `questions`, `images`; `counts`, for "all", each type and each level what the
-        scores are made of, summed over the repeats: of how many main answers that were `judged` how many were `wrong`,
-        in how many answers that were `searched` how many `extra_claims` there are, of how many that were
-        `judged_in_full` how many were `hallucinated` in either way (None where nobody looked);
-        `mean_words`, how long the texts are;
-        `thoughts`, how many texts held one that was removed;
-        `signature`; `verdicts`, where a language model judged, which tells its verdicts from others; `interval` with a
-        bootstrap, `spread` with repeats (each score's least and greatest value), and
-        `per_question` when asked for.
+        Equation 5: `main_hal`, the share of wrong main answers, in [0, 1]; `extra_hal`, the mean number of extra claims
+        per response that contradict the image, 0 or more; `overall_hal`, the share of responses with either fault, in
+        [0, 1], among the responses for which both are known (if these are not all judged responses, it may be below
+        `main_hal`). Lower is better. The same for each type and level, such as `main_hal/count` and `main_hal/object`;
+        `main_hal/attribute` is the level (colours and actions), and the type "attribute" is `main_hal/color`. With
+        "reference-only", `extra_hal` and `overall_hal` are NaN.
+        A claim counts once, and only if the judge quotes it from the response; a warning counts the other quotes.
+        `halluscope.benchmarks.hqh.prompts` describes the limits of a judge.
+        `unjudged`, the share of responses without a judgement, which count in no score, neither as right nor as wrong;
+        a share of nothing is NaN. `questions`; `images`; `counts`, the counts behind the scores, for "all", each type
+        and each level, summed over the repeats: how many main answers were `judged`, and how many of these are `wrong`;
+        how many responses were `searched` for extra claims, and how many `extra_claims` they hold; and how many were
+        `judged_in_full`, and how many of these `hallucinated` in either way (None if nobody looked); `mean_words`, the
+        mean length of the responses; `thoughts`, how many responses held thoughts that were removed; `signature`;
+        `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap; `spread` with repeats, the
+        least and greatest value of each score; and `per_question` if requested.
 
     Raises:
         ValueError: for any bad input, before a model is asked.
@@ -138,7 +137,7 @@ def compute(
     )
 
 
-# Who judges.
+# The judges.
 
 
 def _contained(questions: Sequence[FreeQuestion], texts: Sequence[str]) -> Judged:
@@ -175,22 +174,22 @@ def _asked(grading: Grading, questions: Sequence[FreeQuestion], texts: Sequence[
 
 
 def _warn_of_dropped(verdicts: Sequence[Verdict]) -> None:
-    """Say how many claims the judge counts that stand in no answer, or twice."""
+    """Warn of claims that the judge counts but that are not in the response, or are counted twice."""
     dropped = sum(one.dropped for one in verdicts)
     if dropped:
         every = dropped + sum(len(one.evidence) for one in verdicts)
         warnings.warn(
-            f"{dropped:,} of the {every:,} extra claims that the judge quotes do not stand in the answer, or are there "
+            f"{dropped:,} of the {every:,} extra claims that the judge quotes are not in the response, or are quoted "
             "twice; they do not count.",
             stacklevel=4,
         )
 
 
-# What the result holds.
+# The result.
 
 
 def _groups(questions: Sequence[FreeQuestion]) -> dict[str, Bools]:
-    """Which questions are of each type and level that is there."""
+    """Return which questions belong to each type and level that occurs."""
     types = np.array([TYPES[question.type] for question in questions])
     levels = np.array([question.level for question in questions])
     return {
@@ -200,11 +199,11 @@ def _groups(questions: Sequence[FreeQuestion]) -> dict[str, Bools]:
 
 
 def _about(questions: Sequence[FreeQuestion]) -> Iterator[Iterable[Any]]:
-    """What tells questions from others, such as from their parallel form."""
+    """Yield the values that distinguish these questions from others, such as a parallel form."""
     return (one.row.values() for one in questions)
 
 
 def _image_data(questions: Sequence[FreeQuestion]) -> str:
-    """Whether a judge is told of the images what upstream knows of them."""
+    """Say for which rows a judge is shown upstream's image data: "all", "part" or "none"."""
     told = [question.caption is not None or question.details is not None for question in questions]
     return "all" if all(told) else "part" if any(told) else "none"

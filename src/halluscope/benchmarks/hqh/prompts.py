@@ -1,14 +1,14 @@
-"""What a language model is asked about an answer in HQH, and how strictly its reply is read.
+"""The prompt that asks a language model about an HQH response, and the strict reader of its reply.
 
-The two steps are section IV.B's: is the main answer right, and which claims beside it contradict the image. The words
-are this project's. As in the paper the judge sees no image, only what is known of it.
+The two steps are those of section IV.B: is the main answer right, and which extra claims contradict the image? The
+words are this project's. As in the paper, the judge sees no image, only its caption and annotated regions.
 `halluscope.judging.graders.verdicts.fill` puts texts into the template, each as a JSON string.
 
-What a judge can be talked into: its verdict on the main answer is its word alone, and so is that a claim contradicts
-the image; an answer that argues for itself may win either. It cannot invent claims: each must stand in the answer, and
-counts once. Nor can it pass on a verdict that stands in the answer, ready to be repeated: such a reply is not read. A
-judge that is held to the schema (structured output) always gives an object of this form, which makes nothing in it
-true; one that is not may reply in any form, and only this form is read.
+Limits: whether the main answer is right, and whether a claim contradicts the image, is the judge's word alone, and a
+response that argues for itself may persuade it of either. The judge cannot invent claims: each must be in the response,
+and counts once. A reply that merely copies a verdict from the response is not read. A judge that is held to the schema
+(structured output) always returns an object of this form, which need not be true; any other judge may reply in any
+form, but only this form is read.
 """
 
 import re
@@ -44,7 +44,7 @@ claims, each quoted from the model's answer]}"""
 """Placeholders: question, reference, caption, details, answer."""
 
 KEY = key_of("hqh-prompt-2", PROMPT)
-"""Stands in a signature; the number goes up when the reader changes, the hash when the prompt does."""
+"""Part of a signature; the number goes up when the reader changes, the hash when the prompt changes."""
 
 
 SCHEMA = json_of(
@@ -52,18 +52,18 @@ SCHEMA = json_of(
     extra_claims={"type": "integer"},
     evidence={"type": "array", "items": {"type": "string"}},
 )
-"""What a reply has to be."""
+"""The JSON schema of a reply."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge says of an answer.
+    """A judge's verdict on a response.
 
     Attributes:
         correct: whether the main answer is right.
-        evidence: the claims beside it that contradict the image, as the judge quotes them: each stands in the answer,
-            and none comes twice.
-        dropped: how many claims the judge counts beyond these.
+        evidence: the extra claims that contradict the image, as the judge quotes them; each is in the response, and
+            none is repeated.
+        dropped: how many more claims the judge counts.
     """
 
     correct: bool
@@ -72,12 +72,12 @@ class Verdict:
 
 
 def asked(fields: Mapping[str, str]) -> Asked[Verdict]:
-    """The prompt about an answer, with the fields put into its placeholders, and how the reply is read."""
+    """Return the prompt about a response, with its placeholders filled, and the reader of the reply."""
     return Asked(fill(PROMPT, **fields), partial(read, answer=fields["answer"]), SCHEMA)
 
 
 def read(reply: str, answer: str) -> Verdict | None:
-    """The verdict of a reply, None unless it is the JSON object asked for, its parts agree, and it is the judge's own.
+    """Return the verdict of a reply, None unless it is the requested JSON object, consistent, and not copied.
 
     >>> read('{"verdict": "incorrect", "extra_claims": 1, "evidence": ["a red car"]}', "A dog, and a red car.")
     Verdict(correct=False, evidence=('a red car',), dropped=0)
@@ -101,10 +101,10 @@ def read(reply: str, answer: str) -> Verdict | None:
 
 
 def quoted(claims: list[str], answer: str) -> tuple[str, ...]:
-    """The claims that stand in an answer, each once; case, punctuation and white space do not count.
+    """Return the claims that are in a response, each once; case, punctuation and white space do not matter.
 
-    Where a claim leaves out a part by "...", what stands around it must be there in this order. A claim that stands
-    within another is no second one, and an article alone is none.
+    If a claim leaves out a part with "...", the parts around it must occur in this order. A claim inside another claim
+    does not count again, and an article alone is not a claim.
     """
     text = _plain(answer)
     places = {claim: place for claim in claims if (place := _place(claim, text)) is not None}
@@ -116,7 +116,7 @@ def quoted(claims: list[str], answer: str) -> tuple[str, ...]:
 
 
 def places(claim: str, answer: str) -> list[tuple[int, int]]:
-    """Where a claim stands in an answer word for word: the ends of each of its parts; nothing if it does not.
+    """Return where a claim occurs in a response word for word: the start and end of each part, or [] if it does not.
 
     >>> places("A red car ... fast", "A dog; a red  car drives fast."), places("two cats", "A cat.")
     ([(7, 17), (25, 29)], [])
@@ -134,17 +134,17 @@ def places(claim: str, answer: str) -> list[tuple[int, int]]:
 
 
 def _parts(claim: str) -> list[str]:
-    """The parts of a claim, between which something is left out by "..."."""
+    """Return the parts of a claim that "..." separates."""
     return re.split(r"\.{3}|\u2026", claim)
 
 
 def _as_words(pattern: str) -> str:
-    """A pattern for whole words."""
+    """Return a pattern that matches whole words only."""
     return rf"(?<!{_LETTER}){pattern}(?!{_LETTER})"
 
 
 def _place(claim: str, text: str) -> tuple[int, int] | None:
-    """Where the parts of a claim stand in a plain text, one after the other, as whole words; None if they do not."""
+    """Return the span of a claim's parts in a plain text, as whole words in order; None if they do not occur."""
     parts = [part for part in map(_plain, _parts(claim)) if part]
     if not parts or {*" ".join(parts).split()} <= _ARTICLES:
         return None
@@ -160,9 +160,9 @@ def _place(claim: str, text: str) -> tuple[int, int] | None:
 
 _ARTICLES = {"a", "an", "the"}
 _LETTER = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
-"""A letter or digit, but of scripts that put no space between words."""
+"""A letter or digit, except in scripts that put no space between words."""
 
 
 def _plain(text: str) -> str:
-    """A text in lower case, with one space for whatever is neither letter nor digit."""
+    """Return a text in lower case, with each run of signs that are no letters or digits replaced by one space."""
     return re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", text).casefold()).strip()

@@ -1,4 +1,4 @@
-"""HQH's results as text: Table IV, each type and level, and what a reader has to know."""
+"""Reports HQH's results as text: Table IV, each type and level, and remarks."""
 
 import math
 from collections.abc import Mapping
@@ -24,16 +24,16 @@ COLUMNS = (
     *("main_hal/object", "main_hal/attribute", "main_hal/scene"),
     *("main_hal", "extra_hal", "overall_hal"),
 )
-"""The columns of Table IV; before them stands the length of the responses."""
+"""The columns of Table IV; the length of the responses precedes them."""
 
 
 def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
-    """Tables like the paper's, the least hallucination first, and what a reader of the numbers has to know.
+    """Return tables like the paper's, the least hallucination first, with remarks on each result.
 
     Args:
-        results: of the responses that were scored.
-        shown: the same, and published ones if they were asked for.
-        source: of what is published; "" if nothing is shown.
+        results: the results of the scored responses.
+        shown: these results, with published ones if requested.
+        source: where the published results come from; "" if none are shown.
     """
     by = "main_hal" if any(math.isnan(result["overall_hal"]) for _, result in shown) else "overall_hal"
     scores = [
@@ -48,14 +48,14 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
     lines = [f"{result['questions']:,} questions about {result['images']:,} images"]
     counts = result["counts"]["all"]
     if counts["judged"] and counts["extra_claims"] is None:
-        lines.append("claims beside the main answer were not looked for: no extra and overall rate")
+        lines.append("nobody looked for extra claims: there is no extra rate and no overall rate")
     elif counts["judged_in_full"] < counts["judged"]:
         lines.append(
-            f"overall is of the {counts['judged_in_full']:,} of {counts['judged']:,} answers beside which claims were "
-            "looked for; it may be below main"
+            f"overall covers only the {counts['judged_in_full']:,} of {counts['judged']:,} judged responses in which "
+            "extra claims were looked for; it may be below main"
         )
     if result["unjudged"]:
-        lines.append(f"not judged: {percent(result['unjudged'])} % of the answers (they count in no score)")
+        lines.append(f"not judged: {percent(result['unjudged'])} % of the responses (they count in no score)")
     for text, ends in uncertainty(result):
         shown = [f"main {interval(ends['main_hal'])}"]
         if not math.isnan(ends["overall_hal"][0]):

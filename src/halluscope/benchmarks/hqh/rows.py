@@ -1,4 +1,4 @@
-"""HQH's questions: free-form ones of eight types in three levels (section IV.A), and the files that hold them."""
+"""Reads HQH's questions: free-form questions of eight types in three levels (section IV.A)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ LEVELS = {
 """The types, as upstream writes them ("attribute" asks for colours), and the level of each (section IV.A)."""
 
 CRITERIA = (Criterion("correct", bool), Criterion("extra_claims", int, 1_000_000))
-"""What a verdict says of an answer. More claims beside one are a mistake of whoever counted them."""
+"""The parts of a verdict on a response. A count of extra claims above the limit is a mistake."""
 
 _UPSTREAM = {"question": "instruction", "answer": "ground_truth"}
-"""What HQH.json calls our columns."""
+"""Our columns -> their names in HQH.json."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class FreeQuestion:
 
     Attributes:
         id: unique.
-        image_id: Visual Genome's.
-        question: as it is put to the LVLM.
+        image_id: the image's id in Visual Genome.
+        question: the text that the LVLM is asked.
         answer: the short right answer.
         type: one of `LEVELS`.
-        caption: a sentence about the image; None where it is not known.
-        details: the annotated regions of the image, one per line; None where they are not known.
-        form: which parallel form it is of; "" for the original.
+        caption: a sentence about the image; None if unknown.
+        details: the annotated regions of the image, one per line; None if unknown.
+        form: the parallel form that the question belongs to; "" for the original.
     """
 
     id: int
@@ -54,12 +54,12 @@ class FreeQuestion:
 
     @property
     def level(self) -> str:
-        """What its type is about: "object", "attribute" or "scene"."""
+        """The level of its type: "object", "attribute" or "scene"."""
         return LEVELS[self.type]
 
     @property
     def row(self) -> dict[str, int | str | None]:
-        """The dataset's row of it, without the image."""
+        """The question as a row of the dataset, without the image."""
         return {
             "id": self.id,
             "image_id": self.image_id,
@@ -73,14 +73,14 @@ class FreeQuestion:
 
 
 COLUMNS = tuple(FreeQuestion.__dataclass_fields__)
-"""The dataset's columns, as far as the metric needs them; captions and details may be absent."""
+"""The dataset's columns that the metric reads; captions and details may be absent."""
 
 
 def load(sources: Sequence[str]) -> list[FreeQuestion]:
     """Read the dataset: built folders, Hub ids, or HQH.json.
 
     Raises:
-        ValueError: for a file or dataset of another form, or an id that comes twice.
+        ValueError: for a file or dataset in another format, or a repeated id.
         FileNotFoundError: if a file does not exist.
     """
     rows = read_each(sources, COLUMNS, COLUMNS[:5], "the dataset hqh")
@@ -90,11 +90,11 @@ def load(sources: Sequence[str]) -> list[FreeQuestion]:
 def inputs(
     questions: Sequence[FreeQuestion], *, judgements: Any = None, responses: str = ""
 ) -> dict[str, Any]:
-    """What the metric takes of the dataset's rows.
+    """Return the metric's inputs from the dataset's rows.
 
     Args:
         questions: the rows.
-        judgements: a file of judgements, or what the metric takes.
+        judgements: a file of judgements, or the judgements themselves, as the metric takes them.
         responses: the name of the responses that were judged.
 
     Raises:
@@ -108,16 +108,16 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[FreeQuestio
     """Read rows of the dataset, or of HQH.json.
 
     Raises:
-        ValueError: for a row that is none, or an id that comes twice.
+        ValueError: for an invalid row, or a repeated id.
     """
     return read_once(rows, where, lambda row, place, _: read(row, place))
 
 
 def read(row: Any, where: str) -> FreeQuestion:
-    """Read a row. A question that was read before stays as it is.
+    """Read a row. A question that was read before is returned unchanged.
 
     Raises:
-        ValueError: for a missing field, one of another kind, or an unknown type.
+        ValueError: for a missing field, a value of the wrong kind, or an unknown type.
     """
     if isinstance(row, FreeQuestion):
         return row

@@ -1,7 +1,8 @@
-"""HQH's scores (equation 5): counts an image first, then ratios, then resampled images.
+"""HQH's scores (equation 5): counts per image first, then ratios, then resampled images.
 
-A question that nobody could judge is in no part and in no whole. Where extra claims were looked for beside some of the
-judged answers only, the wholes differ, and overall may be below main; `metrics.hqh` gives each whole in its counts.
+A response that nobody could judge counts in neither numerator nor denominator. If extra claims were looked for in only
+some of the judged responses, the denominators differ, and overall may be below main; the metric's `counts` give each
+denominator.
 """
 
 from collections.abc import Mapping
@@ -16,15 +17,15 @@ def tally(correct: Floats, extra_claims: Floats, image: Ints, groups: Mapping[st
     """Count equation 5's scores by image.
 
     Args:
-        correct: whether the main answer is right, 1 or 0, NaN where nobody could judge it: [questions].
-        extra_claims: how many claims beside it contradict the image, NaN where nobody counted them: [questions].
+        correct: 1 if the main answer is right, 0 if not, NaN if nobody could judge it: [questions].
+        extra_claims: how many extra claims contradict the image, NaN if nobody counted them: [questions].
         image: the number of each question's image: [questions].
         groups: name -> which questions belong to it, such as a type or a level: [questions].
 
     Returns:
-        `main_hal` (wrong main answers of those judged), `extra_hal` (extra claims, a number that may exceed the
-        answers') and `overall_hal` (answers with either, where both are known), each with its part and whole by
-        image; and the same of each group, such as `main_hal/count`.
+        `main_hal` (wrong main answers among the judged), `extra_hal` (extra claims, which may outnumber the responses)
+        and `overall_hal` (responses with either fault, among those where both are known), each with its numerator and
+        denominator by image; and the same for each group, such as `main_hal/count`.
     """
     judged, counted = ~np.isnan(correct), ~np.isnan(extra_claims)
     both = judged & counted

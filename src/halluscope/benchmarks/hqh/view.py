@@ -1,4 +1,4 @@
-"""HQH's rows as people look at them: the right answer, and the claims marked that a judge quotes."""
+"""Shows HQH's rows: the right answer, and marks on the claims that a judge quotes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,18 +15,18 @@ MAIN: Mapping[bool | None, tuple[str, Kind]] = {
     False: ("wrong", "bad"),
     None: ("not judged", "open"),
 }
-"""What the first step of a verdict says."""
+"""The first step of a verdict -> how it is shown."""
 
 
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
 ) -> Iterator[Item]:
-    """A run's rows as items, one each, in their order.
+    """Yield a run's rows as items, one per row, in order.
 
     Args:
-        rows: as they stand in a run's items.jsonl.
-        options: of the metric.
-        voters: nobody votes here.
+        rows: the rows of a run's items.jsonl.
+        options: the metric's options.
+        voters: unused: this benchmark has no votes.
     """
     for row, text in zip(rows, said(rows, options), strict=True):
         asked = row["inputs"]["references"]
@@ -46,23 +46,23 @@ def items(
 
 
 def meaning(scores: Mapping[str, Any]) -> str:
-    """What the overall rate of hallucination says, in a sentence."""
+    """Return what the overall rate of hallucination says, in a sentence."""
     main, extra = percent(scores["main_hal"]), scores["extra_hal"]
     if not is_defined(scores["main_hal"]):
         return "The rate of hallucination is undefined: no response was judged."
     if not is_defined(scores["overall_hal"]):
         return (
-            f"{main} of 100 main answers are wrong; the overall rate is undefined, because nobody looked for claims "
-            "beside the main answer."
+            f"{main} of 100 main answers are wrong; the overall rate is undefined, because nobody looked for extra "
+            "claims."
         )
     return (
         f"{percent(scores['overall_hal'])} of 100 responses hallucinate: the main answer is wrong in {main} of 100, "
-        f"and beside it stand {extra:.2f} claims per response that contradict the image."
+        f"and there are {extra:.2f} extra claims per response that contradict the image."
     )
 
 
 def _marks(found: Mapping[str, Sequence[tuple[int, int]]]) -> list[Mark]:
-    """A mark per part of each claim, in the order of the text."""
+    """Return one mark per part of each claim, in the order of the text."""
     marks = [
         Mark(start, end, "bad", f"claim {number}, which contradicts the image")
         for number, places in enumerate(found.values(), 1)
@@ -78,9 +78,9 @@ def _errors(row: Mapping[str, Any]) -> list[str]:
 
 def _verdict(row: Mapping[str, Any], found: Mapping[str, Sequence[tuple[int, int]]]) -> Iterator[Fact]:
     yield Fact("main answer", [MAIN[row["correct"]]])
-    yield Fact("claims beside it that contradict the image", [_number(row["extra_claims"])])
+    yield Fact("extra claims that contradict the image", [_number(row["extra_claims"])])
     if unplaced := [quote for quote, places in found.items() if not places]:
-        yield Fact("quoted in other words", [(heard(quote, 300), "bad") for quote in unplaced])
+        yield Fact("claims quoted in other words", [(heard(quote, 300), "bad") for quote in unplaced])
 
 
 def _number(claims: int | None) -> tuple[str, Kind]:
@@ -90,7 +90,7 @@ def _number(claims: int | None) -> tuple[str, Kind]:
 
 
 def _known(asked: Mapping[str, Any]) -> Iterator[Fact]:
-    """What is known of the image."""
+    """Yield the facts about the image."""
     yield Fact("right answer", [(asked["answer"], "plain")])
     if asked["caption"]:
         yield Fact("caption", [(asked["caption"], "plain")])

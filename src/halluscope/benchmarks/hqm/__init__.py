@@ -7,9 +7,9 @@ BENCHMARK = Benchmark(
     title="HQM",
     about="how far a benchmark can be believed, from the scores of several models",
     description="""
-HQM measures how far a hallucination benchmark can be believed, from the scores of several models: whether a second run
-(test-retest) or a parallel form gives the same scores, whether they agree with people's (criterion validity), and what
-share of the questions and answers people find right (content validity).
+HQM measures how far a hallucination benchmark can be believed, from its scores of several models: whether a second run
+(test-retest) or a parallel form gives the same scores, whether its scores agree with people's (criterion validity), and
+what share of its questions and answers people find right (content validity).
 """,
     principal="pearson",
     scores={

@@ -1,4 +1,4 @@
-"""MMHal-Bench: how informative and how free of hallucination free-form answers are (Sun et al., 2023)."""
+"""MMHal-Bench: are free-form responses informative and free of hallucination? (Sun et al., 2023)."""
 
 from halluscope.judging.graders import grading
 from halluscope.judging.graders.judged import NOBODY
@@ -6,17 +6,17 @@ from halluscope.options import Option
 from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Judges
 
 MAX_TOKENS = 1024
-"""A judge explains before it rates."""
+"""How long a reply may be: a judge explains before it rates."""
 
 BENCHMARK = Benchmark(
     name="mmhal",
     title="MMHal-Bench",
     about="free-form questions of eight types, rated from 0 to 6",
     description="""
-MMHal-Bench asks 96 free-form questions of eight types about images of OpenImages. A language model that is told a
-person's answer and the objects in the image rates each response: 6 is very informative with good reasoning and no
-hallucination, 3 uninformative without hallucination, 0 uninformative with hallucination. Its scores are the mean rating
-and the share of ratings below 3, which say that there is a hallucination, over all questions and by type.
+MMHal-Bench asks 96 free-form questions of eight types about images of OpenImages. A language model reads a person's
+answer and the objects in the image, and rates each response: 6 is very informative with good reasoning and no
+hallucination, 3 is uninformative without hallucination, and 0 is uninformative with hallucination. The scores are the
+mean rating and the share of ratings below 3, which mean hallucination, over all questions and by type.
 """,
     principal="rating",
     scores={"rating": HIGHER, "hallucination_rate": LOWER, "unreadable": LOWER},
@@ -31,8 +31,8 @@ and the share of ratings below 3, which say that there is a hallucination, over 
 }
 """,
     links=("https://arxiv.org/abs/2309.14525", "https://huggingface.co/datasets/Shengcao1006/MMHal-Bench"),
-    licence="Questions, answers and the authors' prompt: Apache-2.0, by the card of their dataset. The photographs "
-    "belong to their owners on Flickr, each under a licence of its own.",
+    licence="Questions, answers and the authors' prompt: Apache-2.0, according to the card of their dataset. The "
+    "photographs belong to their owners on Flickr, each under its own licence.",
     datasets=(
         Dataset(
             "mmhal",
@@ -45,17 +45,17 @@ and the share of ratings below 3, which say that there is a hallucination, over 
     judges=Judges("verdicts", default="", rules=(NOBODY,)),
     options=(
         *grading.offered(
-            f"you name it, there is no default; {NOBODY} (nobody rates: what is not rated yet)",
+            f"you must name one; {NOBODY} (no ratings yet)",
             max_tokens=MAX_TOKENS,
         ),
         Option(
             "prompts",
-            "in whose words a language model is asked (default: ours; with --reading official, authors)",
+            "whose wording of the prompt to use (default: ours, or authors with --reading official)",
             choices=("ours", "authors"),
         ),
         Option(
             "reading",
-            "how a reply is read: strict (default), or as the authors' script does, where what it cannot read is 0",
+            "how a reply is read: strict (default), or as the authors' script does, where an unreadable reply is 0",
             choices=("strict", "official"),
         ),
         grading.given("ratings", "id and rating", "rates"),

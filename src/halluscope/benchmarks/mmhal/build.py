@@ -16,16 +16,16 @@ from halluscope.files.opening import Readable
 
 
 def read(file: Readable) -> list[RatedQuestion]:
-    """Read response_template.json, in its order, by which questions are numbered.
+    """Read response_template.json, and number the questions in the order of the file.
 
     Raises:
-        BuildError: for a file of another form, a broken row or an unknown type.
+        BuildError: for a file in another format, a broken row or an unknown type.
     """
     return question_list.read(file, read_all, "questions: response_template.json")
 
 
 def counts(questions: Sequence[RatedQuestion]) -> dict[str, Any]:
-    """What stats.json says of the rows."""
+    """Return the counts that stats.json gives for the rows."""
     of_type = Counter(question.type for question in questions)
     return {
         "questions": len(questions),
@@ -50,7 +50,7 @@ COLUMNS = {
 
 
 def table(questions: Sequence[RatedQuestion], split: str, folder: Readable | None) -> Table:
-    """The rows to write, with images when there is a folder to read them from."""
+    """Return the rows to write, with images if there is a folder to read them from."""
     return question_list.table(
         questions, COLUMNS, lambda one: one.row, lambda one: one.file_name, split, folder
     )
@@ -60,7 +60,7 @@ def make(order: Order) -> Path:
     """Build mmhal.
 
     Args:
-        order: what is wanted.
+        order: the requested build.
 
     Raises:
         BuildError: for a file that is not the authors' response_template.json.
@@ -82,8 +82,8 @@ BUILDER = Builder(
     halluscope build mmhal --source response_template.json
     halluscope build mmhal --source test_data.zip --images test_data.zip
 
-Both are on the Hub in Shengcao1006/MMHal-Bench; the zip holds the questions and the photographs. Without --images the
-column `image` is left out, and `image_url` tells where each photograph was published.
+Both are on the Hub in Shengcao1006/MMHal-Bench; the zip holds the questions and the photographs. Without --images
+there is no column `image`; `image_url` tells where each photograph was published.
 """,
     source="response_template.json, or a folder or zip that holds it",
     images="the folder of the photographs, or a zip that holds images/ (default: no column `image`)",

@@ -1,6 +1,6 @@
-"""MMHal-Bench: how informative and how free of hallucination free-form answers are (Sun et al., 2023).
+"""MMHal-Bench: are free-form responses informative and free of hallucination? (Sun et al., 2023).
 
-Each response is rated from 0 to 6 by a language model that sees no image, only a person's answer and the objects that
+A language model rates each response from 0 to 6. It sees no image, only a person's answer and the objects that
 OpenImages' labels name.
 """
 
@@ -27,7 +27,7 @@ from halluscope.stats.tallies import Bools, numbers
 QUESTIONS = 96
 
 COUNTS = {"rating": ("rated", "points"), "hallucination_rate": ("rated", "hallucinated")}
-"""Of how many responses a score is, and what is counted of them."""
+"""Score -> the names of its denominator and its numerator in `counts`."""
 
 READABLE = Criterion("readable", bool)
 """Whether a language model's reply could be read."""
@@ -47,35 +47,36 @@ def compute(
     thoughts: str = REMOVED,
     **judging: Any,
 ) -> dict[str, Any]:
-    """Score an LVLM's answers to MMHal-Bench's questions.
+    """Score an LVLM's responses to MMHal-Bench's questions.
 
     Args:
-        predictions: the LVLM's raw texts, one per question.
-        references: the dataset's rows without images, in the same order; those of response_template.json serve as well.
-        ratings: a whole number from 0 to 6 per row, or {"rating": one}; None for a response that nobody could rate.
-            When given, no judge is asked.
-        prompts: the words in which a language model is asked: "ours" (default), or "authors", as the authors' script
-            asks (the default with reading="official").
-        reading: how its reply is read: "strict", where one that cannot be read is no rating; or "official", as the
-            authors' script reads a reply to its words, where that is a 0.
-        bootstrap: how many resamples of the images an interval is made of; 0 for none.
-        seed: of the bootstrap; and of a language model's replies, unless `judge_seed` says otherwise.
-        level: of the interval, in (0, 1).
-        per_question: also give, for each question, its rating and why (first repeat; `repeats` has all).
+        predictions: the LVLM's raw responses, one per question.
+        references: the dataset's rows without images, in the same order; rows of response_template.json also work.
+        ratings: a whole number from 0 to 6 per row, bare or as {"rating": number}; None for a response that nobody
+            could rate. If given, no judge is asked.
+        prompts: the wording of a language model's prompt: "ours" (default), or "authors" for that of the authors'
+            script (the default with reading="official").
+        reading: how a reply is read: "strict", where an unreadable reply gives no rating; or "official", as the
+            authors' script reads a reply to its own prompt, where an unreadable reply counts as 0.
+        bootstrap: how many times to resample the images for an interval; 0 for no interval.
+        seed: the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.
+        level: the confidence level of the interval, in (0, 1).
+        per_question: also return, for each question, its rating and the judge's analysis (first repeat; `repeats` has
+            all).
         thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
-        judging: who rates, and how it is asked: judge (there is no default; "none" rates nothing), repeats (the scores
+        judging: which judge rates, and how it is asked: judge (no default; "none" rates nothing), repeats (the scores
             are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens (1,024: a judge
             explains before it rates), device, store, progress; see `halluscope.judging.graders.grading.Grading`.
 
     Returns:
         `rating`, the mean rating, from 0 to 6, higher is better; `hallucination_rate`, the share of ratings below 3, in
-        [0, 1], lower is better. The same of each type, such as `rating/counting`. `unreadable`, the share of responses
-        without a rating that could be read: read strictly they count in no score, officially they count as 0. A mean or
-        share of nothing is NaN. `questions`, `images`; `counts`, for "all" and each type how many responses were
-        `rated`, their `points` together, and how many are `hallucinated`, summed over the repeats; `mean_words`, how
-        long the texts are; `thoughts`, how many texts held one that was removed; `signature`; `verdicts`, where a
-        language model judged, which tells its verdicts from others; `interval` with a bootstrap, `spread` with repeats
-        (each score's least and greatest value), and `per_question` when asked for.
+        [0, 1], lower is better. The same for each type, such as `rating/counting`. `unreadable`, the share of responses
+        without a readable rating: with "strict" they count in no score, with "official" they count as 0. A mean or
+        share of nothing is NaN. `questions`; `images`; `counts`, for "all" and each type, summed over the repeats: how
+        many responses were `rated`, the sum of their `points`, and how many `hallucinated`; `mean_words`, the mean
+        length of the responses; `thoughts`, how many responses held thoughts that were removed; `signature`;
+        `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap; `spread` with repeats, the
+        least and greatest value of each score; and `per_question` if requested.
 
     Raises:
         ValueError: for any bad input, or without a judge, before a model is asked.
@@ -117,10 +118,10 @@ def compute(
 
 
 def _wording(words: str | None, reading: str) -> Wording:
-    """The words in which a judge is asked, with how its reply is read.
+    """Return the wording of a judge's prompt, with the reader of its reply.
 
     Raises:
-        ValueError: for unknown ones, or a reply to our words that the authors' script is to read.
+        ValueError: for an unknown name, or for our prompt with the authors' reading.
     """
     word("reading", reading, (STRICT, OFFICIAL))
     if words is None:
@@ -128,7 +129,7 @@ def _wording(words: str | None, reading: str) -> Wording:
     word("prompts", words, (OURS, AUTHORS))
     if words == OURS and reading == OFFICIAL:
         raise ValueError(
-            f"reading is {OFFICIAL!r}, as the authors' script reads replies to its own words, but prompts is {OURS!r}; "
+            f"reading is {OFFICIAL!r}, which reads only replies to the authors' own prompt, but prompts is {OURS!r}; "
             f"expected prompts={AUTHORS!r}, or reading={STRICT!r}."
         )
     return wordings.wording(words, reading)
@@ -154,7 +155,7 @@ def _asked(
 
 
 def _about(question: RatedQuestion) -> Iterator[Any]:
-    """What tells a question from others; where its photograph was published does not."""
+    """Yield the values that distinguish a question from others; not the photograph's address."""
     yield from (question.id, question.image_id, question.question, question.answer)
     yield from (question.type, question.topic, *question.contents)
 
@@ -168,7 +169,7 @@ def _notes(verdict: Verdict | None) -> dict[str, str]:
 
 
 def _unreadable(verdicts: Judged) -> Bools:
-    """Which responses have no rating that could be read: [repeats, questions]."""
+    """Return which responses have no readable rating: [repeats, questions]."""
     rating = verdicts.values["rating"]
     readable = verdicts.values.get("readable", np.ones_like(rating))
     return np.asarray(np.isnan(rating) | (readable == 0))

@@ -1,18 +1,18 @@
-"""What a language model is asked about a response in MMHal-Bench, and how its reply is read.
+"""The prompts that ask a language model about an MMHal-Bench response, and the readers of its reply.
 
-"ours" is in this project's words and asks for a JSON object; "authors" is what the authors' script asks, with five
-worked examples: eval_gpt4.py, which comes with their dataset and stands in llava-rlhf/LLaVA-RLHF, © its authors
-(authors.txt holds it, with names for its placeholders).
-`halluscope.judging.graders.verdicts.fill` puts texts into either, each as a JSON string: the script puts them in bare,
-so that a response can go on as the template does.
+"ours" is in this project's words and asks for a JSON object. "authors" is the prompt of the authors' script, with five
+worked examples: eval_gpt4.py, which comes with their dataset and is in llava-rlhf/LLaVA-RLHF, © its authors
+(authors.txt holds the prompt, with names for its placeholders). `halluscope.judging.graders.verdicts.fill` puts texts
+into either prompt, each as a JSON string. The script inserts texts without quotes, so a response can imitate the rest
+of the template.
 
-A reply to the authors' words is read strictly, or as the script does ("official"): it looks for "rating: 0" to
-"rating: 6" anywhere, in any case, and takes what it finds once; else it counts a 0, which is hallucination. So it reads
-"Rating: 60" as 6, does not see "**Rating**: 6", and makes 0 of a reply that names two ratings or none.
+A reply to the authors' prompt is read strictly, or as the script reads it ("official"). The script looks anywhere, in
+any case, for "rating: 0" to "rating: 6". If it finds exactly one of them, that is the rating; otherwise the rating is
+0, which counts as hallucination. So it reads "Rating: 60" as 6, misses "**Rating**: 6", and gives 0 to a reply that
+names two ratings or no rating.
 
-What a judge can be talked into: a response that argues for itself may win a higher rating, and nothing here can see
-that. Read strictly, it cannot hand over a rating that is ready to be repeated: such a reply is not read. Read
-officially, a judge that repeats a rating from the response is believed.
+Limits: a response that argues for itself may win a higher rating, and nothing here can detect that. With strict
+reading, a reply that merely copies a rating from the response is not read. With official reading, such a reply counts.
 """
 
 import re
@@ -57,7 +57,7 @@ SCHEMA = json_of(
     analysis={"type": "string"},
     rating={"type": "integer", "enum": [*range(7)]},
 )
-"""What a reply to `PROMPT` has to be."""
+"""The JSON schema of a reply to `PROMPT`."""
 
 OURS, AUTHORS = "ours", "authors"
 STRICT, OFFICIAL = "strict", "official"
@@ -65,12 +65,12 @@ STRICT, OFFICIAL = "strict", "official"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge says of a response.
+    """A judge's verdict on a response.
 
     Attributes:
         rating: 0 to 6.
-        analysis: why.
-        readable: whether the reply could be read; the script counts 0 otherwise.
+        analysis: the judge's reasons.
+        readable: whether the reply was readable; the authors' script counts an unreadable reply as 0.
     """
 
     rating: int
@@ -79,7 +79,7 @@ class Verdict:
 
 
 def read(reply: str, answer: str) -> Verdict | None:
-    """The verdict of a reply to `PROMPT`, None unless it is the JSON object asked for, and the judge's own.
+    """Return the verdict of a reply to `PROMPT`, None unless it is the requested JSON object, and not copied.
 
     >>> read('{"analysis": "Two cats.", "rating": 1}', "A cat.")
     Verdict(rating=1, analysis='Two cats.', readable=True)
@@ -103,9 +103,9 @@ _RANGE = re.compile(r"\s*(?:[-\u2013\u2014/]|to\b|or\b)\s*\d")
 
 
 def read_words(reply: str, answer: str) -> Verdict | None:
-    """The verdict of a reply to the authors' words, None unless a line begins with a rating, and no other is named.
+    """Return the verdict of a reply to the authors' prompt, None unless a line begins with its one and only rating.
 
-    A rating of the same number that stands in the response may be the response's, and is not read.
+    A rating that the response also names may be copied from it, and is not read.
 
     >>> read_words("It claims a dog; there is none.\\n\\n**Rating: 1**, with hallucination", "A dog.").rating
     1
@@ -123,7 +123,7 @@ def read_words(reply: str, answer: str) -> Verdict | None:
 
 
 def read_officially(reply: str) -> Verdict:
-    """The verdict of a reply as the authors' script reads it; 0 where it cannot.
+    """Return the verdict of a reply as the authors' script reads it; an unreadable reply is rated 0.
 
     >>> read_officially("Rating: 60").rating, read_officially("rating: 2? rating: 3?")
     (6, Verdict(rating=0, analysis='rating: 2? rating: 3?', readable=False))
@@ -135,13 +135,13 @@ def read_officially(reply: str) -> Verdict:
 
 @dataclass(frozen=True)
 class Wording:
-    """The words in which a judge is asked, and how its reply is read.
+    """A wording of the prompt for a judge, and the reader of its reply.
 
     Attributes:
-        key: stands in a signature; the number goes up when the reader changes, the hash when the words do.
-        template: placeholders: question, reference, contents, answer.
-        reading: takes a reply and the response.
-        schema: of a reply; None for one in words.
+        key: part of a signature; the number goes up when the reader changes, the hash when the words change.
+        template: the prompt, with the placeholders question, reference, contents and answer.
+        reading: reads a verdict from a reply and the response.
+        schema: the JSON schema of a reply; None for a reply in words.
     """
 
     key: str
@@ -150,7 +150,7 @@ class Wording:
     schema: Schema | None = None
 
     def asked(self, fields: Mapping[str, str]) -> Asked[Verdict]:
-        """The prompt about a response, with the fields put into its placeholders, and how the reply is read."""
+        """Return the prompt about a response, with its placeholders filled, and the reader of the reply."""
         return Asked(fill(self.template, **fields), partial(self._read, fields["answer"]), self.schema)
 
     def _read(self, answer: str, reply: str) -> Verdict | None:
@@ -158,7 +158,7 @@ class Wording:
 
 
 def wording(prompts: str, reading: str) -> Wording:
-    """The words of this name, with the reader of this name."""
+    """Return the prompt named `prompts`, with the reader named `reading`."""
     if prompts == OURS:
         return Wording(key_of("mmhal-prompt-1", PROMPT), PROMPT, read, SCHEMA)
     template = read_text(Path(__file__).with_name("authors.txt"))

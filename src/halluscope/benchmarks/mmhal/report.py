@@ -1,4 +1,4 @@
-"""MMHal-Bench's results as text: a row per LVLM with the ratings of each type, and what a reader has to know."""
+"""Reports MMHal-Bench's results as text: one row per LVLM, the ratings of each type, and remarks."""
 
 import math
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ BY_TYPE = tuple(f"rating/{name}" for name in TYPES)
 
 
 def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
-    """A table of scores, the best rating first, one of the ratings of each type, and what a reader has to know.
+    """Return a table of scores, the best rating first, a table of ratings by type, and remarks on each result.
 
     Args:
-        results: of the responses that were scored.
-        shown: the same, and published ones if they were asked for.
-        source: of what is published; "" if nothing is shown.
+        results: the results of the scored responses.
+        shown: these results, with published ones if requested.
+        source: where the published results come from; "" if none are shown.
     """
     best = ranked(shown, "rating")
     scores = [
@@ -48,7 +48,7 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
 
 
 def _counted(result: Mapping[str, Any]) -> str:
-    """What becomes of responses without a rating."""
+    """Say how responses without a rating count."""
     if "authors-official" in result["signature"]:
         return ", which count as 0, as in the authors' script"
     return " (they count in no score)"

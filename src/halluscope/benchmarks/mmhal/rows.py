@@ -1,4 +1,4 @@
-"""MMHal-Bench's questions: eight types about twelve topics, and the files that hold them."""
+"""Reads MMHal-Bench's questions: questions of eight types about twelve topics."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -16,7 +16,7 @@ TYPES = (
 """The types, in the order in which the authors' script prints them."""
 
 RATING = Criterion("rating", int, 6)
-"""What a verdict says of a response."""
+"""The one part of a verdict on a response."""
 
 _UPSTREAM = {
     "image_url": "image_src",
@@ -25,7 +25,7 @@ _UPSTREAM = {
     "topic": "question_topic",
     "contents": "image_content",
 }
-"""What response_template.json calls our columns."""
+"""Our columns -> their names in response_template.json."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class RatedQuestion:
     """A question of MMHal-Bench.
 
     Attributes:
-        id: unique; its place in response_template.json, from 0.
-        image_id: OpenImages'.
-        question: as it is put to the LVLM.
-        answer: a person's.
+        id: unique; the place in response_template.json, from 0.
+        image_id: the image's id in OpenImages.
+        question: the text that the LVLM is asked.
+        answer: a person's answer.
         type: one of `TYPES`.
         topic: what the image is about, such as "vehicle".
         contents: what OpenImages' labels say is in the image.
-        image_url: where its photograph was published; None where that is not known.
-        form: which parallel form it is of; "" for the original.
+        image_url: the address where the photograph was published; None if unknown.
+        form: the parallel form that the question belongs to; "" for the original.
     """
 
     id: int
@@ -56,12 +56,12 @@ class RatedQuestion:
 
     @property
     def file_name(self) -> str | None:
-        """The image's file in the authors' folder of images."""
+        """The image's file name in the authors' folder of images."""
         return self.image_url.rpartition("/")[2] if self.image_url else None
 
     @property
     def row(self) -> dict[str, Any]:
-        """The dataset's row of it, without the image."""
+        """The question as a row of the dataset, without the image."""
         told = asdict(self) | {"contents": list(self.contents), "file_name": self.file_name}
         return {name: value for name, value in told.items() if name != "form"}
 
@@ -74,7 +74,7 @@ def load(sources: Sequence[str]) -> list[RatedQuestion]:
     """Read the dataset: built folders, Hub ids, or response_template.json.
 
     Raises:
-        ValueError: for a file or dataset of another form, or an id that comes twice.
+        ValueError: for a file or dataset in another format, or a repeated id.
         FileNotFoundError: if a file does not exist.
     """
     rows = read_each(sources, COLUMNS, NEEDED, "the dataset mmhal")
@@ -82,11 +82,11 @@ def load(sources: Sequence[str]) -> list[RatedQuestion]:
 
 
 def inputs(questions: Sequence[RatedQuestion], *, ratings: Any = None, responses: str = "") -> dict[str, Any]:
-    """What the metric takes of the dataset's rows.
+    """Return the metric's inputs from the dataset's rows.
 
     Args:
         questions: the rows.
-        ratings: a file of ratings, or what the metric takes.
+        ratings: a file of ratings, or the ratings themselves, as the metric takes them.
         responses: the name of the responses that were rated.
 
     Raises:
@@ -97,24 +97,24 @@ def inputs(questions: Sequence[RatedQuestion], *, ratings: Any = None, responses
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[RatedQuestion]:
-    """Read rows of the dataset, or of response_template.json, where a question's id is its place.
+    """Read rows of the dataset, or of response_template.json, where a question's id is its position.
 
     Raises:
-        ValueError: for a row that is none, or an id that comes twice.
+        ValueError: for an invalid row, or a repeated id.
     """
     return read_once(rows, where, read)
 
 
 def read(row: Any, where: str, number: int = 0) -> RatedQuestion:
-    """Read a row. A question that was read before stays as it is.
+    """Read a row. A question that was read before is returned unchanged.
 
     Args:
-        row: of the dataset, or of response_template.json.
-        where: it stands.
-        number: its place among the rows, which is its id where it has none.
+        row: a row of the dataset, or of response_template.json.
+        where: the place of the row, for messages.
+        number: its number among the rows, which is the id if the row has no id.
 
     Raises:
-        ValueError: for a missing field, one of another kind, or an unknown type.
+        ValueError: for a missing field, a value of the wrong kind, or an unknown type.
     """
     if isinstance(row, RatedQuestion):
         return row

@@ -1,4 +1,4 @@
-"""MMHal-Bench's rows as people look at them: the response beside a person's answer, and its rating."""
+"""Shows MMHal-Bench's rows: the response next to a person's answer, and its rating."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,12 +15,12 @@ HALLUCINATION = "hallucination"
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
 ) -> Iterator[Item]:
-    """A run's rows as items, one each, in their order.
+    """Yield a run's rows as items, one per row, in order.
 
     Args:
-        rows: as they stand in a run's items.jsonl.
-        options: of the metric.
-        voters: nobody votes here.
+        rows: the rows of a run's items.jsonl.
+        options: the metric's options.
+        voters: unused: this benchmark has no votes.
     """
     for row, text in zip(rows, said(rows, options), strict=True):
         asked, rating = row["inputs"]["references"], row["rating"]
@@ -38,12 +38,12 @@ def items(
 
 
 def meaning(scores: Mapping[str, Any]) -> str:
-    """What the rating says, in a sentence."""
+    """Return what the rating says, in a sentence."""
     if not is_defined(scores["rating"]):
-        return "The rating is undefined: no response has a readable one."
+        return "The rating is undefined: no response has a readable rating."
     return (
         f"The mean rating is {scores['rating']:.2f} of {RATING.most}; {percent(scores['hallucination_rate'])} of 100 "
-        f"responses are rated below {LEAST_WITHOUT}, which says that they hallucinate."
+        f"responses are rated below {LEAST_WITHOUT}, which means that they hallucinate."
     )
 
 
@@ -69,7 +69,7 @@ def _verdict(row: Mapping[str, Any]) -> Iterator[Fact]:
 
 
 def _known(asked: Mapping[str, Any]) -> Iterator[Fact]:
-    """What is known of the image."""
+    """Yield the facts about the image."""
     yield Fact("a person's answer", [(asked["answer"], "plain")])
     if asked["contents"]:
         yield several("objects in the image", asked["contents"])

@@ -1,7 +1,7 @@
-"""The certificate of a judge: who judged what and how, what people said of a sample of it, and the errors it shows.
+"""The certificate of a judge: who judged what and how, people's labels of a sample, and the judge's errors.
 
-One JSON file that describes itself. It is cited by its digest, a checksum over all that it says: a label that
-is changed by mistake is noticed, one that is forged with a digest computed anew is not.
+A certificate is one self-describing JSON file. It is cited by its digest, a checksum over all its content. The digest
+reveals a label that was changed by mistake, but not one that was forged with a new digest.
 """
 
 import hashlib
@@ -40,24 +40,24 @@ ABOUT = {
     "vocabulary": "vocabulary",
     "texts": "responses' texts",
 }
-"""What a certificate is about, and how a message calls it; it holds for nothing else."""
+"""The things that a certificate is about -> their names in messages; a certificate holds for nothing else."""
 
 DIGEST = "digest"
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What people found of a judge.
+    """A judge's certificate.
 
     Attributes:
-        content: all that it says, as it stands in JSON; `digest` is a checksum over the rest.
+        content: the whole content, as in the JSON file; `digest` is a checksum over the rest.
     """
 
     content: Mapping[str, Any]
 
     @property
     def digest(self) -> str:
-        """By which it is cited: the first 16 hexadecimal digits of the sha256 of its content."""
+        """The digest by which it is cited: the first 16 hexadecimal digits of the sha256 of its content."""
         return str(self.content[DIGEST])
 
     @property
@@ -72,19 +72,19 @@ class Certificate:
 
     @property
     def texts(self) -> int:
-        """Of how many texts."""
+        """How many texts have labels."""
         return len({one["text"] for one in self.content["labels"]})
 
     @property
     def signed(self) -> dict[str, Any]:
-        """What a signature says of it."""
+        """The parts of a signature that describe the certificate."""
         return {"certificate": self.digest, "labels": self.count, "labelled_by": self.labelled_by}
 
     def check(self, about: Mapping[str, Any]) -> None:
-        """Check that it is about what is scored.
+        """Check that the certificate is about the things being scored.
 
         Args:
-            about: what is scored, by names in `ABOUT`; what is not known yet may be left out.
+            about: the things being scored, by their names in `ABOUT`; unknown ones may be left out.
 
         Raises:
             ValueError: if it is about another judge, question set, agreement, vocabulary, or other texts.
@@ -93,33 +93,35 @@ class Certificate:
             certified, scored = _plain(self.content[name]), _plain(about[name])
             if certified != scored:
                 raise ValueError(
-                    f"The certificate {self.digest} is about the {ABOUT[name]} {brief(certified, 200)}; scored are "
-                    f"{brief(scored, 200)}. Score what was certified, or certify what you score: `halluscope certify`."
+                    f"The certificate {self.digest} is about the {ABOUT[name]} {brief(certified, 200)}, but this score "
+                    f"uses {brief(scored, 200)}. Score what was certified, or certify what you score: `halluscope "
+                    "certify`."
                 )
 
     def check_size(self, texts: Sequence[str]) -> None:
-        """Check that it has labels of enough texts to correct scores by, before judges are asked.
+        """Check, before judges are asked, that it has labels for enough texts to correct scores.
 
         Raises:
-            ValueError: if it has not.
+            ValueError: if it has too few.
         """
         fewest = min(FEWEST_TEXTS, len(set(texts)))
         if self.texts < fewest:
             raise ValueError(
-                f"The certificate {self.digest} has labels of only {self.texts:,} texts; scores are corrected by those "
-                f"of {fewest:,} or more. Label more texts: `halluscope review make --marks implied`."
+                f"The certificate {self.digest} has labels for only {self.texts:,} texts; expected {fewest:,} or "
+                f"more, to correct scores. Label more texts: `halluscope review make --marks implied`."
             )
 
     def sample(self, texts: Sequence[str], labels: NDArray[np.int8], vocabulary: Vocabulary) -> Sample:
-        """Its labels, put to the rows that are scored.
+        """Return its labels for the rows being scored.
 
         Args:
-            texts: that are scored; a text that several rows have has its label in each.
-            labels: [texts, classes] of the judge.
-            vocabulary: of the classes.
+            texts: the texts being scored; a text in several rows has its labels in each row.
+            labels: the judge's labels [texts, classes].
+            vocabulary: the vocabulary of the classes.
 
         Raises:
-            ValueError: for labels of texts or classes that are not scored, or a judge that now says something else.
+            ValueError: for labels of texts or classes that are not scored, or if the judge has changed its verdict on a
+                labelled text.
         """
         of_text: dict[str, list[Mapping[str, Any]]] = {}
         for one in self.content["labels"]:
@@ -132,8 +134,8 @@ class Certificate:
         told, chances, judged = map(np.array, tables)
         if (judged != (labels[rows] == 1))[told != UNLABELLED].any():
             raise ValueError(
-                f"The certificate {self.digest} names judges that said something else of the labelled texts than "
-                "they do now. Certify them again: `halluscope certify`."
+                f"The certificate {self.digest} names judges that said something else about the labelled texts than "
+                "they say now. Certify them again: `halluscope certify`."
             )
         of_texts = chances.max(axis=1)
         within = np.where(told == UNLABELLED, 1.0, chances / of_texts[:, np.newaxis])
@@ -151,7 +153,7 @@ class Certificate:
     def _cells(
         self, entries: Sequence[Mapping[str, Any]], column: Mapping[str, int]
     ) -> tuple[NDArray[np.int8], NDArray[np.float64], Bools]:
-        """Of each class what people say of a text, by what chance they were asked, and whether the judges say yes."""
+        """Return, per class, a text's label, the chance that it was asked for, and whether the judges say yes."""
         told, chances = np.full(len(column), UNLABELLED, dtype=np.int8), np.zeros(len(column))
         judged = np.zeros(len(column), dtype=bool)
         for one in entries:
@@ -164,7 +166,7 @@ class Certificate:
     def _column(self, name: str, column: Mapping[str, int]) -> int:
         if name not in column:
             raise ValueError(
-                f"The certificate {self.digest} has a label of {brief(name)}, which is no class here."
+                f"The certificate {self.digest} has a label for {brief(name)}, which is not a class of this vocabulary."
             )
         return column[name]
 
@@ -175,12 +177,12 @@ def issue(
     """Make a certificate.
 
     Args:
-        about: what it is about, by the names in `ABOUT`.
-        labels: what people said.
-        judged: bool [labelled texts, classes], what the judges agree to say yes to.
-        classes: of the columns.
+        about: the things that it is about, by their names in `ABOUT`.
+        labels: people's labels.
+        judged: bool [labelled texts, classes], whether the judges agree on yes.
+        classes: the classes of the columns.
         by: who gave the labels.
-        found: the judge's errors, and what else it says.
+        found: the judge's errors, and other content of the certificate.
     """
     content = {
         "form": FORM,
@@ -199,13 +201,13 @@ def issue(
 
 
 def read(given: "str | Path | Mapping[str, Any] | Certificate") -> Certificate:
-    """Read a certificate, and check that it is as it was written.
+    """Read a certificate, and check that it is unchanged.
 
     Args:
-        given: a file, what stands in one, or a certificate.
+        given: a file, the content of one, or a certificate.
 
     Raises:
-        ValueError: for a file that is not there, what is no certificate, or what was changed.
+        ValueError: for a missing file, for something other than a certificate, or for a certificate that was changed.
     """
     if isinstance(given, Certificate):
         return given
@@ -214,14 +216,14 @@ def read(given: "str | Path | Mapping[str, Any] | Certificate") -> Certificate:
     where = "certificate" if isinstance(given, Mapping) else one_line(given, 200)
     if not isinstance(given, Mapping) and not Path(given).is_file():
         raise ValueError(
-            f"certificate is {brief(str(given))}, which is no file; expected one that `halluscope certify` wrote."
+            f"certificate is {brief(str(given))}, which is not a file; expected a file that `halluscope certify` wrote."
         )
     content = given if isinstance(given, Mapping) else read_json(Path(given))
     if not isinstance(content, Mapping) or content.get("form") != FORM or not _digest(content):
-        raise ValueError(f"{where} is no certificate; expected a file that `halluscope certify` wrote.")
+        raise ValueError(f"{where} is not a certificate; expected a file that `halluscope certify` wrote.")
     if content.get(DIGEST) != _digest(content):
         raise ValueError(
-            f"{where}: its content is not what its digest {brief(content.get(DIGEST))} stands for; the file was "
+            f"{where}: the content does not match its digest {brief(content.get(DIGEST))}; the file was "
             "changed after it was written. Take the original, or run `halluscope certify` again."
         )
     if problem := next(_problems(content), None):
@@ -230,12 +232,12 @@ def read(given: "str | Path | Mapping[str, Any] | Certificate") -> Certificate:
 
 
 def texts_of(texts: Sequence[str]) -> str:
-    """What tells the texts that are scored from others, as a certificate says it."""
+    """Return the name that identifies the texts being scored, as in a certificate."""
     return name_of(dict.fromkeys(map(digest, texts)))
 
 
 def _entries(text: Labelled, judged: Bools, classes: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A text's labels; those that were asked for by one chance stand together."""
+    """Yield a text's labels; labels that were asked for with the same chance are together."""
     said_yes = {name for name, yes in zip(classes, judged, strict=True) if yes}
     for chance in sorted(set(text.chances.values())):
         names = [name for name in text.answers if text.chances[name] == chance]
@@ -249,12 +251,12 @@ def _entries(text: Labelled, judged: Bools, classes: Sequence[str]) -> Iterator[
 
 
 def _plain(value: Any) -> Any:
-    """A value to compare; judges may vote in any order."""
+    """Return a value for comparison; judges may be listed in any order."""
     return sorted(value) if isinstance(value, list | tuple) else value
 
 
 def _problems(content: Mapping[str, Any]) -> Iterator[str]:
-    """What a certificate lacks."""
+    """Say what a certificate lacks."""
     for name in (*ABOUT, "labelled_by"):
         value = content.get(name)
         words = value if isinstance(value, list) and name == "judges" else [value]
@@ -277,7 +279,7 @@ def _is_entry(one: Any) -> bool:
 
 
 def _digest(content: Mapping[str, Any]) -> str | None:
-    """The checksum over all but itself; None of what no JSON says."""
+    """Return the checksum over all content but itself; None for content that JSON cannot hold."""
     said = {name: value for name, value in content.items() if name != DIGEST}
     try:
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]

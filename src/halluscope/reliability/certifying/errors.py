@@ -1,4 +1,4 @@
-"""A judge's errors against people's labels, with intervals: overall, by group of classes, class, length and kind."""
+"""Measures a judge's errors against people's labels, with intervals: overall, and by group, class, length and kind."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,24 +23,24 @@ from halluscope.vocabularies import Vocabulary
 RESAMPLING = Bootstrap(1000)
 
 FEWEST = 10
-"""A class has a line of its own if people or the judge say yes to it in so many texts."""
+"""A class has its own line if people or the judge say yes to it in at least this many texts."""
 
 LENGTHS = ((0, 50), (50, 100), (100, None))
-"""From how many words on, and below how many, the texts of a group are."""
+"""The groups of texts by length: from the first number of words to below the second."""
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """The labelled texts, and what people and judges say of them.
+    """The labelled texts, with people's labels and judges' votes.
 
     Attributes:
-        texts: as they were judged.
-        labels: what people say.
+        texts: the texts that were judged.
+        labels: people's labels.
         vocabulary: the classes.
         agreed: [texts, classes], 1 where the judges agree on yes.
-        votes: codes [texts, classes, judges x templates].
-        margins: of the same shape, log P(yes) - log P(no) in nats, NaN where unknown.
-        judges: their keys.
+        votes: the codes of the votes [texts, classes, judges x templates].
+        margins: log P(yes) - log P(no) in nats, NaN where unknown, in the same shape as the votes.
+        judges: the judges' keys.
     """
 
     texts: Sequence[str]
@@ -53,19 +53,19 @@ class Sampled:
 
     @cached_property
     def judged(self) -> Judged:
-        """What the judges agree on, against what people say."""
+        """The judges' agreement, compared with people's labels."""
         implied, weights = self._said()
         return Judged(self.agreed == YES, implied, weights)
 
     def votes_of(self, judge: int) -> tuple[NDArray[np.int8], Margins]:
-        """One judge's votes and margins [texts, classes x templates]."""
+        """Return one judge's votes and margins [texts, classes x templates]."""
         each = self.votes.shape[-1] // len(self.judges)
         own = slice(judge * each, (judge + 1) * each)
         votes, margins = self.votes[:, :, own], self.margins[:, :, own]
         return votes.reshape(len(votes), -1), margins.reshape(len(votes), -1)
 
     def _said(self) -> tuple[Bools, NDArray[np.float64]]:
-        """Whether people say yes, and the weight of each label."""
+        """Return whether people say yes, and the weight of each label."""
         names = self.vocabulary.classes
         answers = [[one.answers.get(name, False) for name in names] for one in self.labels.texts]
         chances = [[one.chances.get(name, np.inf) for name in names] for one in self.labels.texts]
@@ -73,13 +73,13 @@ class Sampled:
 
 
 def summary(sampled: Sampled, resampling: Bootstrap = RESAMPLING) -> dict[str, Any]:
-    """A judge's errors.
+    """Return the errors of judges.
 
     Returns:
-        `errors`: of what the judges agree on, `error_rates` of "all" cells, and by "group" of classes, "class",
-        "length" of text and "kind" of sentence (by cue words) a mapping of names to such rates; `votes`: of each
-        judge's single votes the same rates, the share that was "unreadable", and the "calibration" where margins are
-        known (else None); None where not every question was asked; `interval`, how they are made.
+        `errors`, for the judges' agreement: `error_rates` of "all" cells, and a mapping of names to such rates by
+        "group" of classes, "class", "length" of text and "kind" of sentence (by cue words); `votes`, for each judge's
+        single votes: the same rates of all cells, the share of "unreadable" votes, and the "calibration" if margins are
+        known (else None), or None if not every question was asked; `interval`, how the intervals are made.
     """
     judged = sampled.judged
     parts = {
@@ -98,7 +98,7 @@ def summary(sampled: Sampled, resampling: Bootstrap = RESAMPLING) -> dict[str, A
 def _tables(
     judged: Judged, parts: Mapping[str, Mapping[str, Bools]], resampling: Bootstrap
 ) -> dict[str, Any]:
-    """The error rates of "all" cells, and of each part that has labels."""
+    """Return the error rates of "all" cells, and of each part that has labels."""
     among = {(by, name): judged.among(mask) for by, masks in parts.items() for name, mask in masks.items()}
     told = {place: one for place, one in among.items() if one.weights.any()}
     rates = error_rates({"all": judged} | {"/".join(place): one for place, one in told.items()}, resampling)
@@ -108,7 +108,7 @@ def _tables(
 
 
 def _of_judge(sampled: Sampled, place: int, resampling: Bootstrap) -> dict[str, Any] | None:
-    """The errors of one judge's single votes."""
+    """Return the errors of one judge's single votes, None if not every question was asked."""
     votes, margins = sampled.votes_of(place)
     judged = sampled.judged
     each = votes.shape[1] // judged.implied.shape[1]
@@ -128,18 +128,18 @@ def _of_judge(sampled: Sampled, place: int, resampling: Bootstrap) -> dict[str, 
 
 
 def _columns(vocabulary: Vocabulary, groups: Mapping[str, Sequence[str]]) -> dict[str, Bools]:
-    """Which classes each group has: bool [classes]."""
+    """Return which classes each group has: bool [classes]."""
     return {name: np.isin(vocabulary.classes, list(group)) for name, group in groups.items()}
 
 
 def _telling(judged: Judged, vocabulary: Vocabulary) -> dict[str, list[str]]:
-    """The classes with enough labels for a line of their own."""
+    """Return the classes with enough labels for a line of their own."""
     said = ((judged.yes | judged.implied) & (judged.weights > 0)).sum(axis=0)
     return {name: [name] for name, count in zip(vocabulary.classes, said, strict=True) if count >= FEWEST}
 
 
 def _lengths(texts: Sequence[str]) -> dict[str, Bools]:
-    """Which texts have which length: bool [texts, 1]."""
+    """Return which texts are in each group of lengths: bool [texts, 1]."""
     counts = np.array(words(texts))[:, None]
     return {
         f"{least} words or more" if most is None else f"{least} to {most - 1} words": (counts >= least)
@@ -149,7 +149,7 @@ def _lengths(texts: Sequence[str]) -> dict[str, Bools]:
 
 
 def _kinds(sampled: Sampled) -> dict[str, Bools]:
-    """Which cells are of which kind of sentence: bool [texts, classes]."""
+    """Return which cells are of each kind of sentence: bool [texts, classes]."""
     reader = Kinds(sampled.vocabulary)
     found = [reader.of(text, sampled.vocabulary.classes) for text in sampled.texts]
     return {kind: np.array([[kind in of for of in row] for row in found]) for kind in kinds.names()}

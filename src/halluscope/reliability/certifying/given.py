@@ -1,7 +1,7 @@
 """Reads labels: from a marked sheet (`halluscope review make --marks implied`), or from JSON lines.
 
 A line is {id or text, class, answer, [weight]}. A weight is 1 / the probability that the label was asked for. Without
-weights every class of each labelled text must have a label; the texts are then taken as drawn evenly from all.
+weights, every class of each labelled text must have a label, and each text is assumed to be equally likely to be drawn.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from halluscope.vocabularies import Vocabulary
 
 JSON = (".jsonl", ".json", ".gz")
 ANSWERS: Mapping[Any, bool] = {"yes": True, "no": False, True: True, False: False}
-"""What may stand as an answer; 1 and 0 are True and False."""
+"""The accepted answers; 1 and 0 also count as True and False."""
 
 
 def read(path: Path, population: Population, vocabulary: Vocabulary, allow_unmarked: bool = False) -> Labels:
@@ -35,13 +35,13 @@ def read(path: Path, population: Population, vocabulary: Vocabulary, allow_unmar
 
     Args:
         path: a marked sheet, or JSON lines.
-        population: what the labels are about.
-        vocabulary: whose classes they are about.
-        allow_unmarked: leave texts of the sheet out whose rows are not all marked.
+        population: the texts that the labels are about.
+        vocabulary: the classes that they are about.
+        allow_unmarked: whether to leave out texts of the sheet whose rows are not all marked.
 
     Raises:
-        ValueError: for labels of another form, about other texts or classes, that contradict each other, or without
-            weights though not every class of each text has one.
+        ValueError: for labels in another format, for labels of other texts or classes, for labels that contradict each
+            other, or if there are no weights though not every class of each text has a label.
         FileNotFoundError: if there is no such file.
     """
     found = (
@@ -58,8 +58,8 @@ def _of_sheet(path: Path, vocabulary: Vocabulary, population: Population, allow_
     answers = implied.answers(sheet, vocabulary)
     if (drawn_from := implied.drawn_from(sheet)) != population.name:
         raise ValueError(
-            f"The sheet {sheet.name} was drawn from {brief(drawn_from)}, and the responses are {population.name}. Its "
-            "weights hold only for the texts that it was drawn from; name the same responses, and the same part."
+            f"The sheet {sheet.name} was drawn from {brief(drawn_from)}, but the responses are {population.name}. The "
+            "sheet's weights hold only for the texts that it was drawn from; name the same responses and the same part."
         )
     return Labels(
         sheet.name,
@@ -76,7 +76,7 @@ def _of_sheet(path: Path, vocabulary: Vocabulary, population: Population, allow_
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of JSON with a label; a weight of 0 was not given."""
+    """A line of JSON with a label; its weight is 0 if the line gives none."""
 
     text: str
     name: str
@@ -91,8 +91,8 @@ def _of_lines(path: Path, population: Population, vocabulary: Vocabulary) -> Lab
         line = _line(row, where, of_id, vocabulary)
         if lines.setdefault((line.text, line.name), line) != line:
             raise ValueError(
-                f"{where}: another label of the class {brief(line.name)} of the same text stands in an earlier line; "
-                "expected one. Remove one of them."
+                f"{where}: an earlier line gives another label of the class {brief(line.name)} for the same text; "
+                "expected one label. Remove one of the two."
             )
     if not lines:
         raise ValueError(f"{path} holds no label; expected JSON lines with id or text, class and answer.")
@@ -118,23 +118,22 @@ def _of_lines(path: Path, population: Population, vocabulary: Vocabulary) -> Lab
 def _check_weights(
     lines: Sequence[_Line], by_text: Mapping[str, Sequence[_Line]], vocabulary: Vocabulary, path: Path
 ) -> None:
-    """Check that all labels have a weight, or none has one and every class of each text has a label.
+    """Check that all labels have a weight, or that none has and every class of each text has a label.
 
     Raises:
-        ValueError: if not.
+        ValueError: otherwise.
     """
     weighted = sum(line.weight > 0 for line in lines)
     if weighted not in (0, len(lines)):
         raise ValueError(
-            f"{path} has a weight in {weighted:,} of {len(lines):,} lines; expected it in all or none."
+            f"{path} has a weight in {weighted:,} of {len(lines):,} lines; expected a weight in all lines or in none."
         )
     part = [text for text, of in by_text.items() if len(of) < len(vocabulary.classes)]
     if not weighted and part:
         raise ValueError(
-            f"{path} has no weights, and of {len(part):,} of its {len(by_text):,} texts not all "
-            f"{len(vocabulary.classes):,} classes have a label. Which classes were asked about then moves each "
-            "estimate: label every class of these texts, or give each line its weight, 1 / the probability that it "
-            "was asked for."
+            f"{path} has no weights, and {len(part):,} of its {len(by_text):,} texts do not have a label for all "
+            f"{len(vocabulary.classes):,} classes. The choice of classes would then bias each estimate: label every "
+            "class of these texts, or give each line its weight, 1 / the probability that the label was asked for."
         )
 
 

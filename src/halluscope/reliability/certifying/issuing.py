@@ -1,4 +1,4 @@
-"""From a judge's votes and people's labels to a certificate."""
+"""Makes a certificate from a judge's votes and people's labels."""
 
 from pathlib import Path
 
@@ -27,13 +27,13 @@ def certify(
     """Make a certificate.
 
     Args:
-        judgement: what the judges say of the labelled texts, in the order of `labels`.
-        labels: what people say of them.
-        drawn_from: the name of the texts that the labelled ones were drawn from.
+        judgement: the judges' votes on the labelled texts, in the order of `labels`.
+        labels: people's labels of these texts.
+        drawn_from: the name of the texts from which the labelled texts were drawn.
         by: who gave the labels.
         responses: the name of the responses.
-        data: what the responses are scored against, as a signature says it.
-        store: where the judges' votes are kept, perhaps with margins.
+        data: the dataset that the responses are scored against, as in a signature.
+        store: the store of the judges' votes, perhaps with margins.
     """
     sampled = Sampled(
         judgement.texts,

@@ -1,4 +1,4 @@
-"""What judges say of an LVLM's texts: what a certificate is made of, before people have said anything."""
+"""Holds judges' votes on an LVLM's responses, from which a certificate is made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from halluscope.vocabularies import Vocabulary
 
 @dataclass(frozen=True)
 class Judgement:
-    """What judges say of texts.
+    """Judges' votes on texts.
 
     Attributes:
-        texts: one per image, as they are scored.
-        present: bool [texts, classes], the ground truth.
+        texts: the texts as they are scored, one per image.
+        present: the ground truth, bool [texts, classes].
         vocabulary: the classes.
-        questions: what was asked about each class.
-        poll: what came of it.
+        questions: the question set that was asked about each class.
+        poll: the judges' votes.
     """
 
     texts: Sequence[str]
@@ -44,10 +44,10 @@ class Judgement:
         return [self.questions.cut(text) for text in self.texts]
 
     def about(self, texts: str) -> Mapping[str, Any]:
-        """What a certificate of it is about.
+        """Return what a certificate of these votes is about.
 
         Args:
-            texts: the name of the texts that labels are drawn from.
+            texts: the name of the texts from which labelled texts are drawn.
         """
         poll = self.poll
         return {

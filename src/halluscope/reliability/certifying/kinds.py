@@ -1,7 +1,7 @@
-"""What kind of sentence mentions a class: a plain rule of cue words, for tables of a judge's errors.
+"""Sorts, by cue words, the sentences that mention a class, for tables of a judge's errors.
 
-The rule is coarse on purpose. It parses nothing and looks for words anywhere in the sentence, so that it shares no rule
-with the judge whose errors it sorts; only which words name a class comes from the lexical judge's word lists.
+The rule is coarse on purpose: it does not parse, but looks for words anywhere in the sentence. So it shares no rule
+with the judge whose errors it sorts; only the words for each class come from the lexical judge's word lists.
 """
 
 import re
@@ -22,18 +22,18 @@ class Kinds:
     """Sorts classes by the sentences of a text that mention them.
 
     Args:
-        vocabulary: the classes, with the words for them.
+        vocabulary: the classes, and the words for them.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._reader = LexicalJudge(vocabulary)
 
     def of(self, text: str, classes: Sequence[str]) -> list[frozenset[str]]:
-        """The kinds of each class in a text.
+        """Return the kinds of sentence that mention each class in a text.
 
         Returns:
-            {"no word for it"} for a class that the text has no word for; {"plain"} for one that it mentions in a
-            sentence without a cue; otherwise the kinds of all cues in the sentences that mention it.
+            {"no word for it"} for a class that the text has no word for; {"plain"} for a class that at least one
+            sentence mentions without a cue; otherwise the kinds of all cues in the sentences that mention the class.
         """
         mentions: dict[str, list[Mention]] = {}
         for mention in self._reader.mentions(text):
@@ -42,7 +42,7 @@ class Kinds:
 
 
 def names() -> list[str]:
-    """All kinds, the plain one first."""
+    """Return all kinds, "plain" first."""
     return [PLAIN, *_cues(), COMPOUND, QUESTION, QUOTATION, UNNAMED]
 
 
@@ -54,7 +54,7 @@ def _kinds(text: str, mentions: Sequence[Mention]) -> frozenset[str]:
 
 
 def _cues_around(text: str, mention: Mention) -> set[str]:
-    """The kinds of the cues in the sentence of a mention."""
+    """Return the kinds of the cues in the sentence of a mention."""
     before = max((end.end() for end in _END.finditer(text, 0, mention.start)), default=0)
     end = _END.search(text, mention.end)
     sentence = text[before : end.start() if end else len(text)]
@@ -70,7 +70,7 @@ def _cues_around(text: str, mention: Mention) -> set[str]:
 
 @cache
 def _cues() -> dict[str, re.Pattern[str]]:
-    """A pattern for the cue words of each kind."""
+    """Return a pattern for the cue words of each kind."""
     text = resources.files(__package__).joinpath("kinds.toml").read_text(encoding="utf-8")
     return {kind: _any_of(words) for kind, words in tomllib.loads(text).items()}
 

@@ -1,4 +1,4 @@
-"""Labels that people, or a reader, gave to a sample of texts: which classes each text implies, drawn by what chance."""
+"""Labels that people, or another reader, gave to a sample of texts: which classes each text implies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from halluscope.signature import data_of
 PEOPLE = "people"
 
 LARGEST_WEIGHT = 1e9
-"""A label's weight is 1 / the chance that it was asked for."""
+"""The largest weight of a label, which is 1 / the chance that the label was asked for."""
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A text of which somebody said what it implies.
+    """A labelled text.
 
     Attributes:
-        text: its sha256, in hexadecimal digits.
-        answers: class -> whether the text implies it, of the classes that were asked about.
-        chances: class -> with which probability its label was asked for, in (0, 1].
+        text: the sha256 of the text, in hexadecimal digits.
+        answers: class -> whether the text implies it, for the classes that were asked about.
+        chances: class -> the probability that its label was asked for, in (0, 1].
     """
 
     text: str
@@ -34,8 +34,8 @@ class Labels:
     """The labels of a sample of texts.
 
     Attributes:
-        name: of the sheet, or "labels-" and a digest of the labels.
-        texts: those that have labels, each once.
+        name: the name of the sheet, or "labels-" and a digest of the labels.
+        texts: the labelled texts, each once.
     """
 
     name: str
@@ -49,11 +49,11 @@ class Labels:
 
 @dataclass(frozen=True)
 class Population:
-    """The texts that labels are about, and that they were drawn from.
+    """All texts that are scored, from which the labelled texts were drawn.
 
     Attributes:
-        texts: one per image, as they are scored.
-        ids: of the images, as text.
+        texts: the texts as they are scored, one per image.
+        ids: the ids of the images, as text.
     """
 
     texts: Sequence[str]
@@ -69,17 +69,17 @@ class Population:
 
     @property
     def name(self) -> str:
-        """What tells these texts from others, in whatever order they stand."""
+        """The name that identifies these texts, in any order."""
         return name_of(self.places)
 
 
 def digest(text: str) -> str:
-    """The sha256 of a text, in hexadecimal digits."""
+    """Return the sha256 of a text, in hexadecimal digits."""
     return sha256(text).hex()
 
 
 def name_of(digests: Sequence[str] | Mapping[str, Any]) -> str:
-    """What tells texts from others, by their sha256s."""
+    """Return the name that identifies texts, given their sha256s."""
     return data_of("texts", ([one] for one in digests))
 
 
@@ -87,10 +87,11 @@ def check_texts(labelled: Iterable[str], known: Mapping[str, Any], where: str) -
     """Check that labelled texts are among those that are scored.
 
     Raises:
-        ValueError: if one is not.
+        ValueError: if a labelled text is not.
     """
     if others := [text for text in labelled if text not in known]:
         raise ValueError(
-            f"{where} has labels of {len(others):,} texts that are not among the {len(known):,} different texts of the "
-            f"responses, such as that with the sha256 {others[0][:12]}.... Expected labels of these responses' texts."
+            f"{where} has labels for {len(others):,} texts that are not among the {len(known):,} different texts of "
+            f"the responses, such as the text with the sha256 {others[0][:12]}.... Expected labels for texts of "
+            "these responses."
         )

@@ -1,4 +1,4 @@
-"""Which texts people should read so that few labels say much, and the sheet to mark them on."""
+"""Draws texts for people to label, so that a few labels are informative, and makes the sheet for their marks."""
 
 from collections.abc import Sequence
 
@@ -21,17 +21,17 @@ from halluscope.stats.tallies import Ints
 def sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int = 0) -> list[Drawn]:
     """Draw texts, and make the rows of a sheet for them.
 
-    Each different text may be drawn once. The more its votes disagree, and the more its labels could be wrong, the
-    likelier it is drawn (`halluscope.stats.drawn.draw`).
+    Each different text may be drawn once. The more the votes on a text disagree, and the more its labels could be
+    wrong, the likelier it is to be drawn (`halluscope.stats.drawn.draw`).
 
     Args:
-        judgement: what the judges say of all texts.
-        ids: of the images.
+        judgement: the judges' votes on all texts.
+        ids: the ids of the images.
         texts: how many to draw.
-        seed: of the draw, and of the order on the sheet.
+        seed: the seed of the draw, and of the order on the sheet.
 
     Raises:
-        ValueError: for more texts than there are, or none.
+        ValueError: for more texts than there are, or fewer than 1.
     """
     population = Population(judgement.texts, ids)
     places = np.array(list(population.places.values()), dtype=np.int64)
@@ -52,6 +52,6 @@ def sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int = 0) -
 
 
 def _outvoted(judgement: Judgement, rows: Ints) -> Floats:
-    """The share of each cell's votes that are outvoted."""
+    """Return the share of each cell's votes that are outvoted."""
     yes, no = (count[rows].astype(float) for count in voting.count(judgement.poll.votes))
     return np.nan_to_num(ratio(np.minimum(yes, no), yes + no))

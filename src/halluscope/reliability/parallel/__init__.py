@@ -1,7 +1,7 @@
 """The parallel form of a benchmark: the same questions in other words (HQM, section III.A).
 
-Yes/no questions are negated and get the opposite answer, options are shuffled, prompts and free-form questions are
-rephrased. Rows keep their ids and columns, so that answers are scored as those to the original are.
+Yes/no questions are negated and get the opposite answer; options are shuffled; prompts and free-form questions are
+rephrased. Rows keep their ids and columns, so responses to them are scored like responses to the original.
 """
 
 import re
@@ -19,22 +19,22 @@ from halluscope.reliability.parallel.rephrasing import frame, rephrase
 from halluscope.reliability.parallel.table import digest
 
 QUESTIONS = ("question", "text", "instruction", "prompt")
-"""Where a row's question is looked for, in this order."""
+"""The columns that may hold a row's question, in the order of preference."""
 
 ANSWERS_OF_TEXT = ("answer", "ground_truth")
 ANSWERS = (*ANSWERS_OF_TEXT, "gt_answer", "label")
 YES_NO = ("yes", "no")
 CODED = (*OPPOSITE, "true", "false")
-"""How a `gt_answer` or `label` may stand for yes or no; as an `answer`, 1 is a number ("How many dogs ...?")."""
+"""The values of a `gt_answer` or `label` that mean yes or no; in an `answer`, 1 is a number ("How many dogs ...?")."""
 
 OPTIONS = ("options", "choices")
 NEGATED, REPHRASED, SHUFFLED = "negated", "rephrased", "shuffled"
 
 VERSION = "1"
-"""Stands in the form's name; it goes up when a rule changes. A wording that changes, changes the digest beside it."""
+"""Part of the form's name; it goes up when a rule changes. A changed wording changes the digest in the name instead."""
 
 FORM = "form"
-"""The column that names the form that a row is of; the original has none."""
+"""The column that names the parallel form of a row; original rows do not have it."""
 
 _LEADING = re.compile(r"\s*(yes|no)\b(?:[\s,.:;!]+|$)(?!answer)", re.IGNORECASE)
 _SAYS_MORE = re.compile(r"(?:yes|no)[,.:;!]\s")
@@ -44,19 +44,19 @@ Row = Mapping[str, Any]
 
 
 def unknown(row: Row) -> str:
-    """The subject of a row's question, where nobody knows it."""
+    """Return "", for a question whose subject is unknown."""
     return ""
 
 
 @dataclass(frozen=True)
 class ParallelForm:
-    """What became of rows.
+    """A parallel form of rows.
 
     Attributes:
-        rows: the parallel rows, in their order.
-        kept: the place, among the given rows, of each of them.
-        done: what was done to each of them: "negated", "shuffled" or "rephrased".
-        refused: why rows have no parallel form -> their places.
+        rows: the parallel rows, in order.
+        kept: the place of each parallel row's original among the given rows.
+        done: how each parallel row was made: "negated", "shuffled" or "rephrased".
+        refused: the reason why rows have no parallel form -> the places of these rows.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -66,11 +66,16 @@ class ParallelForm:
 
     @property
     def how(self) -> dict[str, int]:
-        """How many rows each thing was done to."""
+        """How many rows were "negated", "shuffled" and "rephrased"."""
         return dict(Counter(self.done))
 
     def without(self, reasons: Mapping[int, str], marks: str) -> "ParallelForm":
-        """Without the rows at these places of its own, each for a reason. The name of the others ends in `marks`."""
+        """Return the form without the rows at these places among its own; the form's name then ends in `marks`.
+
+        Args:
+            reasons: the place of a row -> why it is left out.
+            marks: the name of the sheet that gives the reasons.
+        """
         left = [i for i in range(len(self.rows)) if i not in reasons]
         refused = {reason: [*places] for reason, places in self.refused.items()}
         for i, reason in reasons.items():
@@ -92,20 +97,22 @@ def parallel_form(
 ) -> ParallelForm:
     """Make the parallel form of a benchmark's rows.
 
-    What is done to a row depends on its columns: one with `options` (or `choices`) is shuffled and rephrased, one
-    whose answer is yes or no is negated, any other is rephrased.
+    The columns of a row decide what is done to it: a row with `options` (or `choices`) is shuffled and rephrased, a row
+    whose answer is yes or no is negated, and any other row is rephrased.
 
     Args:
-        rows: of any dataset here, or any with a question (`question`, `text`, `instruction` or `prompt`) and, but for
-            descriptions, an answer (`answer`, `gt_answer`, `label` or `ground_truth`).
-        seed: chooses wordings and orders. The same row and seed give the same parallel row, whatever the other rows.
-        wordings: of `free_questions`, if rules are not to rephrase them: the other wording, or why there is none.
-        by: whose wordings these are; the form's name says so.
-        subject: what a row's yes/no question is about, where the benchmark knows it (`subject` of a room's `rows`);
-            otherwise rules look where it ends.
+        rows: rows of any dataset here, or any rows with a question (`question`, `text`, `instruction` or `prompt`) and,
+            except for descriptions, an answer (`answer`, `gt_answer`, `label` or `ground_truth`).
+        seed: chooses wordings and orders. The same row and seed give the same parallel row, whatever the other rows
+            are.
+        wordings: other wordings for `free_questions`, to use instead of rules: question -> its other wording, or why it
+            has no other wording.
+        by: who gave these wordings, for the form's name.
+        subject: returns what a row's yes/no question is about, if the benchmark knows it (`subject` of its `rows`), or
+            "" to let rules find where the subject ends.
 
     Returns:
-        The rows that have a parallel form, and why others have none: none is made that could be wrong.
+        The rows that have a parallel form, and why other rows have none. A row is refused if its form might be wrong.
 
     Raises:
         ValueError: for a row without a question, or if there are no rows.
@@ -129,7 +136,7 @@ def parallel_form(
 
 
 def free_questions(rows: Iterable[Row]) -> list[str]:
-    """The questions that are neither negated nor shuffled, each once: what a language model may say in other words.
+    """Return the questions that are neither negated nor shuffled, each once, for a language model to rephrase.
 
     Raises:
         ValueError: for a row without a question.
@@ -148,23 +155,23 @@ def free_questions(rows: Iterable[Row]) -> list[str]:
 
 
 def form_name(seed: int, by: str = "") -> str:
-    """How a parallel form is called in its rows and in signatures: the rules' version, their wordings, and the seed.
+    """Return a parallel form's name, for its rows and for signatures.
 
-    `by` says whose other wordings there are, if not the rules'.
+    It holds the rules' version, a digest of their wordings, `by` (who gave other wordings, if any), and the seed.
     """
     return "-".join(["parallel", VERSION, digest(), *([by] if by else []), str(seed)])
 
 
 def _after(before: object, name: str) -> str:
-    """The form of a row that may be of a parallel form already."""
+    """Return the form's name for a row that may already be in a parallel form."""
     return f"{before}-{name}" if isinstance(before, str) and before.startswith("parallel-") else name
 
 
 def _said(question: str, seed: int, wordings: Mapping[str, str | Refused] | None) -> str:
-    """A question in the other words that were found for it, or those of the rules."""
+    """Return a question's other wording: the given wording, or that of the rules."""
     if wordings is None or "?" not in question:
         return rephrase(question, seed)
-    wording = wordings.get(question, Refused("nobody was asked for another wording"))
+    wording = wordings.get(question, Refused("no model was asked for another wording"))
     if isinstance(wording, Refused):
         raise wording
     return wording
@@ -173,11 +180,11 @@ def _said(question: str, seed: int, wordings: Mapping[str, str | Refused] | None
 def _parallel(
     row: Row, place: int, seed: int, say: Callable[[str], str], subject: Callable[[Row], str]
 ) -> tuple[str, dict[str, Any]]:
-    """What is done to a row, and the columns that change."""
+    """Return what is done to a row, and the columns that change."""
     column = next((name for name in QUESTIONS if isinstance(row.get(name), str)), None)
     if column is None:
         raise ValueError(
-            f"rows[{place}] has no question; expected it as {', '.join(QUESTIONS)}, got {brief(list(row), 120)}."
+            f"rows[{place}] has no question, only {brief(list(row), 120)}; expected {' or '.join(QUESTIONS)}."
         )
     question = row[column]
     answer = next((name for name in ANSWERS if row.get(name) is not None), None)
@@ -190,7 +197,7 @@ def _parallel(
 
 
 def _is_yes_or_no(answer: object, known: Sequence[str]) -> bool:
-    """Whether an answer is yes or no; refused if it says more than that."""
+    """Whether an answer is yes or no; refuses an answer that says more than that."""
     if isinstance(answer, bool):
         return True
     text = str(answer).strip().rstrip(".!").lower()
@@ -203,7 +210,7 @@ def _negated(row: Row, column: str, answer: str, seed: int, subject: str) -> dic
     question = row[column]
     changed = {column: negate(question, seed, subject), answer: opposite(row[answer])}
     asked = OBJECT_ASKED.fullmatch(question)
-    if asked and "object" not in row:  # it cannot be read off the parallel question
+    if asked and "object" not in row:  # the parallel question no longer shows it
         changed["object"] = asked["object"]
     if isinstance(row.get("gt_answer_details"), str):
         changed["gt_answer_details"] = _details(row["gt_answer_details"])
@@ -212,7 +219,7 @@ def _negated(row: Row, column: str, answer: str, seed: int, subject: str) -> dic
 
 def _shuffled(row: Row, column: str, options: str, answer: str, seed: int) -> dict[str, Any]:
     if not isinstance(row[options], list):
-        raise Refused("its options are no list of texts")
+        raise Refused("its options are not a list of texts")
     if _holds_options(row[column]):
         raise Refused("its question holds the options in their order")
     shuffled, right = shuffle(row[options], row[answer], seed)
@@ -220,13 +227,13 @@ def _shuffled(row: Row, column: str, options: str, answer: str, seed: int) -> di
 
 
 def _holds_options(question: str) -> bool:
-    """Whether a question lists options by letters or numbers itself: "A. cat B. dog"."""
+    """Whether a question itself lists options by letters or numbers: "A. cat B. dog"."""
     starts = ((first.search(question), second) for first, second in _LETTERS)
     return any(start and second.search(question, start.end()) for start, second in starts)
 
 
 def _details(details: str) -> str:
-    """What a row says of the right answer, without the yes or no that it may open with: that has changed."""
+    """Return a row's details of the right answer, without an opening yes or no, which has changed."""
     opening = _LEADING.match(details)
     if not opening:
         return details

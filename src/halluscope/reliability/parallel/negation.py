@@ -1,8 +1,8 @@
-"""Yes/no questions negated, with the opposite answer (HQM, section III.A). What cannot be negated safely is refused.
+"""Negates yes/no questions, and their answers (HQM, section III.A). Refuses questions that cannot be negated safely.
 
 "Isn't it red?" and "Is there no dog?" do not turn an English yes into a no, so a negated question asks about a
 statement: "Is it true that there is no dog in the image?", "Is it false that the top line is longer than the bottom
-line?". Only a question whose subject ends where a rule can see it becomes a statement.
+line?". A question becomes a statement only if a rule can see where its subject ends.
 """
 
 import re
@@ -26,7 +26,7 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\S+")
-# "No dog and a cat", "no lot of dogs" would be something else.
+# "No dog and a cat" and "no lot of dogs" would have another meaning.
 _NONE = re.compile(
     r"there (?:an?|any|some) (?P<what>(?!.*(?:,|\b(?:and|or|but|both|either|that|which|who)\b))"
     r"(?!(?:lot|couple|number|few|little|bit|dozen|hundred|thousand|majority|single|maximum|minimum)\b).+)",
@@ -39,7 +39,8 @@ _PICTURE = r"(?:image|picture|photo|photograph|figure|scene|chart|map|table|grap
 _MORE = (
     r"(?:(?:much|slightly|significantly) )?(?:(?:more|less|fewer)(?: [a-z]+)?|(?!other|rather)[a-z]+er) than "
 )
-# No bare plural, and below no predicate that ends in a participle: "Are children younger than ten allowed?"
+# Accepts no bare plural as a subject, and below no predicate that ends in a participle: "Are children younger than ten
+# allowed?"
 _NOUN = r"(?:(?:the|this|that|these|those|an?|its|his|her|their|one|two|three|four|five|six)\b|[^a-z])"
 _SUBJECT_BE = (
     re.compile(r"(?P<subject>there|it|he|she|they|we|you) (?P<predicate>.+)", re.IGNORECASE | re.DOTALL),
@@ -62,14 +63,14 @@ _SUBJECT_DO = (
     ),
 )
 
-# Below, a subject is a name, or a few words that no clause fits in; and a predicate begins with what can be no part of
-# a subject, and ends with a name or a noun that nothing more can be said of.
+# Below, a subject is a name, or a few words with no room for a clause. A predicate begins with words that cannot be
+# part of a subject, and ends with a name or a noun that nothing can follow.
 _WORD_OF_NAME = r"(?:(?:[A-Z]|\d)[\w'’.&-]*)"
 _NAME = rf"{_WORD_OF_NAME}(?:,? (?:(?:of|of the|and|the|van|de) )?{_WORD_OF_NAME})*"
 _PLAIN = rf"{_WORD_OF_NAME}(?: {_WORD_OF_NAME}){{0,3}}"  # one name, without commas and small words
 _NAMED = rf"(?:(?:the |The )?{_PLAIN})"
 _RANK = r"(?:(?:second|third|fourth|fifth) )?(?:[a-z]+est|[a-z]+most|most|least|only|top|leading|second-[a-z]+est)"
-_THIS = (  # "Is this good for Bob?" has another subject than "Is this poster for Bob?"
+_THIS = (  # the subject is "this" in "Is this good for Bob?", but "this poster" in "Is this poster for Bob?"
     r"this (?:poster|logo|image|picture|photo|sign|restaurant|shop|store|pizza|cake|cheese|ham|building|flag|ad|menu)"
 )
 _PLACED = rf"located (?:in|(?:to the )?(?:north|south|east|west) of) (?:the )?{_NAME}"
@@ -109,13 +110,13 @@ _SURE_BE = (
         rf"|the (?:centroid|incenter|circumcenter|orthocenter|othocenter|midpoint) of {_POINTS})"
     ),
 )
-# What follows these verbs shows that they are verbs: an article, a number, a name, a rank.
+# The word after these verbs shows that they are verbs: an article, a number, a name or a rank.
 _TAKES = rf"(?:the|an?|its|his|her|their|more|most|less|part of|{_RANK}|[a-z]+er|\d|{_WORD_OF_NAME})\b|\""
 _VERB = (
     r"(?:have|win|hold|cover|release|sell|generate|achieve|experience|suffer|represent|witness|surpass|make|open|close"
     r"|intersect)"
 )
-# No verb but the one that follows: not "the boy help" in "Does the boy help open the door?".
+# A subject without a verb: not "the boy help" in "Does the boy help open the door?".
 _THING = (
     r"(?:(?!(?:never|hardly|rarely|seldom|only|help|let|make|go|come|dare|need|try|and|or|to|you|we|they)\b)[a-z]+\b ?)"
     r"{1,2}(?<! )"
@@ -136,7 +137,7 @@ _SURE_DO = (
     re.compile(rf"(?P<subject>{_NAMED}) (?P<predicate>flow through (?:the )?{_NAME})"),
 )
 _PRONOUNS = frozenset({"there", "it", "he", "she", "they", "we", "you", "this", "that", "these", "those"})
-# A subject that ends in such a word, or holds a clause of its own, does not end there.
+# A subject that ends in one of these words, or contains a clause, goes on.
 _UNFINISHED = re.compile(
     r"(?:\b(?:an?|the|this|that|these|those|of|in|on|at|to|from|for|with|by|and|or|but|than|as|no|not|is|are|was|were"
     r"|be|being|have|has|had)|ing|,)$|\s(?:that|which|who|whose|where|when|while|if|because)\b|[,;:]",
@@ -147,23 +148,23 @@ _BARE = re.compile(r"(\s*)(\w+)([.!]*\s*)")
 
 
 class Refused(ValueError):
-    """A row that no rule makes a parallel form of; the message is the reason, the same for all rows of a kind."""
+    """Raised if no rule can make a parallel form of a row; the message is the reason, without a row's own words."""
 
 
 def negate(question: str, seed: int = 0, subject: str = "") -> str:
-    """Negate a yes/no question, so that its right answer becomes the other one.
+    """Negate a yes/no question, so that the opposite answer becomes right.
 
-    Negated again, its meaning comes back, though not its wording.
+    A second negation restores the meaning, though not the wording.
 
     Args:
-        question: one question; what stands before a comma or a stop ("According to the image, ...") and after the
-            question mark ("Answer in one word.") stays as it is.
-        seed: chooses among equal wordings; the same question and seed give the same text.
-        subject: what the question is about, such as "the sky", where somebody knows it; "" leaves it to the rules.
+        question: one question; text before a comma or a full stop ("According to the image, ...") and after the
+            question mark ("Answer in one word.") is unchanged.
+        seed: chooses among equivalent wordings; the same question and seed give the same text.
+        subject: what the question is about, such as "the sky", if known; "" leaves it to the rules.
 
     Raises:
-        Refused: for what is no single yes/no question, a negative one, or one whose subject no rule can tell from what
-            is said of it.
+        Refused: if the text is not a single yes/no question, if the question is negative, or if no rule can tell its
+            subject from its predicate.
 
     >>> negate("Is there a dog in the image?").replace("correct", "true")
     'Is it true that there is no dog in the image?'
@@ -175,7 +176,7 @@ def negate(question: str, seed: int = 0, subject: str = "") -> str:
     asked, mark, after = question.strip().partition("?")
     found = _ASKED.fullmatch(asked)
     if not mark or "?" in after or not found or _asks(found["before"]):
-        raise Refused("it is no single question that opens with is, are, was, were, does, do or did")
+        raise Refused("it is not a single question that opens with is, are, was, were, does, do or did")
     verb, rest = found["verb"].lower(), found["rest"].rstrip() or found["rest"][0]
     leads, statement = _statement(verb, rest, subject)
     lead = chooser(seed, question)(leads)
@@ -184,7 +185,7 @@ def negate(question: str, seed: int = 0, subject: str = "") -> str:
 
 
 def _asks(text: str) -> bool:
-    """Whether a sentence or a line of a text opens as a question does."""
+    """Whether any sentence or line of a text opens like a question."""
     end = 0
     for word in _WORD.finditer(text):
         opens = not end or "\n" in text[end : word.start()] or text[end - 1] in ".:;"
@@ -195,7 +196,7 @@ def _asks(text: str) -> bool:
 
 
 def opposite(answer: object) -> object:
-    """The other answer, in the same type and case.
+    """Return the other answer, in the same type and case.
 
     >>> [opposite(answer) for answer in ("yes", "No.", "1", 0, True)]
     ['no', 'Yes.', '0', 1, False]
@@ -216,14 +217,14 @@ def opposite(answer: object) -> object:
 
 
 def _statement(verb: str, rest: str, known: str) -> tuple[tuple[str, ...], str]:
-    """What may lead, and the statement that follows it."""
+    """Return the words that may lead ("true" or "false"), and the statement that follows."""
     led = _LED.fullmatch(rest) if verb == "is" else None
     if led:
         return (FALSE if led["lead"] in TRUE else TRUE), led["statement"]
     if _NEGATIVE.match(rest):
-        raise Refused("it is a negative question, whose yes can mean either")
+        raise Refused("it is a negative question, where a yes is ambiguous")
     if _CHOICE.search(rest):
-        raise Refused("it asks which of two things is so")
+        raise Refused("it asks which of two things is true")
     none = _NONE.fullmatch(rest) if verb in _BE else None
     if none:
         return TRUE, f"there {verb} no {none['what']}"

@@ -1,4 +1,4 @@
-"""Options of a multiple-choice question in another order; the answer follows its text (HQM, section III.A)."""
+"""Puts the options of a multiple-choice question into another order (HQM, section III.A)."""
 
 import random
 import re
@@ -19,19 +19,19 @@ def shuffle(options: Sequence[str], answer: str | int, seed: int = 0) -> tuple[l
     """Put options into another order.
 
     Args:
-        options: the texts, without letters.
-        answer: which is right: its letter (A, B, ...), its text, or its place from 0.
-        seed: chooses the order; never the given one. The same options and seed give the same order.
+        options: the texts of the options, without letters.
+        answer: the right option: its letter (A, B, ...), its text, or its place from 0.
+        seed: chooses an order that differs from the given one. The same options and seed give the same order.
 
     Returns:
-        The options, and the answer in the form in which it came: the same text's new letter or place.
+        The options, and the answer in the form in which it was given: the unchanged text, or its new letter or place.
 
     Raises:
-        Refused: for fewer than two options, two that are equal, one that refers to others or to places ("all of the
-            above"), one that opens with its letter or number, or an answer that is none of them.
+        Refused: for fewer than two options, two equal options, an option that refers to others or to places ("all of
+            the above"), an option that opens with its letter or number, or an answer that is not an option.
     """
     if len(options) < 2 or not all(isinstance(option, str) for option in options):
-        raise Refused("it has no two options that are texts")
+        raise Refused("it has fewer than two options, or an option that is not a text")
     if len({option.strip().lower() for option in options}) < len(options):
         raise Refused("two of its options are equal")
     if any(_REFERS.search(option) for option in options):
@@ -54,14 +54,14 @@ def shuffle(options: Sequence[str], answer: str | int, seed: int = 0) -> tuple[l
 
 
 def _place(options: Sequence[str], answer: str | int) -> int:
-    """The place of the right option. A text that is an option is that option, even if it is a letter."""
+    """Return the place of the right option. An answer that equals an option is that option, even if it is a letter."""
     if isinstance(answer, str) and answer in options:
         return options.index(answer)
     place = answer
     if isinstance(answer, str):
         place = ascii_uppercase.find(answer.upper()) if len(answer) == 1 else -1
     if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(options):
-        raise Refused("its answer is none of its options")
+        raise Refused("its answer is not one of its options")
     if isinstance(answer, str) and len(options) > len(ascii_uppercase):
         raise Refused("it has more options than there are letters")
     return place

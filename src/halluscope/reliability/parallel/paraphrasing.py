@@ -1,7 +1,7 @@
-"""Questions in the words of a language model of the user's, kept, and checked to ask the same (HQM, section III.A).
+"""Rephrases questions with a language model, and checks that they still ask the same (HQM, section III.A).
 
-What a rule can see is checked first: one line, one question mark, other words, the same numbers and as many negations.
-Then a second model, if there is one, says whether both questions have the same right answer, whatever the image shows.
+Rules check first: one line, one question mark, other words, the same numbers and as many negations. Then a second
+model, if there is one, says whether both questions have the same right answer, whatever the image shows.
 """
 
 import re
@@ -15,7 +15,7 @@ from halluscope.judging.store import AnswerStore
 from halluscope.reliability.parallel.negation import Refused
 
 PROMPTS = "paraphrase-1"
-"""Stands in the form's name; the number goes up when a prompt or a check changes."""
+"""Part of the form's name; the number goes up when a prompt or a check changes."""
 
 SAY = """\
 Say a question about an image in other words. The new question must ask for exactly the same thing, so that its right \
@@ -42,10 +42,10 @@ _NUMBER = re.compile(
 )
 _NEGATION = re.compile(r"\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot)\b|n['\u2019]t\b")
 _LONGEST = 60
-"""By how many characters a wording may be longer than twice the question."""
+"""How many characters longer than twice the question a wording may be."""
 
 Wording = str | Refused
-"""What a question is called instead, or why it has no other wording."""
+"""A question's other wording, or why it has none."""
 
 
 def paraphrase(
@@ -57,21 +57,21 @@ def paraphrase(
     store: AnswerStore | None = None,
     progress: bool = False,
 ) -> dict[str, Wording]:
-    """Ask a language model for other words.
+    """Ask a language model to rephrase questions.
 
     Args:
-        questions: each is asked about once.
-        model: who says them in other words.
-        check: who says whether both ask the same; None asks nobody.
-        seed: of the replies; it chooses the words, where a model has one.
+        questions: the questions; a repeated question is asked about once.
+        model: the model that rephrases them.
+        check: the model that says whether both questions ask the same; None asks no model.
+        seed: the seed of the replies, which chooses the words if a model takes a seed.
         store: where replies are kept and found again; None keeps nothing.
-        progress: show a bar.
+        progress: whether to show a bar.
 
     Returns:
         Each question with its other wording, or why it has none. Both models are closed.
 
     Raises:
-        JudgeUnavailable: if there is nobody to reply.
+        JudgeUnavailable: if no model can reply.
         StoreError: if the store cannot be read or written.
     """
     each = list(dict.fromkeys(questions))
@@ -91,20 +91,20 @@ def paraphrase(
 
 
 _REJECTED = {
-    DIFFERENT: "the model that checks says that the other wording asks something else",
-    None: "the model that checks gave no verdict on the other wording",
+    DIFFERENT: "the checking model says that the other wording asks something else",
+    None: "the checking model gave no verdict on the other wording",
 }
 
 
 def name_of(model: ChatJudge, check: ChatJudge | None = None) -> str:
-    """How the wordings are called in the form's name: the prompts, who said them, and who checked them."""
+    """Return the wordings' part of the form's name: the prompts, the model, and the checking model."""
     return "-".join([PROMPTS, model.key, *(["checked", check.key] if check else [])])
 
 
 def _ask(
     asked: Sequence[Asked[str]], judge: ChatJudge, seed: int, store: AnswerStore | None, progress: bool
 ) -> list[str | None]:
-    """What a model says to each; None where nothing readable came, which counts and is no error."""
+    """Return a model's reply to each prompt; None if it is unreadable, which is not an error."""
     if not asked:
         return []
     try:
@@ -115,13 +115,13 @@ def _ask(
 
 
 def _line(reply: str) -> str | None:
-    """The wording in a reply: its one line, without the quotes around it."""
+    """Return the wording in a reply: its one line, without the quotes around it."""
     lines = [line.strip() for line in reply.strip().splitlines() if line.strip()]
     return lines[0].strip('"\u201c\u201d` ') if len(lines) == 1 else None
 
 
 def _checked(question: str, wording: str | None) -> Wording:
-    """A wording in which a rule sees no fault, or the fault."""
+    """Return the wording if no rule finds a fault in it, or else the fault."""
     if wording is None:
         return Refused("the model gave no other wording in one line")
     for reason, is_at_fault in FAULTS.items():
@@ -138,16 +138,16 @@ def _differs(found: re.Pattern[str]) -> Callable[[str, str], bool]:
 
 
 FAULTS: Mapping[str, Callable[[str, str], bool]] = {
-    "is no single question": lambda _, wording: wording.count("?") != 1 or not wording.endswith("?"),
-    "holds signs that cannot be shown": lambda _, wording: not wording.isprintable(),
+    "is not a single question": lambda _, wording: wording.count("?") != 1 or not wording.endswith("?"),
+    "contains characters that cannot be shown": lambda _, wording: not wording.isprintable(),
     "is the question itself": lambda question, wording: _bare(question) == _bare(wording),
     "is much longer than the question": lambda question, wording: len(wording) > 2 * len(question) + _LONGEST,
-    "has other numbers than the question": _differs(_NUMBER),
+    "has different numbers from the question": _differs(_NUMBER),
     "has more or fewer negations than the question": lambda question, wording: (
         len(_NEGATION.findall(question.lower())) != len(_NEGATION.findall(wording.lower()))
     ),
 }
-"""What a rule can see, by how it is said."""
+"""A fault, in the words of the message -> the rule that finds it in (question, wording)."""
 
 
 def _bare(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Prompts and free-form questions in other words, from the table `rephrasings.toml` (HQM, section III.A)."""
+"""Rephrases prompts and free-form questions, by the table `rephrasings.toml` (HQM, section III.A)."""
 
 from halluscope.reliability.parallel.choice import chooser
 from halluscope.reliability.parallel.negation import Refused
@@ -9,14 +9,14 @@ from halluscope.reliability.parallel.table import table
 def rephrase(prompt: str, seed: int = 0) -> str:
     """Say a prompt in other words.
 
-    A prompt of the table becomes another of its group; a question is asked in the other words that its shape allows.
+    A prompt in the table becomes another prompt of its group; a question is rephrased as its shape allows.
 
     Args:
         prompt: an instruction or a question.
         seed: chooses among the wordings; the same prompt and seed give the same text.
 
     Raises:
-        Refused: for an instruction that the table does not have, or a question whose shape no rule knows.
+        Refused: for an instruction that is not in the table, or a question whose shape no rule knows.
 
     >>> rephrase("What is behind the dog?") in ("What can be seen behind the dog?", "What is there behind the dog?")
     True
@@ -27,18 +27,18 @@ def rephrase(prompt: str, seed: int = 0) -> str:
         if len(others) < len(group["prompts"]):
             return choose(others)
     if "?" not in prompt:
-        raise Refused("it is no question, and no instruction of the table of rephrasings")
+        raise Refused("it is neither a question nor an instruction in the table of rephrasings")
     return reshape(prompt, seed)
 
 
 def frame(question: str, seed: int = 0) -> str:
-    """Put a question into a frame of other words; it keeps its own, so that options beside it fit as before.
+    """Put other words around a question, which keeps its own words so that its options still fit.
 
     >>> "Which animal is it?" in frame("Which animal is it?")
     True
 
     Raises:
-        Refused: for what is no question, unless the table has it as a prompt.
+        Refused: for a text that is not a question, unless it is a prompt in the table.
     """
     try:
         return rephrase(question, seed)

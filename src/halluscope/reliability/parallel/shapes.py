@@ -1,8 +1,8 @@
-"""Free-form questions in other words, by their shape: the rules are the shapes of `rephrasings.toml`.
+"""Rephrases free-form questions by their shape; the rules are the shapes in `rephrasings.toml`.
 
-What a rule does not name stays as it is, word by word, numbers and negations too; only the words that ask, and the
-verb that they go with, become others. What a group of a pattern may hold is checked here, so that no sentence is cut
-where it has no joint. A question that no shape fits is refused.
+A rule changes only the words that ask and their verb; all other words stay the same, including numbers and negations.
+This module checks the text in each group of a pattern, so that no sentence is divided in the wrong place. A question
+that fits no shape is refused.
 """
 
 import re
@@ -19,7 +19,7 @@ _DETERMINED = re.compile(
     r"|it|he|she|they|we|you|this|that|these|those)",
     re.IGNORECASE,
 )
-# A thing that holds such a word, or ends in one, holds a predicate: it is cut in the wrong place.
+# A thing that contains or ends in one of these words holds a predicate: the question was divided in the wrong place.
 _HOLDS = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|that|which|who|whose|when|while|if"
     r"|because|than|or|made|not|no|never|nor)\b|[,;:]|\b\w{2,}ing\b",
@@ -56,7 +56,7 @@ Says = Callable[[str], bool]
 
 
 def _is_thing(text: str) -> bool:
-    """Whether a text is one thing and nothing is said of it: "the dog on the left"."""
+    """Whether a text names one thing without a predicate: "the dog on the left"."""
     return bool(_DETERMINED.fullmatch(text)) and not _HOLDS.search(text) and not _ENDS.search(text)
 
 
@@ -69,7 +69,7 @@ CHECKS: Mapping[str, Says] = {
     "there": lambda text: not _STRANDED.search(text),
     "noun": lambda text: bool(_NOUN.fullmatch(text)),
 }
-"""What the groups of a pattern may hold."""
+"""The group of a pattern -> the check of its text."""
 
 _DO = {"is": "does", "are": "do", "was": "did", "were": "did"}
 
@@ -78,11 +78,11 @@ def reshape(question: str, seed: int = 0) -> str:
     """Ask a question in other words.
 
     Args:
-        question: one question; what stands after the question mark ("Answer in one word.") stays as it is.
+        question: one question; text after the question mark ("Answer in one word.") is unchanged.
         seed: chooses among the wordings; the same question and seed give the same text.
 
     Raises:
-        Refused: for what is no single question, or one whose shape no rule knows.
+        Refused: for a text that is not a single question, or a question whose shape no rule knows.
 
     >>> reshape("How many dogs are there on the sofa?") in {
     ...     "What is the number of dogs on the sofa?", "What number of dogs are there on the sofa?"}
@@ -90,7 +90,7 @@ def reshape(question: str, seed: int = 0) -> str:
     """
     asked, mark, after = question.strip().partition("?")
     if not mark or "?" in after or _SAYS_MORE.search(asked):
-        raise Refused("it is no single question")
+        raise Refused("it is not a single question")
     wordings = _wordings(_CONTRACTED.sub(r"\1 is", " ".join(asked.split()), count=1))
     others = [wording for wording in wordings if wording.lower() != asked.strip().lower()]
     if not others:
@@ -101,7 +101,7 @@ def reshape(question: str, seed: int = 0) -> str:
 
 
 def _wordings(asked: str) -> Sequence[str]:
-    """What the first shape that fits says."""
+    """Return the wordings of the first shape that fits."""
     for pattern, says in _shapes():
         for fields in _fits(pattern, asked):
             return [wording.format_map(fields) for wording in says]
@@ -117,7 +117,7 @@ def _fits(pattern: re.Pattern[str], asked: str) -> Iterator[dict[str, str]]:
 
 
 def _agreeing(fields: dict[str, str]) -> dict[str, str]:
-    """The groups of a pattern, with do and be as they must be."""
+    """Return the groups of a pattern, with do and be in the right number and tense."""
     be = fields.get("be", "").lower()
     do = fields.get("do", "").lower() or _DO.get(be, "")
     several = fields.get("named", "").lower().endswith("s")
@@ -128,7 +128,7 @@ def _agreeing(fields: dict[str, str]) -> dict[str, str]:
 
 @cache
 def _shapes() -> list[tuple[re.Pattern[str], Sequence[str]]]:
-    """The patterns of the table and what they say."""
+    """Return the patterns of the table, with the wordings of each."""
     parts: Mapping[str, Any] = table()["parts"]
     return [(_pattern(shape["asks"], parts), shape["says"]) for shape in table()["shape"]]
 

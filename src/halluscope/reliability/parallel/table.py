@@ -1,4 +1,4 @@
-"""The table `rephrasings.toml`: prompts that say the same, frames, and the shapes of questions."""
+"""Reads the table `rephrasings.toml`: groups of equivalent prompts, frames, and the shapes of questions."""
 
 import hashlib
 import tomllib
@@ -9,12 +9,12 @@ from typing import Any
 
 @cache
 def table() -> dict[str, Any]:
-    """The table of rephrasings."""
+    """Return the table of rephrasings."""
     return tomllib.loads(_text())
 
 
 def digest() -> str:
-    """8 hexadecimal digits of the table."""
+    """Return 8 hexadecimal digits of the sha256 of the table."""
     return hashlib.sha256(_text().encode()).hexdigest()[:8]
 
 

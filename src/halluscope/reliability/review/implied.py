@@ -1,8 +1,9 @@
-"""Sheets that say which classes a response implies: by their marks a judge's errors are known.
+"""Sheets on which people mark which classes a response implies; the marks show a judge's errors.
 
-People read the whole of each text. A row stands for each class that a judge read out of it, or that it has a word for;
-the last row of a text asks for all other classes. So each class of a marked text has a label, and the chance that it
-was asked for is its text's. Texts stand in a random order: whoever stops early has marked a random part of the sample.
+People read each whole text. There is one row per class that a judge read out of the text, or that the text has a word
+for; the last row of a text asks about all other classes. So every class of a marked text has a label, and the chance
+that the label was asked for is the chance that the text was drawn. Texts are in random order: a person who stops early
+has marked a random part of the sample.
 """
 
 import random
@@ -27,11 +28,11 @@ class ToRead:
     """A text that was drawn.
 
     Attributes:
-        id: of its image.
-        text: what the LVLM said.
+        id: the id of its image.
+        text: the LVLM's response.
         digest: the sha256 of the text, in hexadecimal digits.
-        chance: with which probability it was drawn, in (0, 1].
-        candidates: the classes that have a row of their own, by their names.
+        chance: the probability that the text was drawn, in (0, 1].
+        candidates: the names of the classes that have a row of their own.
     """
 
     id: str
@@ -43,12 +44,12 @@ class ToRead:
 
 @dataclass(frozen=True)
 class Answers:
-    """What people say of a text.
+    """The classes that a text implies, by people's marks.
 
     Attributes:
         text: the sha256 of the text, in hexadecimal digits.
-        chance: with which probability it was drawn and marked, in (0, 1].
-        implied: the classes that it implies; it implies no other.
+        chance: the probability that the text was drawn and marked, in (0, 1].
+        implied: all classes that the text implies.
     """
 
     text: str
@@ -57,13 +58,13 @@ class Answers:
 
 
 def rows(drawn: Sequence[ToRead], vocabulary: Vocabulary, drawn_from: str, seed: int = 0) -> list[Drawn]:
-    """The rows of a sheet, those of a text together, the texts in a random order.
+    """Return the rows of a sheet, with the rows of each text together and the texts in random order.
 
     Args:
         drawn: the texts.
-        vocabulary: whose classes are asked about.
-        drawn_from: tells the texts that they were drawn from.
-        seed: of the order.
+        vocabulary: the classes that are asked about.
+        drawn_from: the name of the texts from which these were drawn.
+        seed: the seed of the order.
     """
     order = random.Random(seed)
     words = words_of({*vocabulary.classes})
@@ -79,14 +80,14 @@ def rows(drawn: Sequence[ToRead], vocabulary: Vocabulary, drawn_from: str, seed:
 
 
 def answers(sheet: Sheet, vocabulary: Vocabulary) -> list[Answers]:
-    """What a marked sheet says of each text whose rows are all marked.
+    """Return the marks of each text whose rows are all marked.
 
-    The chances of these are multiplied by the share of the texts that are marked: those that were left count as never
+    The chance of each such text is multiplied by the share of texts that are fully marked: the others count as never
     drawn.
 
     Raises:
-        ValueError: for a sheet of another kind, another class than the vocabulary has, marks that contradict each
-            other, or no text that is marked as a whole.
+        ValueError: for a sheet of another kind, a class that the vocabulary does not have, marks that contradict each
+            other, or no text that is fully marked.
     """
     if sheet.kind != IMPLIED:
         raise ValueError(
@@ -96,7 +97,7 @@ def answers(sheet: Sheet, vocabulary: Vocabulary) -> list[Answers]:
     read = {text: entries for text, entries in _by_text(sheet.entries).items() if text not in left}
     if not read:
         raise ValueError(
-            f"No text of the sheet {sheet.name} has a mark in each of its rows; mark some as a whole."
+            f"No text of the sheet {sheet.name} has a mark in each of its rows; mark all rows of at least one text."
         )
     share = len(read) / len(read.keys() | left)
     return [
@@ -106,11 +107,11 @@ def answers(sheet: Sheet, vocabulary: Vocabulary) -> list[Answers]:
 
 
 def summary(sheet: Sheet) -> dict[str, Any]:
-    """How far a sheet is marked.
+    """Count how much of a sheet is marked.
 
     Returns:
-        `sheet`, its name; `texts`, how many there are; `unmarked_texts`, how many have a row without a mark; `marked`,
-        the rows of the others; `marks`, how many of them have which mark; `signature`.
+        `sheet`, its name; `texts`, the number of texts; `unmarked_texts`, how many of them have a row without a mark;
+        `marked`, the number of rows of the other texts; `marks`, how many of these rows have each mark; `signature`.
     """
     left = _left(sheet)
     marked = [entry for entry in sheet.entries if entry["text"] not in left]
@@ -126,7 +127,7 @@ def summary(sheet: Sheet) -> dict[str, Any]:
 
 
 def drawn_from(sheet: Sheet) -> str:
-    """What tells the texts that a sheet's were drawn from."""
+    """Return the name of the texts from which a sheet's texts were drawn."""
     return sheet.entries[0]["drawn_from"]
 
 
@@ -138,19 +139,19 @@ def _by_text(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
 
 
 def _left(sheet: Sheet) -> set[str]:
-    """The texts that have a row without a mark."""
+    """Return the texts that have a row without a mark."""
     return {entry["text"] for entry in sheet.left}
 
 
 def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> frozenset[str]:
-    """The classes that a text implies, by the marks of its rows."""
+    """Return the classes that a text implies, by the marks of its rows."""
     marks = {entry["class"]: entry["mark"] for entry in entries}
     last = next(entry for entry in entries if not entry["class"])
     where = f"Row {last['row']} of the sheet {sheet.name}"
     others = [_known(name, vocabulary, where) for name in map(str.strip, last["note"].split(",")) if name]
     if (last["mark"] == OTHERS[1]) != bool(others):
         raise ValueError(
-            f"{where} is marked {last['mark']!r}, and its note is {brief(last['note'])}; expected the names of classes "
+            f"{where} is marked {last['mark']!r}, but its note is {brief(last['note'])}; expected the names of classes "
             f"with {OTHERS[1]!r}, and no note with {OTHERS[0]!r}."
         )
     if denied := [name for name in others if marks.get(name) == sheet.marks[1]]:
@@ -162,18 +163,18 @@ def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> 
 
 
 def _known(name: str, vocabulary: Vocabulary, where: str) -> str:
-    """A class by its name, in whatever case it is written."""
+    """Return a class by its name, in upper or lower case."""
     found = next((cls for cls in vocabulary.classes if cls.casefold() == name.casefold()), None)
     if found is None:
         raise ValueError(
-            f"{where} names {brief(name)}, which is no class of the vocabulary {vocabulary.name!r}."
-            f"{nearest(name, vocabulary.classes)} Correct its note."
+            f"{where} names {brief(name)}, which is not a class of the vocabulary {vocabulary.name!r}."
+            f"{nearest(name, vocabulary.classes)} Correct the note."
         )
     return found
 
 
 def _plain(chance: float) -> str:
-    """A chance by digits alone, which no spreadsheet writes in another way."""
+    """Return a chance in plain digits, which no spreadsheet rewrites."""
     return f"{chance:.9f}".rstrip("0").rstrip(".")
 
 
@@ -184,7 +185,7 @@ def _chance(entry: Entry, sheet: Sheet) -> float:
         chance = 0.0
     if not 0 < chance <= 1:
         raise ValueError(
-            f"Row {entry['row']} of the sheet {sheet.name} has the chance {brief(entry['chance'])}; expected a number "
-            "between 0 and 1, as the sheet was made with."
+            f"Row {entry['row']} of the sheet {sheet.name} has the chance {brief(entry['chance'])}; expected the "
+            "number between 0 and 1 that the sheet was made with."
         )
     return chance

@@ -38,19 +38,19 @@ SHEET, PAGE = "sheet.csv", "page.html"
 
 ASKS = {
     "valid": "Are the question and its answer right, clear and unambiguous?",
-    READING: "Right, if the response says or implies it. What is not annotated may be right and a hallucination "
-    "(nothing like it is there), or a misclassification (something else is).",
-    IMPLIED: "Does the response say or imply that this is in the image? Last, mark whether it implies any other "
-    "class of the list, and name each.",
+    READING: "Mark it right if the response says or implies it. If it is right but not annotated, it may be a "
+    "hallucination (nothing like it is there) or a misclassification (something else is there).",
+    IMPLIED: "Does the response say or imply that this is in the image? In the last row, mark whether it implies "
+    "any other class of the list, and name each one.",
 }
-"""What a page asks, whatever stands on it."""
+"""The marks -> the question at the top of a page."""
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A row of a sheet, and its image as a data URI if there is one."""
+    """A row of a sheet, and its image, if it has one, as a data URI."""
 
     entry: dict[str, str]
     image: str | None
@@ -69,21 +69,21 @@ def draw(
     """Draw a sample of rows.
 
     Args:
-        rows: what `halluscope.reading.rows.read_rows` gives.
-        sample: how many; with `stratum`, how many of each stratum (all, if it has fewer).
-        seed: of the draw.
-        stratum: the column that says which stratum a row is of.
-        responses: a model's name -> its responses; the sheet then has a row for each model and drawn row, the
-            models in an order that the reader cannot guess.
-        images: the folder that holds the image files which rows name.
-        folder: the dataset's own, if it is one; image files may lie there too.
+        rows: rows from `halluscope.reading.rows.read_rows`.
+        sample: how many rows to draw; with `stratum`, how many from each stratum (all rows, if it has fewer).
+        seed: the seed of the draw.
+        stratum: the column that names the stratum of a row.
+        responses: a model's name -> its responses; the sheet then has one row per model and drawn row, with the models
+            in an order that the reviewer cannot guess.
+        images: the folder of the image files that rows name.
+        folder: the dataset's own folder, if it has one, which may also hold image files.
 
     Returns:
         The rows in the order of the dataset.
 
     Raises:
-        ValueError: for more rows than there are, a row without the stratum or a question, a response that is missing
-            or comes twice, or an image that is not there.
+        ValueError: for more rows than there are, a row without the stratum or a question, a response that is missing or
+            repeated, or an image that is missing.
     """
     table = without_pictures(rows)
     generator = random.Random(seed)
@@ -108,7 +108,7 @@ def draw(
             answer = said[model].get(str(row.get(key)))
             if answer is None:
                 raise ValueError(
-                    f"{model} has no response with the {key} {row.get(key)!r:.80}, which was drawn."
+                    f"{model} has no response to the drawn row with the {key} {row.get(key)!r:.80}."
                 )
             found.append(Drawn(whole(entry | {"model": model, "response": answer}), image))
         if not said:
@@ -117,14 +117,14 @@ def draw(
 
 
 def write(drawn: Sequence[Drawn], folder: Path, marks: str, title: str, classes: Sequence[str] = ()) -> str:
-    """Write the sheet as sheet.csv and as page.html into a folder, both or none; returns its name.
+    """Write the sheet into a folder as sheet.csv and page.html, both or neither, and return its name.
 
     Args:
-        drawn: its rows; those about one text follow each other.
-        folder: where the files go.
-        marks: what may be marked.
-        title: of the page.
-        classes: that the page suggests where other classes may be named.
+        drawn: the rows of the sheet; rows about one text follow each other.
+        folder: the folder for the files.
+        marks: which of `MARKS` the sheet offers.
+        title: the title of the page.
+        classes: the classes that the page suggests where other classes may be named.
 
     Raises:
         ValueError: for unknown marks, or a folder that holds a sheet or a page already.
@@ -154,7 +154,7 @@ def check_folder(folder: Path) -> None:
     """Check that a folder holds no sheet yet.
 
     Raises:
-        ValueError: if it does.
+        ValueError: if it holds one.
     """
     for what, file in (("sheet", folder / SHEET), ("page", folder / PAGE)):
         if os.path.lexists(file):
@@ -164,7 +164,7 @@ def check_folder(folder: Path) -> None:
 
 
 def read_responses(given: Sequence[str]) -> dict[str, list[Row]]:
-    """Read files of models' responses, each with a name of its own; the text of each stands as `response`.
+    """Read files of models' responses, each under its own name; each text is in `response`.
 
     Raises:
         ValueError: as `halluscope.responses.files.read`.
@@ -205,7 +205,7 @@ def _page(
 
 
 def _cards(entries: Sequence[Entry], images: Sequence[str | None]) -> list[list[tuple[Entry, str | None]]]:
-    """What stands together on the page: rows about one text, and else each row by itself."""
+    """Group the rows for the cards of a page: rows about one text together, and any other row by itself."""
     numbered = enumerate(zip(entries, images, strict=True))
     by_text = groupby(numbered, lambda one: one[1][0].get("text") or one[0])
     return [[row for _, row in card] for _, card in by_text]
@@ -213,19 +213,19 @@ def _cards(entries: Sequence[Entry], images: Sequence[str | None]) -> list[list[
 
 @cache
 def _labels() -> tuple[str, ...]:
-    """Where a row's right answer is looked for, in this order."""
+    """Return the columns that may hold a row's right answer, in the order of preference."""
     return (*ANSWERS, *(room.target for room in registry.rooms()))
 
 
 def identify(row: Row, place: int) -> dict[str, str]:
-    """What a reader sees of a row."""
+    """Return the columns of a row that a reviewer sees."""
     question = next((row[name] for name in QUESTIONS if isinstance(row.get(name), str)), None)
     response = next(
         (row[name] for name in TEXTS if name not in _labels() and isinstance(row.get(name), str)), ""
     )
     if question is None and not response:
         raise ValueError(
-            f"rows[{place}] has no question: {list(row)!r:.120}; expected {', '.join(QUESTIONS)}."
+            f"rows[{place}] has no question, only {list(row)!r:.120}; expected {' or '.join(QUESTIONS)}."
         )
     answer = next((row[name] for name in _labels() if row.get(name) is not None), "")
     options: list[str] = next((row[name] for name in OPTIONS if row.get(name)), [])
@@ -243,19 +243,21 @@ def _stratum(row: Row, column: str | None, place: int) -> str:
         return ""
     if row.get(column) in (None, ""):
         raise ValueError(
-            f"rows[{place}] has no {column!r:.80}, by which strata are made; got {list(row)!r:.120}."
+            f"rows[{place}] has no {column!r:.80}, the column of strata, only {list(row)!r:.120}."
         )
     return str(row[column])
 
 
 def _by_key(responses: Mapping[str, Sequence[Row]], row: Row) -> tuple[str, dict[str, dict[str, str]]]:
-    """What finds a response, and the responses of each model by it."""
+    """Return the column that matches responses to rows, and each model's responses by its value."""
     given = [answer for answers in responses.values() for answer in answers]
     key = next((name for name in IDS if name in row and all(name in answer for answer in given)), None)
     if not responses:
         return "", {}
     if key is None:
-        raise ValueError(f"No column of {', '.join(IDS)} is in the rows and in all responses; add one.")
+        raise ValueError(
+            f"None of the columns {', '.join(IDS)} is in the rows and in all responses; add one."
+        )
     said: dict[str, dict[str, str]] = {}
     for model, answers in responses.items():
         texts = said.setdefault(model, {})
@@ -263,13 +265,13 @@ def _by_key(responses: Mapping[str, Sequence[Row]], row: Row) -> tuple[str, dict
             where = f"{model}, response {number}"
             text, _ = text_of(answer, where)
             if str(answer[key]) in texts:
-                raise ValueError(f"{where} is the second one with its {key} {answer[key]!r:.80}.")
+                raise ValueError(f"{where} is the second with the {key} {answer[key]!r:.80}; expected one.")
             texts[str(answer[key])] = text
     return key, said
 
 
 def image_of(rows: Any, place: int, row: Row, images: Path | None, folder: Path | None) -> str | None:
-    """The image as a data URI, at most `LARGEST_SIDE` pixels wide and high."""
+    """Return the image as a data URI, at most `LARGEST_SIDE` pixels wide and high; None if the row has none."""
     name = f"The image of rows[{place}]"
     stored = next((rows[place][column] for column in picture_columns(rows)[:1]), None)
     file = next((row[column] for column in FILES if isinstance(row.get(column), str)), None)
@@ -286,5 +288,5 @@ def image_of(rows: Any, place: int, row: Row, images: Path | None, folder: Path 
 
 
 def whole(entry: Mapping[str, str]) -> dict[str, str]:
-    """With a question mark for half a character, which no file can hold."""
+    """Replace each unpaired surrogate, which no file can hold, by a question mark."""
     return {name: text.encode("utf-8", "replace").decode() for name, text in entry.items()}

@@ -1,4 +1,4 @@
-"""What people's marks leave of a dataset's rows: those that they found valid."""
+"""Finds the rows of a dataset that people did not mark as valid."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,14 +11,14 @@ INVALID = "a person marked it as not valid"
 
 
 def rejected(rows: Sequence[Mapping[str, Any]], sheet: Sheet) -> dict[int, str]:
-    """The places of the rows that no person found valid, and why.
+    """Return the places of the rows that no person found valid, with the reasons.
 
     Args:
-        rows: those that the sheet was made of, with the questions that they had then.
-        sheet: made with the marks "valid".
+        rows: the rows from which the sheet was made, with unchanged questions.
+        sheet: a sheet made with the marks "valid".
 
     Raises:
-        ValueError: for a sheet with other marks, or one that is about none of the rows.
+        ValueError: for a sheet with other marks, or a sheet that has none of the rows.
     """
     marks = {
         (entry["id"], _bare(entry["question"])): valid
@@ -28,8 +28,8 @@ def rejected(rows: Sequence[Mapping[str, Any]], sheet: Sheet) -> dict[int, str]:
     found = [marks.get((entry["id"], _bare(entry["question"]))) for entry in named]
     if not any(mark is not None for mark in found):
         raise ValueError(
-            f"The sheet {sheet.name} is about none of the {len(rows):,} rows; expected one that `halluscope review "
-            "make` made of this parallel form, of the same seed and model."
+            f"The sheet {sheet.name} has none of the {len(rows):,} rows; expected a sheet that `halluscope review "
+            "make` made from this parallel form, with the same seed and model."
         )
     return {place: UNMARKED if mark is None else INVALID for place, mark in enumerate(found) if not mark}
 

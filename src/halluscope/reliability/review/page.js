@@ -10,7 +10,7 @@ let said = {};  // row -> {mark, note}
 try {
   said = JSON.parse(localStorage.getItem(key)) ?? {};
 } catch {
-  kept.textContent = "This browser keeps no marks: save before you leave.";
+  kept.textContent = "This browser cannot keep marks: save before you leave.";
 }
 
 function keep(row, change) {
@@ -19,7 +19,7 @@ function keep(row, change) {
   try {
     localStorage.setItem(key, JSON.stringify(said));
   } catch {
-    kept.textContent = "This browser keeps no marks: save before you leave.";
+    kept.textContent = "This browser cannot keep marks: save before you leave.";
   }
   show(row);
   count();
@@ -55,7 +55,7 @@ function mark(row, button) {
   keep(row, { mark: again ? "" : button.dataset.mark });
 }
 
-// A list of names is completed at its end: each suggestion repeats what stands before the last comma.
+// Suggestions complete the last name of a list: each repeats the text before the last comma.
 const classes = document.getElementById("classes");
 function suggest(input) {
   const before = input.value.slice(0, input.value.lastIndexOf(",") + 1);
@@ -63,7 +63,7 @@ function suggest(input) {
   classes.replaceChildren(...data.classes.map(option));
 }
 
-// What a spreadsheet would take for a formula gets an apostrophe in front; sheet.py says where, and takes it away.
+// Puts an apostrophe before text that a spreadsheet would take for a formula; sheet.py says where, and removes it.
 const guarded = (cell) => cell.replace(/(?:^|(?<=[,;|"\t\r\n]))(?=[' ]*[=+\-@\t\r\n＝＋－＠])/g, "'");
 const quoted = (cell) => `"${cell.replaceAll('"', '""')}"`;
 
@@ -108,7 +108,7 @@ document.addEventListener("keydown", (event) => {
     const named = rows[at].querySelector("input[list]");
     if (named && button === buttons(rows[at])[1]) {
       event.preventDefault();
-      named.focus();  // which others?
+      named.focus();  // to name the other classes
     } else go(rows[at + 1]);
   } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     event.preventDefault();

@@ -1,9 +1,9 @@
-"""Review of what two methods read out of responses: are they right, and what are their false positives?
+"""Reviews of the classes that two methods read out of responses: are they right, and what are the false positives?
 
-Source: THRONE, supplement, section 4. Of each model some responses are drawn on which the methods agree, and some on
-which they do not (10 and 5 there). A judgement is a class that a method reads out of a response; a person says whether
-the response says or implies it. What a method overlooks is no judgement. Table 3 counts errors, Table 4 divides the
-false positives that were read rightly into hallucinations and misclassifications.
+Source: THRONE, supplement, section 4. For each model, some responses are drawn on which the methods agree, and some on
+which they disagree (10 and 5 in the paper). A judgement is a class that a method reads out of a response; a person says
+whether the response says or implies it. A class that a method overlooks is not a judgement. Table 3 counts errors;
+Table 4 divides the correctly read false positives into hallucinations and misclassifications.
 """
 
 import random
@@ -26,7 +26,7 @@ AGREE, DISAGREE = "agree", "disagree"
 STRATA = (AGREE, DISAGREE)
 
 RIGHT, WRONG, *FALSE_POSITIVES = MARKS[READING]
-"""The marks; what is a false positive is right as well."""
+"""The marks; a reading that is marked as a false positive is also right."""
 
 RESAMPLING = Bootstrap(1000)
 
@@ -41,18 +41,18 @@ def draw(
 ) -> list[Drawn]:
     """Draw responses of each model, and make a row for each class that is read out of one.
 
-    Only of responses out of which something is read: the others hold no judgement.
+    Responses out of which no class is read are not drawn, because they hold no judgement.
 
     Args:
-        both: what two methods say.
+        both: the two methods.
         texts: the responses.
-        agreeing: of how many responses on which the methods agree, of each model (all, if it has fewer).
-        disagreeing: of how many on which they do not.
-        seed: of the draw.
-        picture: the image of an id as a data URI, or None.
+        agreeing: how many responses to draw, per model, on which the methods agree (all, if there are fewer).
+        disagreeing: how many to draw, per model, on which they disagree.
+        seed: the seed of the draw.
+        picture: returns the image of an id as a data URI, or None.
 
     Returns:
-        The rows, those of a response together, the models in an order that the reader cannot guess.
+        The rows, with those of a response together, and the models in an order that the reviewer cannot guess.
 
     Raises:
         ValueError: for a number below 1, or if nothing is read out of any response of a stratum.
@@ -81,16 +81,17 @@ def draw(
 
 
 def summary(sheet: Sheet) -> dict[str, Any]:
-    """What people say of two methods.
+    """Summarize people's marks of two methods' readings.
 
-    As in the paper, a stratum's judgements are counted together, whichever model's they are.
+    As in the paper, the judgements of a stratum are counted together for all models.
 
     Returns:
-        `table`: a row for each stratum and who reads in it, with `stratum`, `methods`, `responses` (how many there
-        are), `share` (of all), `evaluated` (how many were reviewed), `judgements`, `errors`, `error_rate`;
-        `error_rates`: method -> `value`, `low`, `high`, weighted by the shares; an interval resamples responses;
-        `false_positives`: how many there are by their marks, those that are right and neither as "neither", in how
-        many `responses`; `unmarked`; `signature`. Rates and shares are fractions in [0, 1], NaN where undefined.
+        `sheet`, its name; `table`, one row per stratum and method (or both methods, where they agree), with `stratum`,
+        `methods`, `responses` (how many there are), `share` (of all responses), `evaluated` (how many were reviewed),
+        `judgements`, `errors` and `error_rate`; `error_rates`, method -> `value`, `low` and `high`, weighted by the
+        shares, with intervals that resample responses; `false_positives`, how many have each mark ("neither" counts
+        those marked only as right), and the number of `responses` reviewed; `unmarked`; `signature`. Rates and shares
+        are fractions in [0, 1], NaN where undefined.
 
     Raises:
         ValueError: as `Sheet.sizes`.
@@ -120,22 +121,22 @@ def summary(sheet: Sheet) -> dict[str, Any]:
 
 
 def words_of(classes: set[str]) -> dict[str, str]:
-    """What to call the classes, with what their vocabulary means by them where that is more or less than the word."""
+    """Return the names to show for classes, with the vocabulary's meaning if it differs from the word's."""
     known = map(vocabularies.load, vocabularies.names())
     plain = next((one.plain for one in known if classes <= {*one.classes}), {})
     return {name: f"{name} ({of.means})" for name, of in plain.items() if of.means}
 
 
 def _sample(keys: Sequence[Key], both: Both, stratum: str, most: int, seed: int) -> list[Key]:
-    """Some of a stratum's responses, of each model; what is drawn of one does not depend on the others."""
+    """Draw some of a stratum's responses per model; the draw of one model does not depend on other models."""
     telling: dict[str, list[Key]] = {}
     for key in keys:
         if both.classes(key):
             telling.setdefault(key[0], []).append(key)
     if keys and not telling:
         raise ValueError(
-            f"Of the {len(keys):,} responses on which {AND.join(both.names)} {stratum}, no class is read out of any: "
-            "there is nothing to mark. Expected responses that mention something."
+            f"No class is read out of any of the {len(keys):,} responses on which {AND.join(both.names)} {stratum}, "
+            "so there is nothing to mark. Expected responses that mention classes."
         )
     return [
         key
@@ -159,7 +160,7 @@ def _response(entry: Entry) -> Key:
 
 
 def _clusters(entries: Sequence[Entry], method: str, sizes: Mapping[str, float]) -> dict[str, Clustered]:
-    """A method's judgements and errors of each reviewed response, by stratum."""
+    """Count a method's judgements and errors in each reviewed response, by stratum."""
     found: dict[str, dict[Key, list[int]]] = {name: {} for name in sizes}
     for entry in entries:
         counts = found[entry["stratum"]].setdefault(_response(entry), [0, 0])
@@ -173,7 +174,7 @@ def _clusters(entries: Sequence[Entry], method: str, sizes: Mapping[str, float])
 
 
 def _by_whom(stratum: str, counted: Mapping[str, Clustered]) -> list[tuple[str, Clustered]]:
-    """Each method's counts; where they agree these are the same, and stand once."""
+    """Return each method's counts, or one entry for both where they agree."""
     return [(AND.join(counted), next(iter(counted.values())))] if stratum == AGREE else [*counted.items()]
 
 
@@ -192,7 +193,7 @@ def _row(stratum: str, methods: str, counts: Clustered, total: float) -> dict[st
 
 
 def _false_positives(entries: Sequence[Entry]) -> dict[str, int]:
-    """Table 4: what is read rightly though it is not annotated."""
+    """Count the correct readings of classes that are not annotated (Table 4)."""
     marks = Counter(entry["mark"] for entry in entries if entry["annotated"] == NO)
     return {
         **{mark: marks[mark] for mark in FALSE_POSITIVES},

@@ -1,7 +1,8 @@
-"""A review sheet as CSV: what stands on it, and how strictly it is read back.
+"""A review sheet as CSV: its columns and marks, and the strict reader of a marked sheet.
 
-The column `sheet` names it, such as "valid-3f2a9c1e-200": which marks, a digest of `SIGNED`, and how many rows. So a
-marked sheet can be checked by itself: a row that is missing, comes twice, is of another sheet or edited is an error.
+The column `sheet` holds its name, such as "valid-3f2a9c1e-200": the marks, a digest of the columns in `SIGNED`, and the
+number of rows. So a marked sheet can be checked by itself: a row that is missing, repeated, edited, or from another
+sheet is an error.
 """
 
 import csv
@@ -29,14 +30,18 @@ MARKS: Mapping[str, tuple[str, ...]] = {
     READING: ("right", "wrong", "hallucination", "misclassification"),
     IMPLIED: ("implied", "not implied"),
 }
-"""What may be marked. Of rows: whether a question and its answer are valid (HQM, equation 3), or whether people agree
-with what stands there, a model's response (equation 4) or a judgement of it; the first is 1. Of what a method reads out
-of a response: whether that is right or wrong (THRONE, supplement, section 4, Table 3); of a false positive also that it
-is right, and a hallucination or a misclassification (Table 4). Of a response and a class: whether the response implies
-it, by which judges are certified."""
+"""The kinds of sheet -> their marks.
+
+- "valid": whether a question and its answer are valid (HQM, equation 3); the first mark counts as 1.
+- "agree": whether people agree with a model's response (HQM, equation 4), or with a judgement of it; the first mark
+  counts as 1.
+- "reading": whether a class that a method reads out of a response is right or wrong (THRONE, supplement, section 4,
+  Table 3); a false positive that is right may also be a hallucination or a misclassification (Table 4).
+- "implied": whether a response implies a class; these marks certify judges.
+"""
 
 OTHERS = ("no others", "others")
-"""What may be marked in the row of a response that asks for all other classes; its note names them."""
+"""The marks of the row that asks about all other classes of a response; the row's note names them."""
 
 COLUMNS = (
     "sheet",
@@ -60,32 +65,32 @@ COLUMNS = (
 MADE_BY = "`halluscope review make` or `halluscope agree`"
 NEEDED = ("sheet", "row", "mark")
 SOME = 5
-"""So many rows are named in a message."""
+"""The most rows that a message names."""
 
 YES, NO = "yes", "no"
-"""What stands as `annotated`: whether what is read out of the response is in the ground truth."""
+"""The values of `annotated`: whether the class that is read out of the response is in the ground truth."""
 
 SIGNED = ("id", "model", "stratum", "stratum_rows", "read_by", "annotated", "question")
-"""What the name of a sheet holds a digest of: letters and digits only, since spreadsheets change spaces, quotes and
-leading zeros. Of the other columns they change more, such as an answer that they take for a date."""
+"""The columns whose letters and digits are in the digest of a sheet's name. Spreadsheets change spaces, quotes and
+leading zeros; they change more in the other columns, such as an answer that they take for a date."""
 
 SIGNED_TOO = {IMPLIED: ("drawn_from", "text", "chance", "class")}
-"""What else it holds a digest of, by the marks."""
+"""The kinds of sheet -> further columns in that digest."""
 
 _NAME = re.compile(rf"(?P<marks>{'|'.join(MARKS)})-[0-9a-f]{{8}}-(?P<rows>[1-9][0-9]{{0,9}})")
 _NUMBER = re.compile(r"[0-9]{1,10}")
 
 _BEGINS = r"(?:\A|(?<=[,;|\"\t\r\n]))"
-"""Where a cell begins for some reader: at its beginning, and after what another reader takes for a cell's end."""
+"""Where some reader sees a cell begin: at its start, and after any sign that some reader takes for a cell's end."""
 
 _FORMULA = r"(?=[' ]*[=+\-@\t\r\n＝＋－＠])"
-"""What a spreadsheet computes. Apostrophes may stand before it, so that what is put there can be told from the text."""
+"""The start of a formula, after any apostrophes: so an apostrophe that was added can be told from the text's own."""
 
 _UNGUARDED = re.compile(_BEGINS + _FORMULA)
 _GUARDED = re.compile(f"{_BEGINS}'{_FORMULA}")
 
 Entry = Mapping[str, str]
-"""What stands in a row of a sheet, by column."""
+"""A row of a sheet: column -> cell."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +98,10 @@ class Sheet:
     """A marked sheet.
 
     Attributes:
-        name: what its column `sheet` says.
-        kind: which of `MARKS` it knows.
-        entries: its rows in their order, those without a mark left out.
-        left: its rows without a mark.
+        name: its name, from the column `sheet`.
+        kind: its kind, a key of `MARKS`.
+        entries: the rows with a mark, in order.
+        left: the rows without a mark.
     """
 
     name: str
@@ -111,15 +116,15 @@ class Sheet:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """The marks that it knows; of rows the first is 1."""
+        """The marks that it offers; on a sheet of rows, the first mark counts as 1."""
         return MARKS[self.kind]
 
     def ones(self) -> list[int]:
-        """1 for each row with the first mark, 0 for each with the other."""
+        """Return 1 for each row with the first mark, 0 for each row with another mark."""
         return [int(entry["mark"] == self.marks[0]) for entry in self.entries]
 
     def valid(self) -> list[int]:
-        """1 for each valid row, 0 for each other.
+        """Return 1 for each valid row, 0 for each other row.
 
         Raises:
             ValueError: for a sheet with other marks.
@@ -131,14 +136,14 @@ class Sheet:
         return self.ones()
 
     def models(self) -> dict[str, "Sheet"]:
-        """What of the sheet is about each model; empty if the sheet names none."""
+        """Return the part of the sheet about each model; empty if the sheet names no model."""
         found: dict[str, list[Entry]] = {}
         for entry in self.entries:
             found.setdefault(entry["model"], []).append(entry)
         return {} if set(found) == {""} else {name: replace(self, entries=of) for name, of in found.items()}
 
     def sizes(self) -> dict[str, int]:
-        """From how many rows each stratum was drawn; of readings, from how many responses.
+        """Return how many rows each stratum was drawn from; for readings, how many responses.
 
         Raises:
             ValueError: for a stratum without its number of rows, or with more rows than that.
@@ -150,7 +155,7 @@ class Sheet:
             if len(sizes) != 1 or not _NUMBER.fullmatch(min(sizes)):
                 raise ValueError(
                     f"The stratum {name!r:.80} has {' and '.join(sorted(sizes)) or 'no':.80} as stratum_rows; expected "
-                    "the one number of rows that it was drawn from."
+                    "one number: how many rows it was drawn from."
                 )
         drawn = {
             (entry["model"], entry["stratum"], entry["id"] if self.kind == READING else place)
@@ -159,13 +164,13 @@ class Sheet:
         for (_, name), count in Counter((model, stratum) for model, stratum, _ in drawn).items():
             if count > int(min(rows[name])):
                 raise ValueError(
-                    f"The stratum {name!r:.80} has {count:,} rows on the sheet, and was drawn from {min(rows[name])}; "
-                    "expected no more than that."
+                    f"The stratum {name!r:.80} has {count:,} rows on the sheet, but was drawn from {min(rows[name])}; "
+                    "expected no more rows than that."
                 )
         return {name: int(min(sizes)) for name, sizes in rows.items()}
 
     def strata(self) -> dict[str, Stratum]:
-        """The strata, in which the second mark is an error; empty if the sheet has none.
+        """Return the strata, where the second mark is an error; empty if the sheet has no strata.
 
         Raises:
             ValueError: as `sizes`.
@@ -182,36 +187,39 @@ class Sheet:
 
 
 def marks_of(kind: str, entry: Entry) -> tuple[str, ...]:
-    """The marks that a row may have: what is annotated is neither hallucination nor misclassification."""
+    """Return the marks that a row may have: an annotated class is neither hallucination nor misclassification."""
     if kind == IMPLIED and not entry["class"]:
         return OTHERS
     return MARKS[kind][:2] if entry.get("annotated") == YES else MARKS[kind]
 
 
 def name_of(entries: Sequence[Entry], marks: str) -> str:
-    """The name of a sheet with these rows."""
+    """Return the name of a sheet with these rows."""
     columns = signed_columns(marks)
     signed = [[_characters(entry.get(column, "")) for column in columns] for entry in entries]
     return f"{marks}-{hashlib.sha256(json.dumps(signed).encode()).hexdigest()[:8]}-{len(entries)}"
 
 
 def signed_columns(marks: str) -> tuple[str, ...]:
-    """What the name of a sheet with these marks holds a digest of."""
+    """Return the columns whose digest is in the name of a sheet with these marks."""
     return (*SIGNED, *SIGNED_TOO.get(marks, ()))
 
 
 def _characters(cell: str) -> str:
-    """The letters and digits of a cell, without leading zeros."""
+    """Return the letters and digits of a cell, without leading zeros."""
     return re.sub(r"[\W_]+", "", cell.casefold()).lstrip("0")
 
 
 def cells(entry: Entry, columns: Sequence[str]) -> list[str]:
-    """A row's cells. What a spreadsheet would take for a formula gets an apostrophe in front."""
+    """Return a row's cells, guarded against formulas."""
     return [guarded(entry.get(column, "")) for column in columns]
 
 
 def guarded(cell: str) -> str:
-    """A cell that no spreadsheet computes, whatever it divides cells by; page.js does the same.
+    """Put an apostrophe before each part of a cell that a spreadsheet with any separator would compute.
+
+    page.js does the same.
+
 
     >>> guarded("=1+1"), guarded("1;=1"), guarded("1+1")
     ("'=1+1", "1;'=1", '1+1')
@@ -220,7 +228,7 @@ def guarded(cell: str) -> str:
 
 
 def unguarded(cell: str) -> str:
-    """The text of a guarded cell.
+    """Return the text of a guarded cell.
 
     >>> unguarded("1;'=1"), unguarded(guarded("'=1"))
     ('1;=1', "'=1")
@@ -229,7 +237,7 @@ def unguarded(cell: str) -> str:
 
 
 def to_csv(entries: Sequence[Entry], columns: Sequence[str]) -> str:
-    """A sheet as CSV."""
+    """Return a sheet as CSV."""
     file = io.StringIO()
     writer = csv.writer(file, quoting=csv.QUOTE_ALL)
     writer.writerow(columns)
@@ -238,15 +246,15 @@ def to_csv(entries: Sequence[Entry], columns: Sequence[str]) -> str:
 
 
 def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
-    """Read a marked sheet, as the page or a spreadsheet saved it (commas or semicolons).
+    """Read a marked sheet, as the page or a spreadsheet saved it, with commas or semicolons between cells.
 
     Args:
         path: the CSV file.
-        allow_unmarked: leave rows without a mark out; otherwise they are an error.
+        allow_unmarked: whether to leave out rows without a mark; otherwise they are an error.
 
     Raises:
-        ValueError: for what is no sheet; a row that is missing, comes twice, is of another sheet or was edited; a mark
-            that the sheet does not know; rows without a mark; a stratum, or a model's, without any mark.
+        ValueError: for a file that is not a sheet; for a row that is missing, repeated, edited, or from another sheet;
+            for an unknown mark; for rows without a mark; for a stratum, or a model's part of one, without any mark.
         FileNotFoundError: if there is no such file.
     """
     lines = _lines(path)
@@ -256,13 +264,13 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
         missing = list(islice((row for row in range(1, size + 1) if row not in found), SOME + 1))
         raise ValueError(
             f"{path} lacks {lacks} of the {size} rows of the sheet {name}: {_some(missing)}. A part of a sample "
-            "is no random sample; put them back."
+            "is not a random sample; put the rows back."
         )
     entries = [found[row] for row in range(1, size + 1)]
     if name_of(entries, kind) != name:
         raise ValueError(
-            f"{path}: {', '.join(signed_columns(kind))} are not what the sheet {name} was made with. Only mark and "
-            "note may change; a spreadsheet keeps the other columns if they are imported as text."
+            f"{path}: the columns {', '.join(signed_columns(kind))} are not what the sheet {name} was made with. "
+            "Only mark and note may change; a spreadsheet keeps the other columns if they are imported as text."
         )
     marked, left = _divided(path, entries, allow_unmarked)
     return Sheet(name, kind, marked, left)
@@ -274,7 +282,7 @@ def _entries(lines: Sequence[tuple[str, Entry]], name: str, kind: str, size: int
     for where, line in lines:
         if line["sheet"] != name:
             raise ValueError(
-                f"{where} is of the sheet {brief(line['sheet'])}, the others of {name!r}. Remove it."
+                f"{where} is from the sheet {brief(line['sheet'])}, and the others are from {name!r}. Remove it."
             )
         row = int(line["row"]) if _NUMBER.fullmatch(line["row"]) else 0
         if not 1 <= row <= size:
@@ -282,7 +290,7 @@ def _entries(lines: Sequence[tuple[str, Entry]], name: str, kind: str, size: int
                 f"{where}: row is {line['row']!r:.80}; the sheet {name} has the rows 1 to {size}."
             )
         if row in found:
-            raise ValueError(f"{where} is row {row}, which stands there already. Remove one of the two.")
+            raise ValueError(f"{where} is a second row {row}. Remove one of the two.")
         mark = " ".join(line["mark"].lower().split())
         if mark not in (*(known := marks_of(kind, line)), ""):
             raise ValueError(
@@ -310,7 +318,7 @@ def _divided(path: Path, entries: list[Entry], allow_unmarked: bool) -> tuple[li
 
 
 def _part(entry: Entry) -> str:
-    """The stratum and the model that a row is of."""
+    """Return the stratum and the model of a row, for a message."""
     of = f" of {entry['model']}" if entry["model"] else ""
     return f"the stratum {entry['stratum']!r:.80}{of}"
 
@@ -323,7 +331,9 @@ def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error as error:
-        raise ValueError(f"{path} is no CSV in UTF-8: {error}. Save it as such again.") from error
+        raise ValueError(
+            f"{path} is not a CSV file in UTF-8: {error}. Save it again in that format."
+        ) from error
     columns = rows[0] if rows else []
     if missing := [column for column in NEEDED if column not in columns]:
         raise ValueError(
@@ -345,7 +355,7 @@ def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
 
 
 def _name(path: Path, lines: Sequence[tuple[str, Entry]]) -> tuple[str, str, int]:
-    """The name that most rows have, its marks, and its number of rows."""
+    """Return the sheet's name, which most rows have, its kind, and its number of rows."""
     names = Counter(line["sheet"] for _, line in lines)
     name = names.most_common(1)[0][0] if names else ""
     parts = _NAME.fullmatch(name)
