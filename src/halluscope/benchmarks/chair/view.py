@@ -40,4 +40,4 @@ def meaning(scores: Mapping[str, Any]) -> str:
     if not is_defined(scores["chair_i"]):
         return "CHAIR_i is undefined: no caption mentions an object."
     share = percent(scores["chair_i"])
-    return f"Of 100 times that a caption mentions an object, {share} times the object is not in the image."
+    return f"Of 100 mentions of objects in the captions, {share} name an object that is not in the image."

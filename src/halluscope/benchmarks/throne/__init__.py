@@ -66,7 +66,11 @@ which they agree are compared with the objects annotated in the image.
     judges=Judges("votes", default="flan-t5", rules=("lexical",)),
     options=(
         *poll.OPTIONS,
-        Option("vocabulary", "the vocabulary whose classes judges are asked about (default: coco)", choices=("coco", "objects365")),
+        Option(
+            "vocabulary",
+            "the vocabulary of the classes that judges are asked about (default: coco)",
+            choices=("coco", "objects365"),
+        ),
         Option("beta", "the weight of recall against precision in F (default: 0.5)", float),
         Option(
             "class_f",
@@ -78,7 +82,12 @@ which they agree are compared with the objects annotated in the image.
             "count over all cells (pooled, default), or average over images (image)",
             choices=("pooled", "image"),
         ),
-        Option("cells", "score a second time, on only the cells that these POPE questions ask about", many=True, metavar="DATASET"),
+        Option(
+            "cells",
+            "score a second time, on only the cells that these POPE questions ask about",
+            many=True,
+            metavar="DATASET",
+        ),
         Option(
             "certificate",
             "a file that `halluscope certify` wrote, one per file of --responses; adds corrected scores",
@@ -87,7 +96,9 @@ which they agree are compared with the objects annotated in the image.
             each=True,
         ),
         Option("per_class", "also print a table of the classes", flag=True),
-        Option("explain", "also say which mentions the lexical judge took back, and by which rule", flag=True),
+        Option(
+            "explain", "also say which mentions the lexical judge took back, and by which rule", flag=True
+        ),
     ),
     given=("votes", "cells", "cells_of", "image_ids", "forms"),
     items="per_image",

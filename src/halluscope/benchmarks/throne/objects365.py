@@ -82,7 +82,9 @@ def _add(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--ids", type=Path, help="a file of image ids, one per line (default: from --source)")
     which.add_argument("--sample", action="store_true", help="draw new images, by the natural K-shot")
-    option("--shots", type=int, default=SHOTS, help="with --sample: K, images per class (default: %(default)s)")
+    option(
+        "--shots", type=int, default=SHOTS, help="with --sample: K, images per class (default: %(default)s)"
+    )
     option("--seed", type=int, default=0, help="with --sample: the seed of the draw (default: %(default)s)")
 
 

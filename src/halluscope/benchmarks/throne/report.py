@@ -109,7 +109,9 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     if result["ignored"] is not None:
         lines.append(f"cells ignored because the judges disagree: {percent(result['ignored'])} %")
     if result["unparsed"]:
-        lines.append(f"votes that are neither yes nor no: {percent(result['unparsed'])} % (not counted as yes)")
+        lines.append(
+            f"votes that are neither yes nor no: {percent(result['unparsed'])} % (not counted as yes)"
+        )
     if result["undefined_classes"]:
         lines.append(f"classes without a precision or a recall: {result['undefined_classes']}")
     if "explained" in result:
