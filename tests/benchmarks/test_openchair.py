@@ -310,7 +310,7 @@ def test_what_counts():
             {"votes": [[["dog", "perhaps"]]]},
             r"votes\[0\]\[0\] is 'perhaps'; expected 'yes', 'no' or 'unsure'|expected",
         ),
-        ({"votes": [[["dog", "yes"], ["dog", "no"]]]}, r"votes\[0\]\[\d\]: 'dog' has another vote"),
+        ({"votes": [[["dog", "yes"], ["dog", "no"]]]}, r"votes\[0\]\[\d\]: 'dog' has a different vote"),
         ({"votes": [["dog"]]}, r"votes\[0\]\[0\] is 'dog'; expected a noun and a vote"),
         ({"votes": [[[" ", "yes"]]]}, r"votes\[0\]\[0\] holds ' '; expected a noun"),
         ({"votes": []}, "There are 0 values of votes and 1 predictions"),

@@ -22,7 +22,7 @@ class Description:
         places: the [start, end] of each mention in the text; None if unknown.
         hallucinated: the mentions that stand for nothing in the image, repeats included.
         covered: the indices in `truth` of the words that are mentioned.
-        imagined: the indices in `hallu` of the words that are mentioned; people are apt to imagine these there.
+        imagined: the indices in `hallu` of the words that are mentioned, which people are apt to imagine there.
     """
 
     mentions: tuple[str, ...]
@@ -37,8 +37,8 @@ def read(
 ) -> Description:
     """Compare a description's nouns with what is annotated.
 
-    A noun that stands for a word of `truth` is right. Any other may stand for a word of `hallu`, and is hallucinated
-    unless a word of `truth` is similar to it. Safe words count only as mentions.
+    A noun that stands for a word of `truth` is right. Any other noun may stand for a word of `hallu`, and is
+    hallucinated unless a word of `truth` is similar to it. Safe words count only as mentions.
 
     Args:
         nouns: the nouns in their dictionary form, repeats included.

@@ -98,8 +98,9 @@ def compute(
         no: these are wrong in accuracy and never count as "no".
         `amber`, the AMBER score: the mean of 1 - `chair` and `f1`. A score is NaN without rows or with a denominator
         of 0.
-        `rows`, `descriptions`, `questions`, `images`; `mean_words`, the responses' mean length; `thoughts`, the number
-        of responses from which a thought was removed; `signature`; and on request `interval` and `per_row`.
+        `rows`, `descriptions`, `questions`, `images`; `mean_words`, the responses' mean length in words; `thoughts`,
+        the number of responses from which a thought was removed; `signature`; and on request `interval` and
+        `per_row`.
 
     Raises:
         ValueError: for any bad input.

@@ -1,4 +1,4 @@
-"""Prints AMBER's results as text: one row per LVLM, one row per dimension, and notes."""
+"""Presents AMBER's results as text: one row per LVLM, one row per dimension, and notes."""
 
 from collections.abc import Mapping
 from typing import Any

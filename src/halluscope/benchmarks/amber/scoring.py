@@ -36,7 +36,7 @@ NOT_THE_SCRIPTS = ("yes_ratio", "unreadable")
 
 EPSILON = 0.001
 BENEATH_F = {"/existence": 0.001}
-"""What the authors' script adds to the denominator of F, if not 0.0001."""
+"""What the authors' script adds to the denominator of F in these groups; in all others it adds 0.0001."""
 
 Counts = Mapping[str, tuple[Floats, Floats]]
 """Score -> its numerator and denominator, each [resamples]."""
@@ -133,7 +133,7 @@ def exact(counts: Counts) -> dict[str, Floats]:
 
 
 def official(counts: Counts) -> dict[str, Floats]:
-    """Return scores as the authors' script prints them: rounded to 0.1 %, 0 of nothing as 0, F from rounded scores.
+    """Return scores as the authors' script prints them: to 0.1 %, 0 where a denominator is 0, F from rounded scores.
 
     The script starts each denominator at 0.001, and adds a little to that of F, so that it never divides by 0. A score
     without any row is NaN here; the script does not print it.
@@ -167,7 +167,7 @@ def _group(name: str) -> str:
 
 
 def _beforehand(name: str) -> float:
-    """Return what the script starts a denominator at; the denominators of attributes are sums of three."""
+    """Return the value at which the script starts a denominator; the denominators of attributes are sums of three."""
     return EPSILON * (3 if _group(name) == "/attribute" else 1)
 
 

@@ -72,7 +72,7 @@ def _described(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outcome(word: str, row: Mapping[str, Any]) -> tuple[Kind, str]:
-    """Return the kind and the caption of a mentioned word's mark."""
+    """Return the kind and the text of a mentioned word's mark."""
     known = words.load()
     if word in row[HALLUCINATED]:
         is_imagined = any(word == other for other, _ in known.standing_for(row[IMAGINED]))

@@ -17,7 +17,7 @@ class Words:
     Attributes:
         also: a word of an annotation -> the other words that stand for it.
         safe: words that count as mentions but are never hallucinated.
-        known: all words of `also`. Only these nouns count as mentions.
+        known: all words in `also`, keys and values; only nouns among them count as mentions.
     """
 
     also: Mapping[str, tuple[str, ...]]

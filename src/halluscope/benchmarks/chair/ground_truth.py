@@ -38,7 +38,7 @@ def ground_truth(
         image id -> class names in category order, for each image of `instances`.
 
     Raises:
-        BuildError: for a file that cannot be read or is not COCO, instances of other classes than COCO's 80, or an
+        BuildError: for a file that cannot be read or is not COCO, instances with classes other than COCO's 80, or an
             image without a caption.
     """
     table = read_annotations(Path(instances))

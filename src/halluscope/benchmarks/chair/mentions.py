@@ -44,7 +44,7 @@ def read(
     """Read one caption.
 
     Args:
-        text: any text; an empty one mentions nothing.
+        text: any text; an empty text mentions nothing.
         class_of: word or double word -> class, as in a synonym list.
         words_of: returns a text's tokens in their dictionary forms, in lower case (`readers`).
 

@@ -1,4 +1,4 @@
-"""Prints CHAIR's results as text."""
+"""Presents CHAIR's results as text."""
 
 from typing import Any
 

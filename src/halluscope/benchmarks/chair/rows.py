@@ -37,7 +37,7 @@ def load(
     if captions is None:
         return presence.load(sources, vocabularies.load("coco"))
     if len(sources) != 1:
-        raise ValueError(f"captions needs one file of instances; {len(sources)} datasets are given.")
+        raise ValueError(f"captions is given; expected one file of instances, got {len(sources)} datasets.")
     listed = synonym_lists.load(synonyms, allow_other_synonyms)
     found = ground_truth(sources[0], captions, listed, readers.load(reader).words)
     return [ImageObjects(image_id, names) for image_id, names in found.items()]

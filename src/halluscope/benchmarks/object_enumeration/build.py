@@ -1,4 +1,4 @@
-"""Builds object_enumeration: a list of objects, places and absences for each image, or for each sample of LLaVA's."""
+"""Builds object_enumeration: a list of objects, places and absences for each image, or for each of LLaVA's samples."""
 
 import argparse
 from collections import Counter

@@ -54,7 +54,7 @@ def enumerated(sample: Sample, enumeration: Enumeration) -> Sample:
 def new_list(path: Path | None) -> Iterator[Callable[[Sample], None]]:
     """Yield a function that adds a sample to a new file, a JSON list; without a path it writes nothing.
 
-    The file appears only when all of it is written; a failure leaves no file.
+    The file appears only when all of it is written; after a failure its place is unchanged.
     """
     if path is None:
         yield lambda sample: None

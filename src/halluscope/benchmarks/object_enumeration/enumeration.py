@@ -69,7 +69,7 @@ def listed(objects: Iterable[tuple[str, Box]], width: int, height: int) -> tuple
 
 
 def place(box: Box, width: int, height: int) -> str:
-    """Return the place of a box's centre in a picture; on a line of the grid it is the place to the right or below.
+    """Return the place of a box's centre in a picture; a centre on a grid line belongs to the right or below.
 
     >>> place((0, 0, 20, 20), 90, 60), place((20, 30, 20, 20), 90, 60)
     ('top left', 'bottom')

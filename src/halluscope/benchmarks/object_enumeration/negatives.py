@@ -1,7 +1,7 @@
 """Draws the classes that an enumeration calls absent: those that often occur with what is present (supplement, 5.2).
 
 This is the paper's pseudocode, line by line; the dataset's card says how the lines that cannot run as printed are
-understood. The order of operations is kept, so the results are the same numbers.
+understood. The order of operations is kept, so it gives the same numbers.
 """
 
 from collections.abc import Iterable, Sequence

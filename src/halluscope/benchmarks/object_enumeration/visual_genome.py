@@ -16,7 +16,7 @@ from halluscope.reading.boxes import Box, box_of
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """An image of both datasets: COCO's id, and Visual Genome's width and height in pixels, which may not be COCO's."""
+    """An image of both datasets: COCO's id, and Visual Genome's width and height in pixels, which may differ."""
 
     image_id: int
     width: int

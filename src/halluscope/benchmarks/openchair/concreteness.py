@@ -1,7 +1,7 @@
 """Reads which words are concrete from the ratings of Brysbaert et al. (2014), a file that the user brings.
 
 OpenCHAIR counts only nouns that are rated above 4.5 of 5; an unrated noun does not count. Source: `is_concrete` in
-utils.py of the authors' repository, whose source of the ratings states no licence; so they are not shipped.
+utils.py of the authors' repository, whose source of the ratings states no licence, so the ratings are not shipped.
 """
 
 from pathlib import Path

@@ -120,8 +120,8 @@ def compute(
         which neither enough votes say yes nor enough say no; `unreadable`, the share of votes that are neither yes nor
         no, "unsure" included (None for given votes). With convention="first" undecided nouns count as hallucinated.
         Numbers: `nouns`, those that count; `found` and `hallucinated` nouns among them; `nouns_per_caption`;
-        `without_nouns`, captions without a noun; `images`; `mean_words`, the captions' mean length; `thoughts`,
-        captions from which a thought was removed.
+        `without_nouns`, captions without a noun that counts; `images`; `mean_words`, the captions' mean length in
+        words; `thoughts`, captions from which a thought was removed.
         Also `signature`, and on request `interval` and `per_image`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Prints OpenCHAIR's results as text: a row per LVLM, and notes."""
+"""Presents OpenCHAIR's results as text: a row per LVLM, and notes."""
 
 from collections.abc import Mapping
 from typing import Any

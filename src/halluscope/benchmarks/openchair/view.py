@@ -51,7 +51,7 @@ def items(
 def meaning(scores: Mapping[str, Any]) -> str:
     """Say in a sentence what the share of hallucinated nouns means."""
     if not is_defined(scores["openchair"]):
-        return "The share of hallucinated nouns is undefined: the votes decided on no noun."
+        return "The share of hallucinated nouns is undefined: no noun was decided."
     share = f"Of 100 nouns in the captions, {percent(scores['openchair'])} name what is not in the image"
     if keys_of(scores["signature"])["convention"] == FIRST:
         return f"{share}, or are undecided; a noun counts once per caption."

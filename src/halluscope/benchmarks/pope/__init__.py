@@ -34,7 +34,7 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
     links=("https://arxiv.org/abs/2305.10355",),
     licence="POPE's questions: MIT. RePOPE's answers: their repository states no licence, so build them where you use "
     "them. Images, never included: each under the terms of its owner.",
-    compared="It gives the scores of the authors' script for the same responses: "
+    compared="The metric gives the scores of the authors' script for the same responses: "
     "tests/benchmarks/test_pope.py, tests/golden/pope_official.json.",
     datasets=(
         Dataset(

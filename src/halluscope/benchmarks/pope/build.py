@@ -227,7 +227,13 @@ def _add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="make new questions from this COCO-format annotation file instead",
     )
-    option("--configs", nargs="+", choices=CONFIGS, default=CONFIGS, help="official questions (default: all)")
+    option(
+        "--configs",
+        nargs="+",
+        choices=CONFIGS,
+        default=CONFIGS,
+        help="which official questions to build (default: all)",
+    )
     option("--images-count", type=int, default=500, help="for new questions, how many images (default: 500)")
     option(
         "--objects",

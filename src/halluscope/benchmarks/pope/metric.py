@@ -88,9 +88,10 @@ def compute(
         thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" reads them too.
 
     Returns:
-        `accuracy precision recall f1 f0.5`, `yes_ratio`, the share read as yes, and `unparsed`, the share of
-        unreadable responses, fractions in [0, 1], NaN where undefined; `rows`; `thoughts`, the number of responses from
-        which a thought was removed; `signature`; and on request `interval`, `classes` and `per_question`.
+        `accuracy precision recall f1 f0.5`, `yes_ratio`, the share of responses read as yes, and `unparsed`,
+        the share of unreadable responses, fractions in [0, 1], NaN where undefined; `rows`; `thoughts`, the number of
+        responses from which a thought was removed; `signature`; and on request `interval`, `classes` and
+        `per_question`.
         With `objects` also `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and
         `undefined_classes`, the number of classes without a precision or a recall.
         With `sampling` also `samplings`, name -> the same scores, and `f1_mean`, the mean of the samplings' F1.

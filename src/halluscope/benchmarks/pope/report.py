@@ -1,4 +1,4 @@
-"""Prints POPE's results as text: one row per sampling, and one row for all questions."""
+"""Presents POPE's results as text: one row per sampling, and one row for all questions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -73,7 +73,7 @@ PER_SAMPLING = 3000
 
 COLUMNS = tuple(field.name for field in fields(ObjectQuestion))
 OTHERWISE = {"file_name": "", "sampling": "", "form": "", "labels": ""}
-"""Defaults for columns that may be absent: file name and sampling (`pope_c`), the original form, POPE's own answers."""
+"""The values of absent columns: no file name or sampling (`pope_c`), the original form, POPE's own answers."""
 NEEDED = tuple(name for name in COLUMNS if name not in OTHERWISE)
 
 
@@ -175,7 +175,7 @@ def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
 
 
 def left_out(questions: Sequence[ObjectQuestion]) -> list[LeftOut]:
-    """Return the questions that RePOPE's authors left out, in the samplings that are there; for POPE's rows, none."""
+    """Return the questions that RePOPE's authors left out, in the samplings present; none for POPE's own rows."""
     known: dict[str, set[int]] = {}
     for question in questions:
         if question.labels == REPOPE and question.sampling:
@@ -189,7 +189,7 @@ def left_out(questions: Sequence[ObjectQuestion]) -> list[LeftOut]:
 
 
 def wanted(question: ObjectQuestion | LeftOut, *, sampling: str | None = None) -> bool:
-    """Whether a question has a right answer and is in the sampling to score; without a sampling, all are."""
+    """Whether a question has a right answer and is in the sampling to score; without a sampling, any."""
     return isinstance(question, ObjectQuestion) and sampling in (None, question.sampling)
 
 
@@ -222,7 +222,7 @@ def corrections(
     """Return RePOPE's answer to each of POPE's questions, or None where RePOPE has no answer.
 
     Raises:
-        ValueError: for answers that are not RePOPE's, lack a question, or have its id but another question.
+        ValueError: for answers that are not RePOPE's, lack a question, or give another question the same id.
     """
     found = {(other.sampling, other.question_id): other for other in others}
     answers: list[str | None] = []

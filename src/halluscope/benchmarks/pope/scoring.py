@@ -16,7 +16,7 @@ from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
 
 Counts = Floats
-"""[..., 2 labels, 3 answers], whole numbers."""
+"""Counts [..., 2 labels, 3 answers], whole numbers."""
 
 ABSENT, PRESENT = 0, 1
 BETAS = (1.0, 0.5)

@@ -102,8 +102,9 @@ def compute(
         classes, fractions in [0, 1], NaN where undefined; `undefined_classes`, the number of classes without a
         precision or a recall; `ignored`, the share of cells without agreement (None unless everything was asked);
         `unparsed`, the share of votes that are neither yes nor no (None for given votes); `images`;
-        `median_characters` of the responses (L of Table 1); `mean_words`, their mean length; `thoughts`, the number
-        of responses from which a thought was removed; `signature`; and on request `interval`, `classes`, `per_image`.
+        `median_characters` of the responses (L of Table 1); `mean_words`, their mean length in words; `thoughts`,
+        the number of responses from which a thought was removed; `signature`; and on request `interval`, `classes`,
+        `per_image`.
         With `cells` also `sampled`, the scores on these cells with their own signature, the number of `cells`, and
         `cells_of`; and `difference`, the scores on all cells minus those on the sampled ones.
         `explained` has one list per image with one row per mention: `class`, `start`, `end`, `words`, and
@@ -263,7 +264,7 @@ def _reader(poll: Voting, vocabulary: Vocabulary, votes: ArrayLike | None) -> Le
 def _check_certificate(
     given: str | Path | Mapping[str, Any] | Certificate, votes: object, all_average: str
 ) -> Certificate:
-    """Read a certificate, if it can correct the scores.
+    """Read a certificate, after checking that scores can be corrected.
 
     Raises:
         ValueError: for anything but a certificate, for given votes (their judges are unknown), or for averages over
@@ -271,7 +272,7 @@ def _check_certificate(
     """
     if votes is not None:
         raise ValueError(
-            "certificate and votes are given; a certificate is about judges: leave votes out and name the judges."
+            "certificate and votes are given; a certificate is about judges: leave votes out and pass judges."
         )
     if all_average != "pooled":
         raise ValueError(

@@ -81,7 +81,7 @@ def _add(parser: argparse.ArgumentParser) -> None:
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--ids", type=Path, help="a file of image ids, one per line (default: from --source)")
-    which.add_argument("--sample", action="store_true", help="draw new images, by the natural K-shot")
+    which.add_argument("--sample", action="store_true", help="draw new images with the natural K-shot method")
     option(
         "--shots", type=int, default=SHOTS, help="with --sample: K, images per class (default: %(default)s)"
     )

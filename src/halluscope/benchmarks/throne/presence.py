@@ -34,7 +34,7 @@ def write(
         coco: the annotations, checked by `check_classes`.
         sources: the sources of the annotations, by their names in the spec.
         out: the folder that `order.target` returned.
-        sample: how new images were drawn, for stats.json; a dataset drawn anew is not the published one.
+        sample: how new images were drawn, for stats.json; a dataset of new images is not the published one.
 
     Returns:
         `out`.

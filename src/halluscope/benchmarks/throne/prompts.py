@@ -1,9 +1,9 @@
 """THRONE's prompts to its judges: three templates with the same meaning, in a frame that holds the LVLM's response.
 
 Sources: THRONE, section 4.3 (set `paper`); the prompts of THRONE's released code with M = 3 (set `released`). The other
-two sets are this project's. `plain` has the paper's templates in correct English and with readable class names. Where a
-name says more or less than the dataset means by the class, the greatest source of the judges' errors (supplement,
-section 4.2), `plain` defines the class. `claims` has claims for checkers, with the same names and no definitions.
+two sets are this project's. `plain` has the paper's templates in correct English and with readable class names. It
+also defines each class whose name says more or less than the dataset means; such names are the greatest source of the
+judges' errors (supplement, section 4.2). `claims` has claims for checkers, with the same names and no definitions.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Prints THRONE's results as text: the columns of Table 1, and notes that help to read the numbers."""
+"""Presents THRONE's results as text: the columns of Table 1, and notes that help to read the numbers."""
 
 import re
 from collections import Counter
@@ -70,7 +70,7 @@ def table(results: Shown) -> Table:
 
 
 def _sampled(results: Named) -> Table:
-    """Tabulate the scores on the sampled cells, and how far the scores on all cells are from them."""
+    """Tabulate the scores on the sampled cells, and the differences from the scores on all cells."""
     columns = _columns(results)
     rows: list[list[Cell]] = [
         [name, what, *(share(result[what].get(column)) for column in columns)]

@@ -35,7 +35,7 @@ def natural_k_shot(
     every = _union(classes_of.values())
     if len(every) > classes:
         raise BuildError(f"The images hold {len(every):,} classes; expected at most {classes:,}.")
-    # One key per image instead of random.sample: Python promises only that random() will never change.
+    # One key per image instead of random.sample: of the generator's methods, only random() will never change.
     generator = random.Random(seed)
     shuffled = sorted(pool, key=lambda _: generator.random())
     drawn, rest = shuffled[:size], shuffled[size:]

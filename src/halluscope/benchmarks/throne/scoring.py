@@ -58,7 +58,7 @@ class Conventions:
         class_f: "of_means" is F of the two class averages (THRONE, Table 1); "mean" averages each class's F over
             the classes where it is defined (the released code; the supplement's Table 2).
         all_average: "pooled" counts over all cells; "image" averages P, R and F over images (the released code):
-            if an image's predicted or true set is empty, P and R are 0, and an image without a hit has no F.
+            if an image's predicted or true set is empty, its P and R are 0, and an image without a hit has no F.
     """
 
     beta: float = 0.5

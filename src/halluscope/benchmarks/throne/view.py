@@ -77,7 +77,7 @@ def _marks(mentions: Sequence[Mention], classes: Mapping[str, str], votes: Mappi
 def _outcome(
     mention: Mention, outcome: str, affirmed: set[str], votes: Mapping[str, str]
 ) -> tuple[Kind, str]:
-    """Return the kind and the caption of a mention's mark.
+    """Return the kind and the text of a mention's mark.
 
     If the judges counted a class although a rule takes back every mention of it, the mark says both.
     """
