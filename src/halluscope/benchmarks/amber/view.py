@@ -49,7 +49,8 @@ def meaning(scores: Mapping[str, Any]) -> str:
     if is_defined(scores["amber"]):
         return f"The AMBER score is {percent(scores['amber'])} of 100: {', and '.join(known)}."
     undefined = (
-        "The AMBER score is undefined, because it needs descriptions, and responses in all three dimensions"
+        "The AMBER score is undefined, because it needs descriptions, and responses to questions in all three "
+        "dimensions"
     )
     return f"{'; '.join([undefined, *known])}."
 
