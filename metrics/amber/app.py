@@ -1,4 +1,4 @@
-"""AMBER's page, as its Space shows it: `python app.py`."""
+"""AMBER's page for its Space; to start it, run `python app.py`."""
 
 import json
 

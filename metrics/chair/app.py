@@ -1,4 +1,4 @@
-"""CHAIR's page, as its Space shows it: `python app.py`."""
+"""CHAIR's page for its Space; to start it, run `python app.py`."""
 
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from halluscope.hub.space import Box, Choice, Page, names
 
 @cache
 def _class_names() -> Path:
-    """A synonym list of COCO's class names alone."""
+    """Write a synonym list of COCO's class names alone."""
     file = Path(mkdtemp()) / "synonyms.txt"
     file.write_text("\n".join(vocabularies.load("coco").classes), encoding="utf-8")
     return file

@@ -1,4 +1,4 @@
-"""OpenCHAIR's page, as its Space shows it: `python app.py`."""
+"""OpenCHAIR's page for its Space; to start it, run `python app.py`."""
 
 from halluscope.benchmarks.openchair.metric import compute
 from halluscope.hub.space import Box, Choice, Page

@@ -1,4 +1,4 @@
-"""POPE's page, as its Space shows it: `python app.py`."""
+"""POPE's page for its Space; to start it, run `python app.py`."""
 
 from halluscope.benchmarks.pope.metric import compute
 from halluscope.hub.space import Box, Choice, Page

@@ -1,4 +1,4 @@
-"""THRONE's page, as its Space shows it: `python app.py`."""
+"""THRONE's page for its Space; to start it, run `python app.py`."""
 
 from halluscope.benchmarks.throne.metric import compute
 from halluscope.hub.space import Box, Choice, Page, names

@@ -269,14 +269,17 @@ def test_the_command(built, tmp_path, capsys):
     assert [one["accuracy/existence"] for one in found] == [1.0, 0.0, 1.0, 1.0, 1.0]
     assert cli.main(score) == 0
     shown = capsys.readouterr().out
-    assert "not all three dimensions are answered" in shown and "1 descriptions and 1 questions" in shown
+    assert (
+        "a dimension has no responses: the scores over all questions and amber are undefined" in shown
+        and "1 descriptions and 1 questions" in shown
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"task": "answering"}, "task is 'answering'"),
-        ({"dimension": "state"}, "expected 'generation' where an image is described"),
+        ({"dimension": "state"}, "expected dimension 'generation' for task 'generative' and for no other"),
         ({"truth": ["unicorn"]}, "truth holds 'unicorn'"),
         ({"truth": "dog"}, "truth is 'dog'; expected a list of words"),
         ({"id": 1.5}, "id is 1.5"),
@@ -353,7 +356,10 @@ def test_the_builder_finds_synonyms(model, tmp_path):
 
 def test_models_that_know_no_synonyms(tmp_path):
     spacy.blank("en").to_disk(tmp_path / "bare")
-    for name, said in (("bare", "has no word vectors"), ("missing", "is no spaCy model that can be loaded")):
+    for name, said in (
+        ("bare", "has no word vectors"),
+        ("missing", "is not a spaCy model that can be loaded"),
+    ):
         with pytest.raises(BuildError, match=said):
             small_datasets.build("amber", tmp_path, vectors_of=str(tmp_path / name))
     assert not (tmp_path / "amber").exists()

@@ -367,7 +367,7 @@ def test_the_command_without_ground_truth(command, coco_files, tmp_path, capsys)
     for dataset, message in (
         (["nowhere.json"], "There is no file nowhere.json"),
         ([labels], "labels.json is not COCO"),
-        ([instances, labels], "captions go with one file of instances; there are 2 datasets"),
+        ([instances, labels], "captions is given; expected one file of instances, got 2 datasets"),
     ):
         assert cli.main([*command, "--dataset", *dataset, "--captions", captions]) == 2
         assert message in capsys.readouterr().err

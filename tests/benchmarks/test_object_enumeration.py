@@ -560,7 +560,7 @@ def test_conversations_replace_nothing_and_are_whole(tmp_path: Path, monkeypatch
     (tmp_path / "train.json").write_text("mine")
     with pytest.raises(OutputError, match="is there already"):
         build(tmp_path, conversations=tmp_path / "train.json")
-    with pytest.raises(BuildError, match="lies in the folder that is built"):
+    with pytest.raises(BuildError, match="is inside the folder to build"):
         build(tmp_path, conversations=tmp_path / "out" / "train.json")
     monkeypatch.setattr("halluscope.building.card.write", lambda *_: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
@@ -656,18 +656,18 @@ def test_never_both_for_one_image(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("images", "objects_", "message"),
     [
-        ([vg_image(2, 999)], [], "have objects of none of the 5 images"),
+        ([vg_image(2, 999)], [], "have no objects for any of the 5 images"),
         ([{"image_id": 2}], [], "expected an object with coco_id"),
         ([vg_image(2, 10, width=0)], [], "expected image_id, coco_id, width and height"),
         ([vg_image(2, 10)], [{"objects": []}], "expected an object with image_id"),
-        ([vg_image(2, 10)], [{"image_id": 2, "objects": {}}], "expected image_id and objects, a list"),
+        ([vg_image(2, 10)], [{"image_id": 2, "objects": {}}], "expected image_id, and a list of objects"),
         ([vg_image(2, 10)], [{"image_id": 2, "objects": [{"x": 1}]}], "expected an object with names"),
         ([vg_image(2, 10)], [{"image_id": 2, "objects": [one(3)]}], r"has an object with the names \[3\]"),  # type: ignore[arg-type]
         ([vg_image(2, 10)], [{"image_id": 2, "objects": [one("a", at=(0, 0, -1, 2))]}], "of at least 0"),
         (
             [vg_image(2, 10)],
             [{"image_id": 2, "objects": [one("a", at=(170, 0, 20, 2))]}],
-            r"objects.json: entry 1 has the box \[170, 0, 20, 2\] .* leaves its picture of 180 x 120 pixels",
+            r"objects.json: entry 1 has the box \[170, 0, 20, 2\] .* extends beyond its picture of 180 x 120 pixels",
         ),
     ],
 )

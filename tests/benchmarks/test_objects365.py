@@ -282,11 +282,11 @@ BAD = {
     ),
     "a category twice": (
         lambda f: _rows(f, lambda rows: [*rows, "1,Person,People"]),
-        "row 366: category 1 stands in an earlier row",
+        "row 366: category 1 is already in an earlier row",
     ),
     "a name twice": (
         lambda f: _rows(f, lambda rows: [*rows, "366,Persons,Person"]),
-        "row 366: 'Person' is the name of row 1 too",
+        "row 366: 'Person' is also the name in row 1",
     ),
     "another form": (
         lambda f: _rows(f, lambda rows: ["id,name", *rows]),
@@ -307,7 +307,7 @@ BAD = {
     ),
     "an id twice": (
         lambda f: (f / "ids.txt").write_text("7\n8\n7\n"),
-        "line 3: image id 7 stands in line 1 too",
+        "line 3: image id 7 is already in line 1",
     ),
     "an id that is none": (
         lambda f: (f / "ids.txt").write_text("7\n8.5\n"),

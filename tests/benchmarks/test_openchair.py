@@ -312,7 +312,7 @@ def test_what_counts():
             {"votes": [[["dog", "perhaps"]]]},
             r"votes\[0\]\[0\] is 'perhaps'; expected 'yes', 'no' or 'unsure'|expected",
         ),
-        ({"votes": [[["dog", "yes"], ["dog", "no"]]]}, r"votes\[0\]\[\d\]: 'dog' has another vote"),
+        ({"votes": [[["dog", "yes"], ["dog", "no"]]]}, r"votes\[0\]\[\d\]: 'dog' has a different vote"),
         ({"votes": [["dog"]]}, r"votes\[0\]\[0\] is 'dog'; expected a noun and a vote"),
         ({"votes": [[[" ", "yes"]]]}, r"votes\[0\]\[0\] holds ' '; expected a noun"),
         ({"votes": []}, "There are 0 values of votes and 1 predictions"),
@@ -320,7 +320,7 @@ def test_what_counts():
         ({"nouns": ["dog"]}, r"nouns\[0\] is 'dog'; expected a list"),
         ({"nouns": [[""]]}, r"nouns\[0\] holds ''; expected a noun"),
         ({"nouns": [[], []]}, "There are 2 values of nouns and 1 predictions"),
-        ({"references": [" "]}, r"references\[0\] is ' '; expected the caption that is right"),
+        ({"references": [" "]}, r"references\[0\] is ' '; expected the right caption"),
         ({"references": [7]}, r"references\[0\] is 7"),
         ({"agreement": 7}, "agreement is 7, but there are 3 votes"),
         ({"image_ids": [True]}, r"image_ids\[0\] is True"),
@@ -448,7 +448,7 @@ def test_rows_that_are_none(row, said):
 
 def test_an_id_that_comes_twice():
     twice = [{"image_id": 1, "true_caption": "a dog"}, {"image_id": 1, "true_caption": "a cat"}]
-    with pytest.raises(ValueError, match="has the image_id 1, as a row before it has"):
+    with pytest.raises(ValueError, match="has the image_id 1 of an earlier row"):
         rows.read_all(twice)
 
 

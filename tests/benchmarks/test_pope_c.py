@@ -182,10 +182,10 @@ def test_random_access(tmp_path: Path):
 def test_bad_joins(tmp_path: Path):
     out = build(throne(tmp_path), tmp_path / "out")
     asked, images = load(out, "questions"), load(out, "images")
-    with pytest.raises(ValueError, match="2 of the images .* are not there, such as image_id 30"):
+    with pytest.raises(ValueError, match="2 of the images .* are missing, such as image_id 30"):
         Joined(asked, images.select([0, 1]))
     assert len(Joined(asked.select(range(8)), images.select([0, 1]))) == 8
-    with pytest.raises(ValueError, match="hold 1 image ids twice"):
+    with pytest.raises(ValueError, match="repeat 1 image ids"):
         Joined(asked, images.select([0, 0, 1, 2, 3]))
     with pytest.raises(ValueError, match="keep is 0"):
         Joined(asked, images, keep=0)
@@ -247,7 +247,10 @@ def _shard(source: Path) -> Path:
 
 
 BAD = {
-    "an empty folder": (lambda f: (f / "stats.json").unlink(), "is no dataset of ours: it has no stats.json"),
+    "an empty folder": (
+        lambda f: (f / "stats.json").unlink(),
+        "is not a dataset that halluscope built: it has no stats.json",
+    ),
     "cut off": (lambda f: (f / "stats.json").write_text('{"name": '), "stats.json is not JSON"),
     "a list": (lambda f: (f / "stats.json").write_text("[1]"), "expected a JSON object"),
     "another benchmark": (lambda f: _change(f, name="hqh"), "--source .* holds 'hqh'; expected throne_coco"),
@@ -255,7 +258,7 @@ BAD = {
     "other counts": (lambda f: _change(f, counts={"images": 3}), "whose stats.json counts images_per_class"),
     "a missing file": (lambda f: _shard(f).unlink(), "which .*stats.json names, is missing"),
     "a changed file": (lambda f: _shard(f).write_bytes(b"PAR1"), "is not the file that its builder wrote"),
-    "an unknown object": (_another_object, "names the object 'dog', which is none of its classes"),
+    "an unknown object": (_another_object, "names the object 'dog', which is not one of its classes"),
 }
 
 
@@ -288,7 +291,8 @@ def test_what_is_built_in_the_working_directory_is_the_source(
 ):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
-        BuildError, match=r"--source datasets/throne_coco is no dataset of ours.*Build it first"
+        BuildError,
+        match=r"--source datasets/throne_coco is not a dataset that halluscope built.*Build it first",
     ):
         builder.build(subset=True)
     throne(tmp_path).rename(_home(tmp_path, "throne_coco"))

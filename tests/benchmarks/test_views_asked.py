@@ -308,8 +308,8 @@ def test_pope_tells_each_kind_of_error() -> None:
 
 def test_pope_in_a_sentence() -> None:
     scores = {"accuracy": 0.8421, "yes_ratio": 0.41, "signature": "pope|parser:pope|version:1"}
-    right = "84.2 of 100 questions are answered rightly"
-    assert meaning("pope", **scores) == f"{right}; the answer is yes to 41.0 of 100."
+    right = "84.2 of 100 questions are answered correctly"
+    assert meaning("pope", **scores) == f"{right}; the response is yes to 41.0 of 100."
     assert meaning("pope", **scores | {"signature": "pope|parser:lmms-eval"}) == f"{right}."
     usual = "pope|parser:lmms-eval|convention:usual"
     assert meaning("pope", **scores | {"signature": usual}).endswith("yes to 41.0 of 100.")

@@ -361,7 +361,7 @@ def test_amber_by_hand() -> None:
         ("Dog", ("good", "dog: found")),
         ("person", ("bad", "person: hallucinated, and easily imagined here")),
         ("bench", ("bad", "bench: hallucinated")),
-        ("light", ("plain", "light: a word that AMBER holds neither for right nor for wrong")),
+        ("light", ("plain", "light: a word that AMBER counts as neither right nor wrong")),
     ]
     assert first.classes == {
         "dog": "found",

@@ -1,1 +1,1 @@
-"""One room per benchmark. `halluscope.registry` finds them; what a room must hold stands in CONTRIBUTING.md."""
+"""One package ("room") per benchmark. `halluscope.registry` finds them; CONTRIBUTING.md says what each must hold."""

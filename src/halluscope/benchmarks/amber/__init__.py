@@ -1,4 +1,4 @@
-"""AMBER: hallucination in descriptions and answers, without a judge (Wang et al., 2023)."""
+"""AMBER: hallucination in descriptions and in responses to yes/no questions, without a judge (Wang et al., 2023)."""
 
 from halluscope.options import Option
 from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset
@@ -11,9 +11,10 @@ BENCHMARK = Benchmark(
     title="AMBER",
     about="descriptions and yes/no questions about existence, attributes, relations",
     description="""
-AMBER measures hallucination in two tasks over 1,004 images. In descriptions, nouns are compared with annotated words:
-which are hallucinated, what is covered, and what of it people are apt to imagine too. In answers to yes/no questions
-about existence, attributes (state, number, action) and relations, "no" is the positive class.
+AMBER measures hallucination in two tasks over 1,004 images. In descriptions, nouns are compared with annotated words to
+find which nouns are hallucinated, which words are covered, and which hallucinations people are apt to imagine too. In
+responses to yes/no questions about existence, attributes (state, number, action) and relations, "no" is the positive
+class.
 """,
     principal="amber",
     scores={
@@ -44,10 +45,10 @@ about existence, attributes (state, number, action) and relations, "no" is the p
 }
 """,
     links=("https://arxiv.org/abs/2311.07397", "https://github.com/junyangwang0410/AMBER"),
-    licence="AMBER's annotations and queries: Apache-2.0. The origin of its images is not stated: they are never "
-    "published from here.",
-    compared="With convention=official, and the nouns and synonyms that the authors' script found, its figures are "
-    "those that the script prints: tests/benchmarks/test_amber.py, tests/golden/amber_official.json.",
+    licence="AMBER's annotations and queries: Apache-2.0. The origin of its images is not stated, so they are never "
+    "published by this project.",
+    compared="With convention=official, and the nouns and synonyms that the authors' script found, the metric gives "
+    "the scores that the script prints: tests/benchmarks/test_amber.py, tests/golden/amber_official.json.",
     datasets=(
         Dataset(
             "amber",
@@ -62,18 +63,19 @@ about existence, attributes (state, number, action) and relations, "no" is the p
     options=(
         Option(
             "convention",
-            "figures as they are (exact, default), or as the authors' script rounds them (official)",
+            "exact scores (exact, default), or scores rounded as by the authors' script (official)",
             choices=("exact", "official"),
         ),
         Option(
             "parser",
-            "how a reply is read (default: strict; with --convention official, official); all shows a row for each",
+            "how a response is read (default: strict, or official with --convention official); all shows a row per "
+            "parser",
             choices=("strict", "official", "lmms-eval", "vlmevalkit", "first-word"),
             every=True,
         ),
         Option(
             "reader",
-            "who finds nouns: lemminflect (default), or nltk as the authors' script does (extra nltk)",
+            "what finds nouns: lemminflect (default), or nltk, as in the authors' script (extra nltk)",
         ),
         Option(
             "similar",

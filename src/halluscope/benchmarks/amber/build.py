@@ -25,7 +25,7 @@ from halluscope.files.opening import Readable
 
 
 def counts(rows: Sequence[AmberRow]) -> dict[str, Any]:
-    """What stats.json says of the rows."""
+    """Count the rows for stats.json."""
     of_task = Counter(row.task for row in rows)
     of_dimension = Counter(row.dimension for row in rows)
     of_answer = Counter(row.answer for row in rows)
@@ -55,17 +55,17 @@ COLUMNS = {
 
 
 def table(rows: Sequence[AmberRow], split: str, folder: Readable | None) -> Table:
-    """The rows to write, with images when there is a folder to read them from."""
+    """Return the rows to write, with images if there is a folder to read them from."""
     return question_list.table(rows, COLUMNS, lambda one: one.row, _file_name, split, folder)
 
 
 def _file_name(one: AmberRow) -> str | None:
-    """The file of the image that goes with a row: an image is stored once, where it is described."""
+    """Return the image file to store with a row: only the row that asks for a description stores its image."""
     return one.file_name if one.task == GENERATIVE else None
 
 
 def synonyms(pairs: Sequence[tuple[str, str]], split: str) -> Table:
-    """The config `similar`: pairs of words that count as synonyms."""
+    """Return the config `similar`: pairs of words that count as synonyms."""
     rows = (dict(zip(PAIR, pair, strict=True)) for pair in pairs)
     return Table(Features(dict.fromkeys(PAIR, Value("string"))), rows, split, SIMILAR)
 
@@ -74,13 +74,13 @@ def make(order: Order, vectors_of: str | None = None) -> Path:
     """Build amber.
 
     Args:
-        order: what is wanted.
+        order: what to build.
         vectors_of: a spaCy model, by name or folder; a config `similar` then holds the pairs of AMBER's words whose
             vectors are alike.
 
     Raises:
         BuildError: for files that are not those of AMBER's authors, or a model without word vectors.
-        MissingExtra: for a model, without spaCy.
+        MissingExtra: if a model is named but spaCy is not installed.
     """
     out = order.target()
     model = vectors.load(vectors_of) if vectors_of else None
@@ -121,8 +121,8 @@ BUILDER = Builder(
     halluscope build amber --vectors en_core_web_lg                 # synonyms too (extra spacy)
 
 The authors' repository links to the images, AMBER_1.jpg to AMBER_1004.jpg. Without --images the column `image` is left
-out. The authors' script takes words for synonyms whose vectors in spaCy's en_core_web_lg are alike; with --vectors the
-pairs become the config `similar`, which `halluscope score amber --similar amber:similar` reads.
+out. The authors' script counts two words as synonyms if their vectors in spaCy's en_core_web_lg are alike; --vectors
+writes these pairs to the config `similar`, which `halluscope score amber --similar amber:similar` reads.
 """,
     source="the folder of the authors' files, AMBER's data/ (default: download)",
     images="the folder of the images, AMBER_1.jpg to AMBER_1004.jpg, or a zip of it (default: no column `image`)",

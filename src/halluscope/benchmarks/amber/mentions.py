@@ -1,6 +1,6 @@
-"""What a description mentions: its nouns, compared word by word with what is annotated in the image.
+"""Compares the nouns of a description, word by word, with the words annotated for the image.
 
-Source: AMBER (Wang et al., 2023), section 3.3, and the authors' script, which this follows in its order.
+Source: AMBER (Wang et al., 2023), section 3.3, and the authors' script, whose order of steps is kept.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,11 +18,11 @@ class Description:
     """What a description mentions.
 
     Attributes:
-        mentions: its nouns that are among AMBER's words, as often as they come.
-        places: where each of these stands in the text, as [start, end]; None where nobody knows.
-        hallucinated: those that stand for nothing in the image, as often as they come.
-        covered: the places of the words in `truth` that are mentioned.
-        imagined: the places of the words in `hallu` that are mentioned: what people are apt to imagine there.
+        mentions: the nouns that are among AMBER's words, repeats included.
+        places: the [start, end] of each mention in the text; None if unknown.
+        hallucinated: the mentions that stand for nothing in the image, repeats included.
+        covered: the indices in `truth` of the words that are mentioned.
+        imagined: the indices in `hallu` of the words that are mentioned, which people are apt to imagine there.
     """
 
     mentions: tuple[str, ...]
@@ -37,14 +37,14 @@ def read(
 ) -> Description:
     """Compare a description's nouns with what is annotated.
 
-    A noun that stands for a word of `truth` is right. Any other may stand for a word of `hallu`, and is hallucinated
-    unless a word of `truth` is similar to it. Safe words count as mentions and nothing else.
+    A noun that stands for a word of `truth` is right. Any other noun may stand for a word of `hallu`, and is
+    hallucinated unless a word of `truth` is similar to it. Safe words count only as mentions.
 
     Args:
-        nouns: in their dictionary form, as often as they come.
-        truth: words of what is in the image.
-        hallu: words of what is not in it, and is easily imagined there.
-        words: AMBER's.
+        nouns: the nouns in their dictionary form, repeats included.
+        truth: words for what is in the image.
+        hallu: words for what is absent but easily imagined there.
+        words: AMBER's words.
         similar: which words count as synonyms; a word is always similar to itself.
     """
     there, imaginable = words.standing_for(truth), words.standing_for(hallu)
@@ -69,12 +69,12 @@ def read(
 
 
 def _first(nouns: Collection[str], standing: Sequence[tuple[str, int]]) -> set[int]:
-    """The place of the first annotated word for which one of the nouns stands; nothing if there is none."""
+    """Return the index of the first annotated word that one of the nouns stands for, or nothing."""
     return {place for word, place in [pair for pair in standing if pair[0] in nouns][:1]}
 
 
 def synonyms(pairs: Iterable[tuple[str, str]]) -> Synonyms:
-    """Pairs of synonyms by their words."""
+    """Return each word of the pairs -> its synonyms."""
     found: dict[str, frozenset[str]] = {}
     for one, other in pairs:
         found[one] = found.get(one, frozenset()) | {other}

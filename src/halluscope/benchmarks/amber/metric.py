@@ -1,7 +1,7 @@
-"""AMBER: hallucination in descriptions and in answers about existence, attributes and relations (Wang et al., 2023).
+"""AMBER: hallucination in descriptions, and in responses to yes/no questions (Wang et al., 2023).
 
-No model is asked: a description's nouns are compared with annotated words, and each reply to a question is read by a
-named rule.
+No model is asked: a description's nouns are compared with annotated words, and each response to a question is read by
+a named rule.
 """
 
 from collections.abc import Sequence
@@ -37,13 +37,13 @@ from halluscope.stats.tallies import Bools, Ints, Tally, numbers
 GIVEN = "given"
 
 Codes = NDArray[np.int8]
-"""[questions], as `halluscope.judging.votes` has them."""
+"""How responses to questions were read [questions], as codes of `halluscope.judging.votes`."""
 
 OF_DESCRIPTION = ("mentions", "places", "hallucinated", "missed", "imagined")
-"""What the table of rows says of a description, word by word."""
+"""The columns of `per_row` that describe a description, word by word."""
 
 NOTHING = dict.fromkeys((*OF_DESCRIPTION, "hal", "answer", "said", "accuracy", "unreadable"))
-"""A row of that table in which nothing stands yet."""
+"""An empty row of `per_row`."""
 
 
 def compute(
@@ -61,43 +61,46 @@ def compute(
     per_row: bool = False,
     thoughts: str = REMOVED,
 ) -> dict[str, Any]:
-    """Score an LVLM's descriptions and answers; either may be left out.
+    """Score an LVLM's descriptions of images, or its responses to yes/no questions, or both.
 
     Args:
-        predictions: the LVLM's raw texts, one per row.
+        predictions: the LVLM's raw responses, one per row.
         references: the dataset's rows without images, in the same order.
-        convention: "exact", or "official": the figures of the authors' script, rounded as it prints them, F from
-            rounded figures.
-        parser: how a reply is read: "strict" (default), "official" (exactly "Yes" or "No"; the default with
-            convention="official"), "lmms-eval", "vlmevalkit" or "first-word"; see
+        convention: "exact", or "official", scores rounded as the authors' script prints them, with F from rounded
+            scores.
+        parser: how a response to a question is read: "strict" (default), "official" (exactly "Yes" or "No"; the default
+            with convention="official"), "lmms-eval", "vlmevalkit" or "first-word"; see
             `halluscope.benchmarks.amber.replies`.
-        reader: who finds a description's nouns: "lemminflect", a dictionary, which takes each word for a noun that may
-            be one; or "nltk", which tags words as the authors' script does, with nltk's data.
-        nouns: the nouns of each description in their dictionary form, one list per generative row, where another
-            program has found them.
+        reader: what finds a description's nouns: "lemminflect", a dictionary, which counts each word that can be a
+            noun; or "nltk", which tags words as the authors' script does, with nltk's data.
+        nouns: the nouns of each description in their dictionary form, one list per generative row, if another program
+            has found them.
         similar: pairs of words that count as synonyms, a file of pairs (JSON), or a dataset of them, such as
             "amber:similar"; by default none. The script has pairs whose vectors in spaCy's en_core_web_lg have a cosine
             above 0.8; `halluscope build amber --vectors en_core_web_lg` finds them.
-        bootstrap: how many resamples of the images an interval is made of; 0 for none.
-        seed: of the bootstrap.
-        level: of the interval, in (0, 1).
+        bootstrap: the number of resamples of the images behind each interval; 0 for no interval.
+        seed: the seed of the bootstrap.
+        level: the level of the interval, in (0, 1).
         per_row: also give, for each row, what was found, with its places in the text as it was read, and its part in
             `hal`, `accuracy` and `unreadable`.
-        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too.
+        thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" reads them too.
 
     Returns:
-        Of descriptions, fractions in [0, 1]: `chair`, the share of mentions (nouns among AMBER's 418 words, each as
-        often as it comes) that are hallucinated; `cover`, the share of annotated words that are mentioned; `hal`, the
-        share of descriptions with a hallucination; `cog`, the share of the words that people are apt to imagine that
-        are mentioned. Lower is better but for `cover`.
-        Of answers, where "no" is the positive class: `accuracy precision recall f1`, NaN unless questions of all three
-        dimensions were answered; the same of each dimension, such as `f1/existence`, `f1/attribute`, `f1/relation`, and
-        of an attribute's kinds, such as `f1/state`, `f1/number`, `f1/action`; `accuracy_mean`, the mean of the three
-        dimensions' accuracies, which VLMEvalKit reports as the average; `yes_ratio`, the share of replies that are yes;
-        `unreadable`, the share of replies that are neither yes nor no: they are wrong in accuracy, and no "no".
-        `amber`, AMBER's one number, the mean of 1 - `chair` and `f1`. What has no row is NaN, as is a share of nothing.
-        `rows`, `descriptions`, `questions`, `images`; `mean_words`, how long the texts are; `thoughts`, how many texts
-        held one that was removed; `signature`; and `interval` and `per_row` when asked for.
+        Scores of descriptions, fractions in [0, 1]: `chair`, the share of mentions (nouns among AMBER's 418 words,
+        repeats included) that are hallucinated; `cover`, the share of annotated words that are mentioned; `hal`, the
+        share of descriptions with a hallucination; `cog`, the share of words for easily imagined things that are
+        mentioned. Lower is better, except for `cover`.
+        Scores of responses to questions, where "no" is the positive class: `accuracy precision recall f1`, NaN unless
+        questions of all three dimensions were answered; the same scores for each dimension (`f1/existence`,
+        `f1/attribute`, `f1/relation`) and for each kind of attribute (`f1/state`, `f1/number`, `f1/action`);
+        `accuracy_mean`, the mean of the three dimensions' accuracies, which VLMEvalKit reports as the average;
+        `yes_ratio`, the share of responses read as yes; `unreadable`, the share of responses that are neither yes nor
+        no: these are wrong in accuracy and never count as "no".
+        `amber`, the AMBER score: the mean of 1 - `chair` and `f1`. A score is NaN without rows or with a denominator
+        of 0.
+        `rows`, `descriptions`, `questions`, `images`; `mean_words`, the responses' mean length in words; `thoughts`,
+        the number of responses from which a thought was removed; `signature`; and on request `interval` and
+        `per_row`.
 
     Raises:
         ValueError: for any bad input.
@@ -152,7 +155,7 @@ def compute(
 def _nouns(
     texts: Sequence[str], is_described: Bools, given: Any, reader: str
 ) -> tuple[list[list[Word]], str]:
-    """The nouns of each description, and who found them, as it stands in a signature."""
+    """Return the nouns of each description, and the signature's name for what found them."""
     described = list(compress(texts, is_described))
     if given is None and described:
         chosen, spelt = readers.load(reader), words.load().spelt
@@ -174,7 +177,7 @@ def _nouns(
 def _described(
     rows: Sequence[AmberRow], nouns: Sequence[Sequence[Word]], pairs: Sequence[tuple[str, str]]
 ) -> list[Description]:
-    """What each description mentions."""
+    """Return what each description mentions."""
     known, synonyms = words.load(), mentions.synonyms(pairs)
     return [
         mentions.read(of, row.truth, row.hallu, known, synonyms) for row, of in zip(rows, nouns, strict=True)
@@ -188,7 +191,7 @@ def _tally(
     descriptions: Sequence[Description],
     answers: Codes,
 ) -> Tally:
-    """Both tasks' counts by image."""
+    """Count both tasks per image."""
     images = int(image.max()) + 1
     questions = [row for row in rows if row.task == DISCRIMINATIVE]
     annotated = [row for row in rows if row.task == GENERATIVE]
@@ -212,7 +215,7 @@ def _tally(
 def _of_each_row(
     rows: Sequence[AmberRow], descriptions: Sequence[Description], answers: Codes
 ) -> list[dict[str, Any]]:
-    """What was found in each row's text, and its part in each score; None for what is of the other task."""
+    """Return what was found in each response and its part in each score; the other task's columns are None."""
     described, replied = iter(descriptions), iter(answers.tolist())
     return [
         {"id": row.id, "dimension": row.dimension, **NOTHING}
@@ -226,7 +229,7 @@ def _of_each_row(
 
 
 def _of_answer(row: AmberRow, said: str | None) -> dict[str, Any]:
-    """What a reply says."""
+    """Return how a response to a question was read."""
     return {
         "answer": row.answer,
         "said": said,
@@ -236,7 +239,7 @@ def _of_answer(row: AmberRow, said: str | None) -> dict[str, Any]:
 
 
 def _of_description(row: AmberRow, found: Description) -> dict[str, Any]:
-    """What a description mentions, word by word."""
+    """Return what a description mentions, word by word."""
     missed = [name for place, name in enumerate(row.truth) if place not in found.covered]
     imagined = [row.hallu[place] for place in sorted(found.imagined)]
     words = (list(found.mentions), list(found.places), list(found.hallucinated), missed, imagined)

@@ -1,7 +1,7 @@
-"""What an LVLM's reply to one of AMBER's questions says. Every rule has a name.
+"""Reads an LVLM's responses to AMBER's questions, by named rules.
 
-Two rules are AMBER's own: that of the authors' script, and that of lmms-eval, which reads AMBER otherwise than POPE.
-The others are those of `halluscope.responses.parsers`.
+Two rules are for AMBER alone: the rule of the authors' script, and that of lmms-eval, which reads AMBER and POPE
+differently. The other rules are those of `halluscope.responses.parsers`.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ OFFICIAL = "official"
 
 
 def official(reply: str) -> int:
-    """The rule of the authors' script: exactly "Yes" or "No".
+    """Read a response as the authors' script does: exactly "Yes" or "No".
 
     >>> official("Yes"), official("No"), official("no"), official("No.")
     (1, 0, 2, 2)
@@ -27,7 +27,7 @@ def official(reply: str) -> int:
 
 
 def lmms_eval(reply: str) -> int:
-    """The rule of lmms-eval: yes if "yes" stands anywhere in the reply, else no if "no" does.
+    """Read a response as lmms-eval does: yes if it contains "yes", else no if it contains "no".
 
     >>> lmms_eval("Yes, no doubt"), lmms_eval("I cannot know"), lmms_eval("Unsure")
     (1, 0, 2)
@@ -46,14 +46,14 @@ RULES: dict[str, Parser] = {
 
 
 def check(parser: object) -> str:
-    """The name of a rule.
+    """Check the name of a rule, and return it.
 
     Raises:
-        ValueError: for anything else.
+        ValueError: for anything but the name of a rule.
     """
     return word("parser", parser, tuple(RULES))
 
 
 def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:
-    """Read replies as codes of `halluscope.judging.votes`."""
+    """Read responses as codes of `halluscope.judging.votes`."""
     return np.array([RULES[parser](reply) for reply in replies], dtype=np.int8)

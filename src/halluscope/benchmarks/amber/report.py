@@ -1,4 +1,4 @@
-"""AMBER's results as text: a row per LVLM for each task, a row per dimension, and what a reader has to know."""
+"""Presents AMBER's results as text: one row per LVLM, one row per dimension, and notes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,11 +23,11 @@ ANSWERS = ("accuracy", "precision", "recall", "f1")
 
 
 def report(results: Named, shown: Shown, **_: Any) -> Report:
-    """Tables in percent and the signatures.
+    """Return tables in percent, and the signatures.
 
     Args:
-        results: of the responses that were scored.
-        shown: the same; nothing is published in this form.
+        results: the results of the scored responses.
+        shown: the same as `results`; no published scores have this form.
     """
     named = [(_name(name, result), result) for name, result in results]
     of_all = table(ranked(named, "amber"), ("amber", *DESCRIPTIONS, *ANSWERS))
@@ -35,12 +35,12 @@ def report(results: Named, shown: Shown, **_: Any) -> Report:
 
 
 def _name(name: str, result: Mapping[str, Any]) -> str:
-    """The responses, and the rule by which they were read if there are several."""
+    """Return the name of the responses, with their parser if there are several parsers."""
     return f"{name}, {result['parser']}" if result.get("parser") else name
 
 
 def _dimensions(results: Named) -> Table:
-    """A row for each dimension of the questions that were answered."""
+    """Return one row per dimension of the answered questions."""
     rows: list[list[Cell]] = [
         [responses, group.removeprefix("/"), *(score(result, f"{name}{group}") for name in ANSWERS)]
         for responses, result in results
@@ -55,13 +55,15 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
         f"{result['descriptions']:,} descriptions and {result['questions']:,} questions, {result['images']:,} images"
     ]
     if not result["descriptions"]:
-        lines.append("no description is there: no chair, cover, hal and cog, and no one number")
+        lines.append("no descriptions: chair, cover, hal, cog and amber are undefined")
     elif not result["questions"]:
-        lines.append("no question is answered: no accuracy and F1, and no one number")
+        lines.append("no responses to questions: accuracy, precision, recall, f1 and amber are undefined")
     elif result["f1"] != result["f1"]:
-        lines.append("not all three dimensions are answered: no scores of all questions, and no one number")
+        lines.append("a dimension has no responses: the scores over all questions and amber are undefined")
     if result["unreadable"] > 0:
-        lines.append(f"{percent(result['unreadable'])} % of the replies are unreadable, and count as wrong")
+        lines.append(
+            f"{percent(result['unreadable'])} % of the responses to questions are unreadable, and count as wrong"
+        )
     for name in ("amber", "chair", "f1") if "interval" in result else ():
         if result[name] == result[name]:
             lines.append(f"interval of {name} over images: {interval(result['interval'][name])}")

@@ -1,4 +1,4 @@
-"""AMBER's rows: images to describe, with the words of what is and is not there, and yes/no questions about them."""
+"""Reads AMBER's rows: images to describe, with words for what is there and what is not, and yes/no questions."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -25,7 +25,7 @@ ASPECTS = {
     "action": "attribute",
     "relation": "relation",
 }
-"""The dimension of a question -> the one of AMBER's three dimensions that it belongs to."""
+"""The `dimension` of a question -> which of AMBER's three dimensions it belongs to."""
 
 DIMENSIONS = (GENERATION, *ASPECTS)
 
@@ -40,7 +40,7 @@ _TYPES = {
     "discriminative-relation": "relation",
     "relation": "relation",
 }
-"""What annotations.json calls the dimensions."""
+"""A type in annotations.json -> the `dimension`."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ class AmberRow:
     """One row.
 
     Attributes:
-        id: 1 to 15,220; up to 1,004 an image is to be described.
-        file_name: of the image.
+        id: 1 to 15,220; rows 1 to 1,004 ask for a description.
+        file_name: the image's file name.
         prompt: what the LVLM is asked.
         task: "generative" or "discriminative".
         dimension: "generation", or what a question is about: "existence", "state", "number", "action" or "relation".
-        answer: "yes" or "no"; None where an image is described.
-        truth: words of what is in the image, which may come twice; () where a question is answered.
-        hallu: words of what is not in it, and is easily imagined there; () likewise.
-        form: which parallel form it is of; "" for the original.
+        answer: the right answer, "yes" or "no"; None for a description.
+        truth: words for what is in the image, possibly repeated; () for a question.
+        hallu: words for what is absent but easily imagined there; () for a question.
+        form: the row's parallel form; "" for the original.
     """
 
     id: int
@@ -71,12 +71,12 @@ class AmberRow:
 
     @property
     def question(self) -> str:
-        """The question, which a response must not contradict; "" where an image is described."""
+        """The question; if a response names its question, it must be this one. "" for a description."""
         return self.prompt if self.task == DISCRIMINATIVE else ""
 
     @property
     def row(self) -> dict[str, Any]:
-        """The dataset's row of it, without the image."""
+        """The columns of the dataset, without the image."""
         return {name: value for name, value in asdict(self).items() if name != "form"}
 
 
@@ -86,14 +86,14 @@ NEEDED = COLUMNS[:8]
 SIMILAR = "similar"
 """The config that holds pairs of synonyms, where they were built."""
 PAIR = ("word", "other")
-"""Its columns."""
+"""The columns of the config `similar`."""
 
 
 def load(sources: Sequence[str]) -> list[AmberRow]:
     """Read the dataset: a built folder or Hub id; or the authors' annotations.json and a file of queries.
 
     Raises:
-        ValueError: for a file or dataset of another form, or an id that comes twice.
+        ValueError: for a file or dataset of another form, or a repeated id.
         FileNotFoundError: if a file does not exist.
     """
     named = [Source.of(source) for source in sources]
@@ -104,14 +104,14 @@ def load(sources: Sequence[str]) -> list[AmberRow]:
 
 
 def set_of(row: AmberRow) -> Hashable:
-    """The set of questions that is answered whole or not at all; None for a description, of which any may be there."""
+    """Return a question's set, which is answered completely or not at all; None for a description, which has no set."""
     return ASPECTS.get(row.dimension)
 
 
 def subject(row: Mapping[str, Any]) -> str:
-    """What a question about a state or an action is about: "Is the sky sunny in this image?" is about the sky.
+    """Return the subject of a question about a state or an action: "the sky" for "Is the sky sunny in this image?".
 
-    "" for another row, and for a noun that AMBER does not know.
+    It is "" for other rows, and for a noun that is not among AMBER's words.
     """
     about = row["prompt"].split()[1:3]
     asked = row["dimension"] in ("state", "action") and about[-1:] and about[-1] in words.load().known
@@ -119,7 +119,7 @@ def subject(row: Mapping[str, Any]) -> str:
 
 
 def inputs(rows: Sequence[AmberRow]) -> dict[str, Any]:
-    """What the metric takes of the dataset's rows."""
+    """Return the metric's inputs from the dataset's rows."""
     return {"references": rows}
 
 
@@ -127,13 +127,13 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[AmberRow]:
     """Read rows of the dataset.
 
     Raises:
-        ValueError: for a row that is none, or an id that comes twice.
+        ValueError: for anything but a row, or a repeated id.
     """
     return read_once(rows, where, lambda row, place, _: read(row, place))
 
 
 def read(row: Any, where: str) -> AmberRow:
-    """Read a row. One that was read before stays as it is.
+    """Read a row; an `AmberRow` is returned unchanged.
 
     Raises:
         ValueError: for a missing column, or a value of another kind.
@@ -148,8 +148,8 @@ def read(row: Any, where: str) -> AmberRow:
     dimension = found.one_of("dimension", DIMENSIONS)
     if (dimension == GENERATION) != described:
         raise ValueError(
-            f"{where}: task is {row['task']!r} and dimension {dimension!r}; expected {GENERATION!r} where an image is "
-            "described, and there alone."
+            f"{where}: task is {row['task']!r} and dimension {dimension!r}; expected dimension "
+            f"{GENERATION!r} for task {GENERATIVE!r} and for no other."
         )
     return AmberRow(
         id=found.whole("id"),
@@ -167,10 +167,10 @@ def read(row: Any, where: str) -> AmberRow:
 def read_upstream(*files: Readable) -> list[AmberRow]:
     """Read the authors' annotations.json and a file of queries, in either order.
 
-    The queries choose the rows: query_all.json has them all, the others have those of a task or a dimension.
+    The queries choose the rows: query_all.json has them all, each other file has those of one task or dimension.
 
     Raises:
-        BuildError: for files of another form, a query without an annotation, or an id that comes twice.
+        BuildError: for files of another form, a query without an annotation, or a repeated id.
     """
     each = [list(json_rows(file)) for file in files]
     asked = [_is_of(rows, {"id", "image", "query"}) for rows in each]
@@ -189,14 +189,14 @@ def read_upstream(*files: Readable) -> list[AmberRow]:
 
 
 def _is_of(rows: Sequence[tuple[str, Any]], names: set[str]) -> bool:
-    """Whether all rows have these fields, and there is one."""
+    """Whether there are rows, all with these fields."""
     return bool(rows) and all(isinstance(row, Mapping) and names <= row.keys() for _, row in rows)
 
 
 def _joined(
     query: Mapping[str, Any], annotations: Mapping[Any, Mapping[str, Any]], where: str
 ) -> dict[str, Any]:
-    """A query and its annotation as a row of the dataset."""
+    """Join a query and its annotation into a row of the dataset."""
     known = annotations.get(query["id"]) if is_id(query["id"]) else None
     if known is None or known["type"] not in _TYPES:
         why = "no annotation has it" if known is None else f"its type is {brief(known['type'])}"
@@ -215,17 +215,17 @@ def _joined(
 
 
 def _annotated(found: Fields, name: str) -> tuple[str, ...]:
-    """The words of an annotation."""
+    """Return the words of an annotation."""
     annotated = found.words(name)
     if unknown := words.load().unknown(annotated):
         raise ValueError(
-            f"{found.where}: {name} holds {brief(unknown[0])}, which is none of the words that AMBER annotates."
+            f"{found.where}: {name} holds {brief(unknown[0])}, which is not one of the words that AMBER annotates."
         )
     return annotated
 
 
 def read_pairs(similar: Any) -> list[tuple[str, str]]:
-    """Pairs of words that count as synonyms.
+    """Read pairs of words that count as synonyms.
 
     Args:
         similar: the pairs; a file of JSON lines or a JSON list of them; or a dataset with the columns `word` and
@@ -248,13 +248,13 @@ def read_pairs(similar: Any) -> list[tuple[str, str]]:
 
 
 def _table(written: str) -> list[tuple[str, Any]]:
-    """The pairs of a dataset, each with where it stands."""
+    """Return the pairs of a dataset, each with its place for error messages."""
     rows = read_columns(written, PAIR, PAIR, "pairs of synonyms")
     return [(f"{written}[{number}]", [row[name] for name in PAIR]) for number, row in enumerate(rows)]
 
 
 def _pair(given: Any, where: str) -> tuple[str, str]:
-    """Two words, in alphabetical order."""
+    """Return the two words of a pair, in alphabetical order."""
     words = texts(where, given)
     if len(words) != 2:
         raise ValueError(f"{where} is {brief(given)}; expected two words, such as ['sea', 'ocean'].")

@@ -1,6 +1,6 @@
-"""AMBER's scores: counts per image first, then ratios, then F and AMBER's one number.
+"""Computes AMBER's scores: counts per image first, then ratios, then F and the AMBER score.
 
-Source: AMBER (Wang et al., 2023), section 3.3; `official` follows the authors' script to its rounding.
+Source: AMBER (Wang et al., 2023), section 3.3; `official` follows the authors' script, rounding included.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,23 +26,23 @@ GROUPS = {
     "/action": ("action",),
     "/relation": ("relation",),
 }
-"""What stands behind a score's name -> the questions that it is about."""
+"""The suffix of a score's name -> the kinds of question that the score is about."""
 
 THREE = ("/existence", "/attribute", "/relation")
-"""AMBER's dimensions. Scores of all questions are defined where each of them has one."""
+"""AMBER's dimensions. Scores over all questions are defined if each dimension has a question."""
 
 NOT_THE_SCRIPTS = ("yes_ratio", "unreadable")
-"""Scores that the authors' script does not print, and nobody rounds."""
+"""Scores that the authors' script does not print; they are never rounded."""
 
 EPSILON = 0.001
 BENEATH_F = {"/existence": 0.001}
-"""What the authors' script adds to precision and recall beneath F where it is not 0.0001."""
+"""What the authors' script adds to the denominator of F in these groups; in all others it adds 0.0001."""
 
 Counts = Mapping[str, tuple[Floats, Floats]]
-"""Score -> its part and its whole, each [resamples]."""
+"""Score -> its numerator and denominator, each [resamples]."""
 
 Convention = Callable[[Counts], dict[str, Floats]]
-"""From counts to scores [resamples]."""
+"""A function from counts to scores [resamples]."""
 
 
 def described(
@@ -52,14 +52,15 @@ def described(
 
     Args:
         descriptions: one per row.
-        truth: how many words of what is there each row has: [rows].
-        hallu: how many words of what is imagined there: [rows].
-        image: the number of each row's image: [rows].
-        images: how many there are.
+        truth: the number of each row's words for what is there, [rows].
+        hallu: the number of each row's words for what is easily imagined there, [rows].
+        image: the number of each row's image, [rows].
+        images: how many images there are.
 
     Returns:
-        By image: `chair` (hallucinated mentions of all), `cover` (words of the truth that are mentioned, of all), `hal`
-        (descriptions with a hallucination, of all), `cog` (words that are easily imagined and mentioned, of all).
+        Numerators and denominators per image: `chair` (hallucinated mentions of all mentions), `cover` (mentioned words
+        of all words for what is there), `hal` (descriptions with a hallucination of all descriptions), `cog` (mentioned
+        words of all words for what is easily imagined).
     """
     wrong = np.array([len(one.hallucinated) for one in descriptions], dtype=np.int64)
     parts: dict[str, tuple[ArrayLike, ArrayLike]] = {
@@ -75,18 +76,19 @@ def described(
 
 
 def answered(no: Bools, replies: NDArray[np.int8], aspect: Sequence[str], image: Ints, images: int) -> Tally:
-    """Count answers; "no" is the positive class, as what is asked for is mostly not there.
+    """Count responses to questions; "no" is the positive class, because most of what the questions ask about is absent.
 
     Args:
-        no: whether the right answer is no: [rows].
-        replies: what was read, codes of `halluscope.judging.votes`: [rows]. What is unreadable is wrong, and no "no".
-        aspect: what each question is about, a key of `ASPECTS`: [rows].
-        image: the number of each row's image: [rows].
-        images: how many there are.
+        no: whether the right answer is no, [rows].
+        replies: how each response was read, codes of `halluscope.judging.votes`, [rows]. An unreadable response is
+            wrong and does not count as "no".
+        aspect: what each question is about, a key of `ASPECTS`, [rows].
+        image: the number of each row's image, [rows].
+        images: how many images there are.
 
     Returns:
-        By image, for each of `GROUPS`: `accuracy`, `precision`, `recall`; and, of all, the replies that are yes
-        (`yes_ratio`) and those that are `unreadable`.
+        Numerators and denominators per image: `accuracy`, `precision` and `recall` for each of `GROUPS`; and for all
+        questions `yes_ratio` (responses read as yes) and `unreadable`.
     """
     said_no = replies == NO
     right = np.where(no, said_no, replies == YES)
@@ -110,10 +112,10 @@ def answered(no: Bools, replies: NDArray[np.int8], aspect: Sequence[str], image:
 
 
 def score(tally: Tally, convention: Convention, weights: Floats | None = None) -> dict[str, Floats]:
-    """All scores [resamples].
+    """Return all scores [resamples].
 
     Args:
-        tally: parts and wholes by image.
+        tally: numerators and denominators per image.
         convention: `exact` or `official`.
         weights: [resamples, images], how often each image counts; by default once.
     """
@@ -123,7 +125,7 @@ def score(tally: Tally, convention: Convention, weights: Floats | None = None) -
 
 
 def exact(counts: Counts) -> dict[str, Floats]:
-    """Ratios as they are, NaN where the whole is 0; F is 0 where nothing was right."""
+    """Return unrounded scores, NaN where a denominator is 0; F is 0 where nothing was right."""
     found = {name: ratio(*of) for name, of in counts.items()}
     for group in GROUPS:
         found[f"f1{group}"] = f_of_means(found[f"precision{group}"], found[f"recall{group}"], 1.0)
@@ -131,10 +133,10 @@ def exact(counts: Counts) -> dict[str, Floats]:
 
 
 def official(counts: Counts) -> dict[str, Floats]:
-    """As the authors' script prints them: percent to one decimal, 0 for a share of nothing, F of rounded figures.
+    """Return scores as the authors' script prints them: to 0.1 %, 0 where a denominator is 0, F from rounded scores.
 
-    The script counts 0.001 in each whole beforehand, and adds a little beneath F, so that it never divides by 0. What
-    has no row at all is NaN here; the script prints nothing then.
+    The script starts each denominator at 0.001, and adds a little to that of F, so that it never divides by 0. A score
+    without any row is NaN here; the script does not print it.
     """
     found = {name: _rounded(part / (whole + _beforehand(name))) for name, (part, whole) in counts.items()}
     wrong, rows = counts["hal"]
@@ -150,7 +152,7 @@ def official(counts: Counts) -> dict[str, Floats]:
 
 
 def _whole(found: dict[str, Floats], counts: Counts) -> dict[str, Floats]:
-    """The same with the scores of all three dimensions; those of all questions are NaN where one of them has none."""
+    """Add the scores of all three dimensions; scores over all questions are NaN if a dimension has no question."""
     there = np.all([counts[f"accuracy{group}"][1] > 0 for group in THREE], axis=0)
     for name in (*RATIOS, "f1"):
         found[name] = np.where(there, found[name], np.nan)
@@ -160,17 +162,17 @@ def _whole(found: dict[str, Floats], counts: Counts) -> dict[str, Floats]:
 
 
 def _group(name: str) -> str:
-    """What stands behind a score's name: "" or such as "/state"."""
+    """Return the suffix of a score's name: "", or one such as "/state"."""
     return "".join(name.partition("/")[1:])
 
 
 def _beforehand(name: str) -> float:
-    """What the script counts beforehand; the wholes of attributes are a sum of three."""
+    """Return the value at which the script starts a denominator; the denominators of attributes are sums of three."""
     return EPSILON * (3 if _group(name) == "/attribute" else 1)
 
 
 def _rounded(shares: Floats) -> Floats:
-    """Shares as percent to one decimal, as Python rounds, and as shares again."""
+    """Round shares to 0.1 %, as Python's `round` does."""
     return np.array([round(share * 100, 1) / 100 for share in shares.tolist()])
 
 

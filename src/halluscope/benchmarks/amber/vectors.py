@@ -1,7 +1,7 @@
-"""Which of AMBER's words the authors' script takes for synonyms: those whose word vectors are alike.
+"""Finds which of AMBER's words the authors' script counts as synonyms: those whose word vectors are alike.
 
-Source: the authors' inference.py, which asks spaCy's model en_core_web_lg. The vectors are the user's: none are in this
-package.
+Source: the authors' inference.py, which uses spaCy's model en_core_web_lg. The user brings the vectors; this package
+has none.
 """
 
 import warnings
@@ -16,14 +16,14 @@ ALIKE = 0.8
 """Two words are synonyms if the cosine of their vectors is greater (the script's --similarity_score)."""
 
 NO_VECTOR = r"\[W008\]"
-"""What spaCy warns of where a word has no vector; its cosine with any other is 0."""
+"""spaCy's warning for a word without a vector, whose cosine with any other word is 0."""
 
 
 def pairs(words: Collection[str], nlp: Any) -> list[tuple[str, str]]:
-    """The pairs of words that are alike, in alphabetical order.
+    """Return the pairs of words that are alike, in alphabetical order.
 
     Args:
-        words: each compared with each other; the vector of several words is the mean of theirs.
+        words: the words to compare, all with each other; an entry of several words has the mean of their vectors.
         nlp: a spaCy model with word vectors.
     """
     texts = {word: nlp.make_doc(word) for word in sorted(words)}
@@ -37,14 +37,14 @@ def pairs(words: Collection[str], nlp: Any) -> list[tuple[str, str]]:
 
 
 def load(model: str) -> Any:
-    """A spaCy model with word vectors.
+    """Load a spaCy model with word vectors.
 
     Args:
-        model: its name, such as "en_core_web_lg", or its folder.
+        model: the model's name, such as "en_core_web_lg", or its folder.
 
     Raises:
         MissingExtra: without spaCy.
-        BuildError: for what is no model, or one without word vectors.
+        BuildError: for anything but a model, or for a model without word vectors.
     """
     try:
         import spacy
@@ -54,16 +54,16 @@ def load(model: str) -> Any:
         nlp = spacy.load(model)
     except (OSError, ValueError, ImportError) as error:
         raise BuildError(
-            f"--vectors {brief(model)} is no spaCy model that can be loaded ({one_line(error, 200)}). Expected a name "
-            "or a folder; `python -m spacy download en_core_web_lg` brings the one that the authors' script asks."
+            f"--vectors {brief(model)} is not a spaCy model that can be loaded ({one_line(error, 200)}). Expected a "
+            "name or a folder; `python -m spacy download en_core_web_lg` installs the model of the authors' script."
         ) from error
     if not nlp.vocab.vectors.n_keys:
         raise BuildError(
-            f"--vectors {brief(model)} has no word vectors; expected a model that has, such as en_core_web_lg."
+            f"--vectors {brief(model)} has no word vectors; expected a model with word vectors, such as en_core_web_lg."
         )
     return nlp
 
 
 def name_of(nlp: Any) -> str:
-    """What a model calls itself, such as "en_core_web_lg-3.8.0"."""
+    """Return the full name of a model, such as "en_core_web_lg-3.8.0"."""
     return "{lang}_{name}-{version}".format_map(nlp.meta)

@@ -1,4 +1,4 @@
-"""AMBER's rows as people look at them: the words of a description marked; of a question the reply and what is right."""
+"""Prepares AMBER's rows for display: the marked words of a description; a question's response and right answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,18 +14,18 @@ from halluscope.reporting.tables import is_defined, percent
 IMAGINED = "imagined"
 
 BADNESS = {"": 0.0, UNREADABLE: 0.25, WRONG_NO: 0.5, WRONG_YES: 1.0}
-"""What is wrong with a reply -> how bad that is, where a hallucinated word is 1."""
+"""An error in a response to a question -> how bad it is; a hallucinated word counts 1."""
 
 
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
 ) -> Iterator[Item]:
-    """A run's rows as items, one each, in their order.
+    """Yield a run's rows as items, one per row, in order.
 
     Args:
-        rows: as they stand in a run's items.jsonl.
-        options: of the metric.
-        voters: nobody votes here.
+        rows: the rows of a run's items.jsonl.
+        options: the metric's options.
+        voters: unused, because no judge votes.
     """
     for row, text in zip(rows, said(rows, options), strict=True):
         asked = row["inputs"]["references"]
@@ -40,20 +40,23 @@ def items(
 
 
 def meaning(scores: Mapping[str, Any]) -> str:
-    """What AMBER's one number says, in a sentence."""
+    """Say in a sentence what the AMBER score means."""
     parts = {
         "chair": f"of 100 mentions in descriptions {percent(scores['chair'])} are hallucinated",
-        "f1": f"F1 of the answers, with no as the positive class, is {percent(scores['f1'])} of 100",
+        "f1": f"F1 of the responses to questions, with no as the positive class, is {percent(scores['f1'])} of 100",
     }
     known = [part for score, part in parts.items() if is_defined(scores[score])]
     if is_defined(scores["amber"]):
         return f"The AMBER score is {percent(scores['amber'])} of 100: {', and '.join(known)}."
-    undefined = "The AMBER score is undefined, for it needs descriptions and answers of all three dimensions"
+    undefined = (
+        "The AMBER score is undefined, because it needs descriptions, and responses to questions in all three "
+        "dimensions"
+    )
     return f"{'; '.join([undefined, *known])}."
 
 
 def _described(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What is shown of a description."""
+    """Return what is shown of a description."""
     outcomes = {word: _outcome(word, row) for word in row["mentions"]}
     marks, unplaced = placed(row["mentions"], row["places"], [outcomes[word] for word in row["mentions"]])
     known = {"good": FOUND, "bad": HALLUCINATED}
@@ -70,20 +73,20 @@ def _described(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outcome(word: str, row: Mapping[str, Any]) -> tuple[Kind, str]:
-    """What came of a word that is mentioned."""
+    """Return the kind and the text of a mentioned word's mark."""
     known = words.load()
     if word in row[HALLUCINATED]:
         is_imagined = any(word == other for other, _ in known.standing_for(row[IMAGINED]))
         return "bad", f"{HALLUCINATED}, and easily imagined here" if is_imagined else HALLUCINATED
     return (
-        ("plain", "a word that AMBER holds neither for right nor for wrong")
+        ("plain", "a word that AMBER counts as neither right nor wrong")
         if word in known.safe
         else ("good", FOUND)
     )
 
 
 def _answered(row: Mapping[str, Any], question: str) -> dict[str, Any]:
-    """What is shown of an answer."""
+    """Return what is shown of a response to a question."""
     reply, right = row["said"], row["answer"]
     error = answered.error(reply, right)
     return {

@@ -1,6 +1,6 @@
-"""AMBER's words: those that an annotation may hold, the others that stand for them, and those that are never counted.
+"""Reads AMBER's words: those that annotations may hold, the words that stand for them, and the safe words.
 
-The table is `words.toml` beside this module.
+The table is `words.toml` in this folder.
 """
 
 import tomllib
@@ -16,8 +16,8 @@ class Words:
 
     Attributes:
         also: a word of an annotation -> the other words that stand for it.
-        safe: words that are mentions, and never hallucinated.
-        known: all words. A noun that is none of them is no mention.
+        safe: words that count as mentions but are never hallucinated.
+        known: all words in `also`, keys and values; only nouns among them count as mentions.
     """
 
     also: Mapping[str, tuple[str, ...]]
@@ -25,15 +25,16 @@ class Words:
     known: frozenset[str]
 
     def standing_for(self, annotated: Sequence[str]) -> list[tuple[str, int]]:
-        """Each word that stands for an annotated one, and the annotated one's place: first the other words, then these.
+        """Return each word that stands for an annotated word, with the index of the annotated word.
 
-        The order is the authors' script's: a noun counts for the first word that it equals.
+        The other words come first, then the annotated words themselves. This is the order of the authors' script: a
+        noun counts for the first word that it equals.
         """
         others = [(word, place) for place, name in enumerate(annotated) for word in self.also[name]]
         return others + [(name, place) for place, name in enumerate(annotated)]
 
     def spelt(self, noun: str) -> str:
-        """A noun that a reader has put in lower case, as AMBER writes it: "tv" as "TV"."""
+        """Return a lower-case noun as AMBER spells it: "TV" for "tv"."""
         return self._capitals.get(noun, noun)
 
     @cached_property
@@ -41,7 +42,7 @@ class Words:
         return {word.lower(): word for word in self.known if word != word.lower()}
 
     def unknown(self, annotated: Iterable[str]) -> list[str]:
-        """The words that no annotation may hold."""
+        """Return the words that no annotation may hold."""
         return [name for name in annotated if name not in self.also]
 
 

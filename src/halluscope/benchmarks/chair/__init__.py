@@ -32,10 +32,12 @@ of captions with at least one.
     target="objects",
     chooses=True,
     options=(
-        Option("captions", "COCO's captions_*.json, where --dataset is its instances_*.json", metavar="FILE"),
+        Option("captions", "COCO's captions_*.json, if --dataset is COCO's instances_*.json", metavar="FILE"),
         Option("synonyms", "the official synonym list (default: fetched once, and checked)", metavar="FILE"),
         Option("allow_other_synonyms", "accept a list with another checksum", flag=True),
-        Option("reader", "who reads words: lemminflect (default), or nltk as in the script", metavar="NAME"),
+        Option(
+            "reader", "what reads words: lemminflect (default), or nltk, as in CHAIR's script", metavar="NAME"
+        ),
     ),
     given=("image_ids", "forms"),
     items="per_image",

@@ -1,7 +1,7 @@
 """CHAIR's ground truth: the objects of an image, from its annotations and its five captions together.
 
-Source: Rohrbach et al. (EMNLP 2018), section 3.1. Annotations miss objects that people speak of, and captions miss
-objects that are small; an object counts as present if either names it.
+Source: Rohrbach et al. (EMNLP 2018), section 3.1. Annotations miss objects that people mention, and captions miss
+small objects; an object counts as present if either names it.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,15 +30,15 @@ def ground_truth(
 
     Args:
         instances: COCO's instances_*.json.
-        captions: COCO's captions_*.json, about the same images; more than these may be in it.
-        synonyms: what the words of the captions stand for.
-        words_of: gives a caption's tokens in their dictionary forms (`readers`).
+        captions: COCO's captions_*.json, about the same images; it may hold other images too.
+        synonyms: the classes that the words of captions stand for.
+        words_of: returns a caption's tokens in their dictionary forms (`readers`).
 
     Returns:
         image id -> class names in category order, for each image of `instances`.
 
     Raises:
-        BuildError: for a file that cannot be read or is not COCO, instances of other classes than COCO's 80, or an
+        BuildError: for a file that cannot be read or is not COCO, instances with classes other than COCO's 80, or an
             image without a caption.
     """
     table = read_annotations(Path(instances))
@@ -60,7 +60,7 @@ def ground_truth(
 
 
 def _captions(file: Path) -> dict[int, list[str]]:
-    """image id -> its captions."""
+    """Return image id -> its captions."""
     data = read_json(file)
     rows = data.get("annotations") if isinstance(data, dict) else None
     if not isinstance(rows, list):

@@ -1,8 +1,8 @@
-"""Which objects a caption mentions: CHAIR's reading of a text, word by word.
+"""Reads which objects a caption mentions, word by word, as CHAIR does.
 
-Tokens become dictionary forms; double words become one ("hot dog", "passenger train"), so that no part of them counts
-by itself; "seat" is dropped beside "toilet"; each word that is left is looked up in the synonym list. Nothing is
-understood: "no dog" and "dog food" mention a dog as well.
+Tokens are put into their dictionary forms. Double words ("hot dog", "passenger train") become one word, so neither part
+counts by itself. "seat" is dropped from a caption with "toilet". Each remaining word is looked up in the synonym list.
+Context is ignored: "no dog" and "dog food" mention a dog too.
 
 Source: Rohrbach et al., "Object Hallucination in Image Captioning" (EMNLP 2018), section 3.1, and the output of the
 published script.
@@ -23,9 +23,9 @@ class Caption:
     """A caption as CHAIR reads it.
 
     Attributes:
-        words: the dictionary forms, double words as one, marks too.
-        mentions: (word, class) for each word that stands for a class, in their order; a class may come often.
-        places: where each of these stands in the text, as [start, end].
+        words: the dictionary forms, with double words as one and with punctuation marks.
+        mentions: (word, class) for each word that stands for a class, in order; a class may be repeated.
+        places: the [start, end] of each mention in the text, or None if unknown.
     """
 
     words: tuple[str, ...]
@@ -34,7 +34,7 @@ class Caption:
 
     @property
     def objects(self) -> tuple[str, ...]:
-        """The classes that are mentioned, as often as they are."""
+        """The mentioned classes, one per mention."""
         return tuple(name for _, name in self.mentions)
 
 
@@ -44,9 +44,9 @@ def read(
     """Read one caption.
 
     Args:
-        text: any text; an empty one mentions nothing.
-        class_of: word or double word -> class, as a synonym list has it.
-        words_of: gives a text's tokens in their dictionary forms, in lower case (`readers`).
+        text: any text; an empty text mentions nothing.
+        class_of: word or double word -> class, as in a synonym list.
+        words_of: returns a text's tokens in their dictionary forms, in lower case (`readers`).
 
     Raises:
         MissingExtra: without the package that the reader needs.
@@ -64,7 +64,7 @@ def read(
 
 
 def _join(words: Sequence[Word]) -> list[Word]:
-    """Put double words together, from the left."""
+    """Join double words, from the left."""
     joined: list[Word] = []
     place = 0
     while place < len(words):
@@ -76,14 +76,14 @@ def _join(words: Sequence[Word]) -> list[Word]:
 
 
 def _without_seat_of_toilet(words: list[Word]) -> list[Word]:
-    """A toilet's seat is no chair, and in a text with a toilet every seat is taken for it."""
+    """Drop every "seat" from a text with a toilet: it is taken for the toilet's seat, not for a chair."""
     has_toilet = any(word.form == "toilet" for word in words)
     return [word for word in words if word.form != "seat"] if has_toilet else words
 
 
 @cache
 def _double_words() -> dict[tuple[str, ...], str]:
-    """Two words -> the word that is read in their place."""
+    """Return two words -> the word that is read in their place."""
     file = resources.files(__package__).joinpath("double_words.toml")
     table = tomllib.loads(file.read_text(encoding="utf-8"))
     joined = {words: words for words in table["joined"]}

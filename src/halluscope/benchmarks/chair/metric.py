@@ -38,32 +38,32 @@ def compute(
     """Score captions or descriptions of images.
 
     Args:
-        predictions: the LVLM's raw texts, one per image; an empty text mentions nothing.
+        predictions: the LVLM's raw responses, one per image; an empty response mentions nothing.
         references: the COCO classes in each image; CHAIR takes them from annotations and captions together
             (`halluscope.benchmarks.chair.ground_truth`).
         synonyms: the official synonym list's file; by default it is fetched once and kept in the user's cache.
         allow_other_synonyms: accept a list with another checksum; the signature says so.
-        reader: who reads the words: "lemminflect", a dictionary and rules that come with the package, or "nltk", which
-            tags and looks words up in WordNet as the published script does, with nltk's data (`nltk_words`).
-        bootstrap: how many resamples of the captions an interval is made of; 0 for none.
-        seed: of the bootstrap.
-        level: of the interval, in (0, 1).
-        image_ids: when they are given, an id that comes twice is an error.
-        forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
+        reader: what reads the words: "lemminflect", a dictionary with rules, or "nltk", which tags words and looks them
+            up in WordNet as the published script does, with nltk's data (`nltk_words`).
+        bootstrap: the number of resamples of the captions behind each interval; 0 for no interval.
+        seed: the seed of the bootstrap.
+        level: the level of the interval, in (0, 1).
+        image_ids: the images' ids; a repeated id is an error.
+        forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
         per_image: also give, for each caption, its mentions and their places in the text as it was read, which classes
             were found, hallucinated and missed, and its part in `chair_s`.
-        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
+        thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" scores them too.
 
     Returns:
-        `chair_i`, the share of the mentions that are hallucinated; `chair_s`, the share of the captions with such a
-        mention; `recall`, the share of the images' classes that are mentioned: fractions in [0, 1], lower is better
-        but for recall, NaN where undefined; `mean_words`, the captions' length as CHAIR counts it (marks too);
-        `images`; `thoughts`, how many texts held one that was removed; `signature`; and
-        `interval`, `per_image` when asked for.
+        Fractions in [0, 1], NaN where undefined: `chair_i`, the share of mentions that are hallucinated; `chair_s`, the
+        share of captions with a hallucinated mention; `recall`, the share of the images' classes that are mentioned.
+        Lower is better, except for `recall`. Also `mean_words`, the captions' mean length as CHAIR counts it, with
+        punctuation marks; `images`; `thoughts`, the number of responses from which a thought was removed; `signature`;
+        and on request `interval` and `per_image`.
 
     Raises:
         ValueError: for any bad input, and for a synonym list that is not the official one.
-        FileNotFoundError: if `synonyms` does not exist, or nltk's data do not.
+        FileNotFoundError: if `synonyms` or nltk's data do not exist.
         MissingExtra: without the reader's package (pip install 'halluscope[words]', or 'halluscope[nltk]').
     """
     flags(per_image=per_image, allow_other_synonyms=allow_other_synonyms)
@@ -112,7 +112,7 @@ def _count(caption: Caption, present: frozenset[str]) -> Row:
 
 
 def _details(caption: Caption, present: frozenset[str]) -> dict[str, Any]:
-    """What a caption mentions, as [word, class], and where; its classes in the image, and not in it; what it misses."""
+    """Return a caption's mentions, as [word, class], their places, and the classes found, hallucinated and missed."""
     said = dict.fromkeys(caption.objects)
     hallucinated = [name for name in said if name not in present]
     return {

@@ -1,4 +1,4 @@
-"""CHAIR's results as text."""
+"""Presents CHAIR's results as text."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ COLUMNS = ("chair_s", "chair_i", "recall")
 
 
 def report(results: Named, shown: Shown, **_: Any) -> Report:
-    """One row per LVLM, in percent, with the interval where there is one, and the signatures below.
+    """Return one row per LVLM, in percent, with any intervals, and the signatures below.
 
     Args:
-        results: of the responses that were scored.
-        shown: the same, and published ones if they were asked for.
+        results: the results of the scored responses.
+        shown: `results`, and published results if they were asked for.
     """
     rows = [
         [*label, *(score(result, name) for name in COLUMNS), plain(result[MEAN_WORDS], ".1f")]

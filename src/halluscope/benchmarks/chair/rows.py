@@ -1,4 +1,4 @@
-"""CHAIR's rows: an image and the objects in it, from a presence dataset, or from annotations and captions together."""
+"""Reads CHAIR's rows, an image and its objects, from a presence dataset, or from annotations and captions together."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,23 +28,23 @@ def load(
         captions: COCO's captions_*.json, about the same images: an object counts as present if either names it.
         synonyms: the synonym list's file, which says what the words of captions stand for.
         allow_other_synonyms: accept a list with another checksum.
-        reader: who reads the words of captions (`readers`).
+        reader: what reads the words of captions (`readers`).
 
     Raises:
         ValueError: for a file or dataset of another form.
-        FileNotFoundError: if a file does not exist, or nltk's data do not.
+        FileNotFoundError: if a file or nltk's data do not exist.
     """
     if captions is None:
         return presence.load(sources, vocabularies.load("coco"))
     if len(sources) != 1:
-        raise ValueError(f"captions go with one file of instances; there are {len(sources)} datasets.")
+        raise ValueError(f"captions is given; expected one file of instances, got {len(sources)} datasets.")
     listed = synonym_lists.load(synonyms, allow_other_synonyms)
     found = ground_truth(sources[0], captions, listed, readers.load(reader).words)
     return [ImageObjects(image_id, names) for image_id, names in found.items()]
 
 
 def inputs(images: Sequence[ImageObjects]) -> dict[str, Any]:
-    """What the metric takes of the rows."""
+    """Return the metric's inputs from the rows."""
     return {
         "references": [image.objects for image in images],
         "image_ids": [image.image_id for image in images],

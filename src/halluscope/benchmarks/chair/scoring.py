@@ -1,6 +1,6 @@
-"""CHAIR from counts a caption: ratios and means, once or for resampled captions.
+"""Computes CHAIR's ratios and means from counts per caption, once or per resample of the captions.
 
-Source: Rohrbach et al. (EMNLP 2018), equations 1 and 2, and what the published script prints beside them.
+Source: Rohrbach et al. (EMNLP 2018), equations 1 and 2, and the other scores that the published script prints.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ class Row(NamedTuple):
     """One caption's counts.
 
     Attributes:
-        mentions: words that stand for a class, each time they come.
-        hallucinated: those of them whose class is not in the image.
+        mentions: words that stand for a class, repeats included.
+        hallucinated: mentions whose class is not in the image.
         found: classes that are mentioned and in the image.
         present: classes in the image.
-        words: the caption's length as CHAIR counts it: double words once, marks too.
+        words: the caption's length as CHAIR counts it, with double words as one and with punctuation marks.
     """
 
     mentions: int
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Counts:
-    """The captions' counts: a column [captions] for each field of `Row`."""
+    """The captions' counts: one column [captions] per field of `Row`."""
 
     mentions: NDArray[np.int64]
     hallucinated: NDArray[np.int64]
@@ -43,21 +43,21 @@ class Counts:
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> "Counts":
-        """The counts of at least one caption."""
+        """Collect the counts of at least one caption."""
         return cls(*np.array(rows, dtype=np.int64).T)
 
 
 def score(counts: Counts, weights: Floats | None = None) -> dict[str, Floats]:
-    """CHAIR's scores.
+    """Return CHAIR's scores.
 
     Args:
-        counts: of the captions.
+        counts: the captions' counts.
         weights: [resamples, captions], how often each caption counts; by default once.
 
     Returns:
-        name -> array [resamples]. `chair_i`: hallucinated mentions of all mentions; `chair_s`: captions with one of
-        all captions; `recall`: found classes of all present ones, pooled; `mean_words`. Fractions in [0, 1] but for
-        `mean_words`, NaN where undefined.
+        name -> array [resamples]. `chair_i`: the share of mentions that are hallucinated; `chair_s`: the share of
+        captions with a hallucinated mention; `recall`: the share of present classes that are found, pooled over
+        captions; `mean_words`. All but `mean_words` are fractions in [0, 1], NaN where undefined.
     """
     weights = np.ones((1, len(counts.words))) if weights is None else weights
     captions = weights.sum(axis=1)

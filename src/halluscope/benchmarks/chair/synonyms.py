@@ -1,7 +1,7 @@
 """CHAIR's synonym list: which words stand for which of COCO's 80 classes.
 
-The list is the authors' file (BSD-2-Clause), a line a class with its name first. It is not part of this package: the
-user names it, or it is fetched once and checked by its sha256.
+The list is the authors' file (BSD-2-Clause), with one line per class and the class name first. It is not part of this
+package: the user names the file, or it is fetched once and checked by its sha256.
 """
 
 from collections.abc import Mapping
@@ -40,9 +40,9 @@ def load(path: str | Path | None = None, allow_other: bool = False) -> Synonyms:
         allow_other: accept a file that is not the official one.
 
     Raises:
-        ValueError: for a file with another checksum (unless allowed), or that is no such list.
-        FileNotFoundError: if there is no such file.
-        BuildError: when the official list cannot be downloaded.
+        ValueError: for a file with another checksum (unless allowed), or one that is not a synonym list.
+        FileNotFoundError: if the file does not exist.
+        BuildError: if the official list cannot be downloaded.
     """
     from halluscope.building.fetch import sha256_of
 
@@ -58,7 +58,7 @@ def load(path: str | Path | None = None, allow_other: bool = False) -> Synonyms:
         raise ValueError(
             f"{file} is not CHAIR's synonym list: its sha256 is {sha256}, expected {SHA256} ({URL}). "
             "CHAIR scores from another list cannot be compared; pass allow_other_synonyms=True "
-            "(--allow-other-synonyms) if you mean it, and the signature says so."
+            "(--allow-other-synonyms) if you mean it. The signature then says so."
         )
     name = OFFICIAL if sha256 == SHA256 else f"other-{sha256[:8]}"
     return Synonyms(name, _parse(file))
@@ -72,10 +72,10 @@ def _fetch() -> Path:
 
 
 def _parse(file: Path) -> dict[str, str]:
-    """Read the lines as the published script does: words are divided by a comma and one space.
+    """Read the lines as the published script does: words are separated by a comma and one space.
 
-    So a word after two spaces keeps one of them and is never found (" motor bike", " cheesecake" in the official
-    list), and neither is one with a capital ("iPhone").
+    So a word after two spaces keeps one space and is never found (" motor bike", " cheesecake" in the official
+    list). A word with a capital letter is never found either ("iPhone").
     """
     rows = [line.strip().split(", ") for line in read_text(file).split("\n") if line.strip()]
     _check(rows, file)
@@ -94,7 +94,7 @@ def _check(rows: list[list[str]], file: Path) -> None:
     classes = vocabularies.load("coco").classes
     if len(rows) != len(classes):
         raise ValueError(
-            f"{file} has {len(rows)} lines; expected {len(classes)}, one for each of COCO's classes, its name first."
+            f"{file} has {len(rows)} lines; expected {len(classes)}, one per COCO class, with the class name first."
         )
     for name, expected in zip(sorted(row[0] for row in rows), sorted(classes), strict=True):
         if name != expected:

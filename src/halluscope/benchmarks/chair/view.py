@@ -1,4 +1,4 @@
-"""CHAIR's rows as people look at them: each word that stands for a class marked, as found or as hallucinated."""
+"""Prepares CHAIR's rows for display: each word that stands for a class is marked as found or hallucinated."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,12 +11,12 @@ from halluscope.reporting.tables import is_defined, percent
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
 ) -> Iterator[Item]:
-    """A run's rows as items, one each, in their order.
+    """Yield a run's rows as items, one per row, in order.
 
     Args:
-        rows: as they stand in a run's items.jsonl.
-        options: of the metric.
-        voters: nobody votes here.
+        rows: the rows of a run's items.jsonl.
+        options: the metric's options.
+        voters: unused, because no judge votes.
     """
     for row, text in zip(rows, said(rows, options), strict=True):
         classes, names = outcomes(row), [name for _, name in row["mentions"]]
@@ -36,8 +36,8 @@ def items(
 
 
 def meaning(scores: Mapping[str, Any]) -> str:
-    """What CHAIR_i says, in a sentence."""
+    """Say in a sentence what CHAIR_i means."""
     if not is_defined(scores["chair_i"]):
         return "CHAIR_i is undefined: no caption mentions an object."
     share = percent(scores["chair_i"])
-    return f"Of 100 times that a caption mentions an object, {share} times the object is not in the image."
+    return f"Of 100 mentions of objects in the captions, {share} name an object that is not in the image."

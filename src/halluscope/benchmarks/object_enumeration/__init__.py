@@ -8,9 +8,9 @@ BENCHMARK = Benchmark(
     title="Object enumeration",
     about="training data: what is in an image, where, and what is not",
     description="""
-Samples to train a vision-language model on, which made LLaVA hallucinate less (THRONE, section 6): it lists the objects
-of an image with their places on a 3 x 3 grid, and six classes that are absent but often seen beside those present. It
-is no benchmark: nothing is scored.
+Training samples for vision-language models, which made LLaVA hallucinate less (THRONE, section 6). Each sample lists
+the objects of an image with their places on a 3 x 3 grid, and six absent classes that often occur with those present.
+It is not a benchmark: nothing is scored.
 """,
     citation="""
 @inproceedings{kaul2024throne,
@@ -25,7 +25,7 @@ is no benchmark: nothing is scored.
 """,
     links=("https://arxiv.org/abs/2405.05256",),
     licence="COCO's annotations: CC BY 4.0. Visual Genome's: CC BY 4.0. LLaVA's instructions: CC BY 4.0, and OpenAI's "
-    "terms of use, since GPT-4 wrote them: for research, not commercially. Images: the terms of their owners.",
+    "terms of use, because GPT-4 wrote them: for research, not for commercial use. Images: the terms of their owners.",
     datasets=(
         Dataset(
             "object_enumeration",

@@ -1,4 +1,4 @@
-"""Builds object_enumeration: a list of objects, places and absences for each image, or for each sample of LLaVA's."""
+"""Builds object_enumeration: a list of objects, places and absences for each image, or for each of LLaVA's samples."""
 
 import argparse
 from collections import Counter
@@ -39,7 +39,7 @@ FEATURES = Features(
 )
 
 Samples = Callable[[], Iterator[tuple[Sample, int | None]]]
-"""Gives the samples from the first on, each with the place of its picture; None for one that stays as it is."""
+"""Yields all samples, each with the index of its picture, or with None if the sample stays unchanged."""
 
 
 def make(
@@ -53,16 +53,16 @@ def make(
     """Build object_enumeration.
 
     Args:
-        order: what is wanted.
-        visual_genome: the folder of Visual Genome's objects.json and image_data.json, for the images that it has.
-        instructions: LLaVA's instruction file; the enumeration goes before each sample about an annotated image.
-        conversations: a new file for the samples as LLaVA trains on them.
-        clip: cut boxes that leave their picture, and leave out those that lie outside; otherwise they are an error.
+        order: what to build.
+        visual_genome: the folder of Visual Genome's objects.json and image_data.json, used for the images they cover.
+        instructions: LLaVA's instruction file; each sample about an annotated image then starts with the enumeration.
+        conversations: a new file for the samples, in the form that LLaVA trains on.
+        clip: cut boxes that extend beyond their picture, and leave out those outside it; otherwise both are an error.
 
     Raises:
-        BuildError: for files that do not fit each other, counts that are not the published ones, or boxes that leave
+        BuildError: for files that do not match, counts that are not the published ones, or boxes that extend beyond
             their picture.
-        OutputError: if `conversations` is there already.
+        OutputError: if `conversations` already exists.
     """
     out = order.target()
     if conversations is not None:
@@ -91,15 +91,15 @@ def make(
 
 
 def check(table: Boxes, spec: Spec, subset: bool = False) -> None:
-    """Hold the annotations to what the dataset needs of them.
+    """Check that the dataset can be built from the annotations.
 
     Args:
         table: the annotations.
-        spec: names the vocabulary that the classes must belong to.
-        subset: let the classes be others.
+        spec: the spec, which names the vocabulary that the classes must belong to.
+        subset: allow other classes.
 
     Raises:
-        BuildError: for a class outside the vocabulary, or an image id that is no seed.
+        BuildError: for a class outside the vocabulary, or an image id that cannot be a seed.
     """
     known = vocabularies.load(spec.vocabulary or "coco").classes
     if not subset and (unknown := [name for name in table.classes if name not in known]):
@@ -111,12 +111,12 @@ def check(table: Boxes, spec: Spec, subset: bool = False) -> None:
     if ids[0] < 0 or ids[-1] > negatives.MOST:
         raise BuildError(
             f"The annotations have the image id {ids[0] if ids[0] < 0 else ids[-1]}; expected one from 0 to "
-            f"{negatives.MOST:,}, since it is the seed of the absent classes. Number the images anew."
+            f"{negatives.MOST:,}, because it is the seed for drawing absent classes. Renumber the images."
         )
 
 
 def facts(table: Boxes) -> dict[str, Any]:
-    """What stats.json says of the annotations."""
+    """Count the annotations for stats.json."""
     return {
         "images": len(table.pictures),
         "images_with_objects": int(np.count_nonzero(np.diff(table.starts))),
@@ -126,12 +126,12 @@ def facts(table: Boxes) -> dict[str, Any]:
 
 
 def enumerations(table: Boxes, scenes: Mapping[int, Scene], fit: Fitting) -> list[Enumeration]:
-    """The enumeration of each picture.
+    """Return the enumeration of each picture.
 
     Args:
         table: the annotations.
-        scenes: image id -> what Visual Genome has there; its objects are then listed, and no others.
-        fit: what is done with a box that leaves its picture.
+        scenes: image id -> Visual Genome's scene; for such an image only Visual Genome's objects are listed.
+        fit: handles boxes that extend beyond their picture.
 
     Raises:
         BuildError: as `fit` does.
@@ -155,7 +155,7 @@ def enumerations(table: Boxes, scenes: Mapping[int, Scene], fit: Fitting) -> lis
 def counts(
     samples: Samples, table: Boxes, known: Sequence[Enumeration], scenes: Mapping[int, Scene]
 ) -> dict[str, int]:
-    """What stats.json says of the rows; every sample is looked at.
+    """Count the rows for stats.json, by reading every sample.
 
     Raises:
         BuildError: if no sample is about an annotated image.
@@ -185,10 +185,10 @@ def counts(
 
 
 def _check_place(conversations: Path, out: Path) -> None:
-    """Check where the conversations go, before anything is read."""
+    """Check the place of the conversations, before anything is read."""
     if conversations.resolve().is_relative_to(out):
         raise BuildError(
-            f"--conversations {conversations} lies in the folder that is built, {out}; name another place."
+            f"--conversations {conversations} is inside the folder to build, {out}; name another place."
         )
     check_new(conversations)
 
@@ -204,7 +204,7 @@ def _objects(table: Boxes, place: int, fit: Fitting) -> Any:
 
 
 def _samples(table: Boxes, instructions: Readable | None) -> Samples:
-    """The samples of a file; without one, a sample for each image, of which nothing else is asked."""
+    """Return the samples of a file; without a file, one sample per image, with no other turns."""
     if instructions is not None:
         pictures = {picture.file_name: place for place, picture in enumerate(table.pictures)}
         return lambda: read_samples(instructions, pictures)
@@ -217,7 +217,7 @@ def _samples(table: Boxes, instructions: Readable | None) -> Samples:
 def _rows(
     samples: Samples, table: Boxes, known: Sequence[Enumeration], add: Callable[[Sample], None]
 ) -> Iterator[dict[str, Any]]:
-    """The rows to write; `add` is given every sample, those without a row too."""
+    """Yield the rows to write; `add` gets every sample, even one without a row."""
     for sample, place in tqdm(samples(), desc="writing", unit="sample", disable=None):
         if place is None:
             add(sample)
@@ -241,24 +241,24 @@ def _add(parser: argparse.ArgumentParser) -> None:
         "--visual-genome",
         type=Path,
         metavar="FOLDER",
-        help="of objects.json and image_data.json: list Visual Genome's objects in the images that it has",
+        help="the folder of objects.json and image_data.json: list Visual Genome's objects for the images they cover",
     )
     option(
         "--instructions",
         type=Path,
         metavar="FILE",
-        help="LLaVA's instructions (llava_instruct_150k.json or llava_v1_5_mix665k.json): a row for each sample",
+        help="LLaVA's instructions (llava_instruct_150k.json or llava_v1_5_mix665k.json): write one row per sample",
     )
     option(
         "--conversations",
         type=Path,
         metavar="FILE",
-        help="write the samples to this new file too, as LLaVA trains on them",
+        help="also write the samples to this new file, in the form that LLaVA trains on",
     )
     option(
         "--clip",
         action="store_true",
-        help="cut boxes that leave their picture, and leave out those outside (default: an error)",
+        help="cut boxes that extend beyond their picture, and leave out those outside it (default: an error)",
     )
 
 
@@ -270,8 +270,8 @@ BUILDER = Builder(
     halluscope build object_enumeration --source instances_train2017.json --visual-genome vg --clip
     halluscope build object_enumeration --instructions llava_instruct_150k.json --conversations train.json
 
-It is training data. With --instructions there is a row for each sample about an annotated image; the conversations hold
-the others too, as they were. Some of Visual Genome's boxes leave their pictures; --clip cuts them.
+The dataset is training data. With --instructions there is one row per sample about an annotated image; --conversations
+also writes the other samples, unchanged. Some of Visual Genome's boxes extend beyond their pictures; --clip cuts them.
 """,
     source="instances_train2017.json, its zip, or a folder that holds it (default: download); with --subset any file "
     "of instances in COCO's form",

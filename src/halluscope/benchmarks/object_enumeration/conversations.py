@@ -1,4 +1,4 @@
-"""Instruction-tuning samples in the form that LLaVA trains on, and the enumeration that is put before each."""
+"""Reads and writes instruction-tuning samples as LLaVA trains on them, and puts the enumeration before each sample."""
 
 import json
 import re
@@ -15,23 +15,23 @@ from halluscope.files.writing import new_file
 from halluscope.foreign import brief
 
 Sample = dict[str, Any]
-"""What LLaVA's files hold: {"id", "image", "conversations": [{"from": "human" or "gpt", "value"}]}."""
+"""A sample in LLaVA's files: {"id", "image", "conversations": [{"from": "human" or "gpt", "value"}]}."""
 
 IMAGE = "<image>"
-"""What stands for the image in a turn."""
+"""The placeholder of the image in a turn."""
 
 _OF_2014 = re.compile(r"COCO_(?:train|val)2014_")
 
 
 def read_samples(file: Readable, pictures: Mapping[str, int]) -> Iterator[tuple[Sample, int | None]]:
-    """Samples, each with the place of its picture; None for one without an image, or with one that is not annotated.
+    """Yield samples, each with the index of its picture, or with None if the sample has no annotated image.
 
     Args:
         file: a JSON list of samples.
-        pictures: file name -> the place of the picture.
+        pictures: file name -> the index of the picture.
 
     Raises:
-        BuildError: for what is no such list.
+        BuildError: for anything but a list of samples.
     """
     for number, sample in enumerate(entries(file), 1):
         where = f"{file}: sample {number}"
@@ -44,7 +44,7 @@ def read_samples(file: Readable, pictures: Mapping[str, int]) -> Iterator[tuple[
 
 
 def enumerated(sample: Sample, enumeration: Enumeration) -> Sample:
-    """A sample with the enumeration before its own turns, and the image before that."""
+    """Return a sample that starts with the image and the enumeration, followed by its own turns."""
     turns = [{**turn, "value": _without_image(turn["value"])} for turn in sample["conversations"]]
     first = [{"from": "human", "value": INSTRUCTION}, {"from": "gpt", "value": enumeration.response}]
     return {**sample, "conversations": [*first, *turns]}
@@ -52,9 +52,9 @@ def enumerated(sample: Sample, enumeration: Enumeration) -> Sample:
 
 @contextmanager
 def new_list(path: Path | None) -> Iterator[Callable[[Sample], None]]:
-    """Give what adds a sample to a new file, a JSON list; None writes nothing.
+    """Yield a function that adds a sample to a new file, a JSON list; without a path it writes nothing.
 
-    The file is there when all of it is written; what fails leaves its place as it was.
+    The file appears only when all of it is written; after a failure its place is unchanged.
     """
     if path is None:
         yield lambda sample: None
@@ -72,7 +72,7 @@ def new_list(path: Path | None) -> Iterator[Callable[[Sample], None]]:
 
 
 def _picture(image: str, pictures: Mapping[str, int]) -> int | None:
-    """The picture that a sample's image is: by its whole path, or by less and less of it."""
+    """Find the picture of a sample's image, by its whole path or by an ever shorter end of the path."""
     parts = image.split("/")
     tails = ["/".join(parts[start:]) for start in range(len(parts))]
     names = (*tails, _OF_2014.sub("", parts[-1]))
@@ -80,7 +80,7 @@ def _picture(image: str, pictures: Mapping[str, int]) -> int | None:
 
 
 def _check(sample: Sample, where: str) -> None:
-    """Check what an enumeration is put before."""
+    """Check a sample before an enumeration is added to it."""
     if not isinstance(sample.get("id"), str | int):
         raise BuildError(f"{where} has id {brief(sample.get('id'))}; expected text or a whole number.")
     turns = sample.get("conversations")
@@ -96,5 +96,5 @@ def _is_turn(turn: Any) -> bool:
 
 
 def _without_image(text: str) -> str:
-    """A turn's text without the mark of the image, which LLaVA puts on a line of its own."""
+    """Return a turn's text without the image's placeholder, which LLaVA puts on a line of its own."""
     return text.replace(IMAGE, "").strip() if IMAGE in text else text

@@ -16,7 +16,7 @@ PLACES = (
     ("left", "center", "right"),
     ("bottom left", "bottom", "bottom right"),
 )
-"""The nine names, row by row; the paper prints one of them, "bottom left"."""
+"""The names of the nine places, row by row; the paper prints only "bottom left"."""
 
 ABSENT = "absent"
 
@@ -30,11 +30,11 @@ class Instance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Enumeration:
-    """What a model is taught to say of an image.
+    """What a model is taught to say about an image.
 
     Attributes:
-        objects: in the order in which they are listed.
-        absent: class names, in the order in which they were drawn.
+        objects: the objects, in the order of the list.
+        absent: the names of absent classes, in the order of the draw.
     """
 
     objects: tuple[Instance, ...]
@@ -42,7 +42,7 @@ class Enumeration:
 
     @property
     def response(self) -> str:
-        """The list as text, a line each: the brackets stand as the paper prints them.
+        """The list as text, one entry per line, with brackets as the paper prints them.
 
         >>> Enumeration((Instance("dining table", "bottom"),), ("dog",)).response
         'dining table [bottom]\\ndog [absent]'
@@ -52,12 +52,12 @@ class Enumeration:
 
 
 def listed(objects: Iterable[tuple[str, Box]], width: int, height: int) -> tuple[Instance, ...]:
-    """The objects of a picture that are listed: by the area of their boxes, the largest first, `PER_CLASS` of a class.
+    """Return the objects of a picture to list: those with the largest boxes first, at most `PER_CLASS` per class.
 
     Args:
-        objects: class names and boxes; of equal boxes the first comes first.
-        width: of the picture, in pixels.
-        height: of the picture.
+        objects: class names and boxes; boxes of equal area keep their order.
+        width: the width of the picture, in pixels.
+        height: the height of the picture, in pixels.
     """
     of_class: Counter[str] = Counter()
     found = []
@@ -69,7 +69,7 @@ def listed(objects: Iterable[tuple[str, Box]], width: int, height: int) -> tuple
 
 
 def place(box: Box, width: int, height: int) -> str:
-    """Where a box's centre lies in a picture. What lies on a line of the grid belongs to the right, and below.
+    """Return the place of a box's centre in a picture; a centre on a grid line belongs to the right or below.
 
     >>> place((0, 0, 20, 20), 90, 60), place((20, 30, 20, 20), 90, 60)
     ('top left', 'bottom')

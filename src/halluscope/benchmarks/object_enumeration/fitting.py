@@ -1,4 +1,4 @@
-"""What is done with boxes that leave their picture."""
+"""Checks and cuts boxes that extend beyond their picture."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from halluscope.reading.boxes import Box, fitted
 
 @dataclass
 class Fitting:
-    """Looks at boxes, and cuts them if that is wanted.
+    """Checks boxes, and cuts them if asked to.
 
     Attributes:
-        clip: whether to cut what leaves its picture; otherwise it is an error.
-        cut: how many were cut.
-        left_out: how many lay outside.
+        clip: whether to cut a box that extends beyond its picture; otherwise such a box is an error.
+        cut: the number of boxes cut.
+        left_out: the number of boxes left out because they lie outside.
     """
 
     clip: bool = False
@@ -21,10 +21,10 @@ class Fitting:
     left_out: int = 0
 
     def __call__(self, box: Box, width: int, height: int, where: str) -> Box | None:
-        """The part of a box that lies in its picture; None if it lies outside.
+        """Return the part of a box that lies in its picture, or None if the box lies outside.
 
         Raises:
-            BuildError: for a box that leaves its picture, unless it is to be cut.
+            BuildError: for a box that extends beyond its picture, unless `clip` is set.
         """
         part = fitted(box, width, height)
         if part is box:
@@ -32,9 +32,9 @@ class Fitting:
         if not self.clip:
             shown = ", ".join(f"{number:g}" for number in box)
             raise BuildError(
-                f"{where} has the box [{shown}] (x, y, width, height), which leaves its picture of {width} x {height} "
-                "pixels. Are these annotations of the same images? If they are, correct the file, or pass --clip: then "
-                "boxes are cut to their picture, those that lie outside are left out, and both are counted."
+                f"{where} has the box [{shown}] (x, y, width, height), which extends beyond its picture of {width} x "
+                f"{height} pixels. Are these annotations of the same images? If so, correct the file, or pass --clip "
+                "to cut boxes to their picture, leave out those outside it, and count both."
             )
         if part is None:
             self.left_out += 1

@@ -1,7 +1,7 @@
-"""Draws the classes that an enumeration calls absent: those that often stand beside what is there (supplement, 5.2).
+"""Draws the classes that an enumeration calls absent: those that often occur with what is present (supplement, 5.2).
 
-The paper's pseudocode, line by line; where it cannot run as it stands, the dataset's card says what it was taken to
-mean. The order of its operations stays, so that the same numbers come out.
+This is the paper's pseudocode, line by line; the dataset's card says how the lines that cannot run as printed are
+understood. The order of operations is kept, so it gives the same numbers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,18 +14,18 @@ NEGATIVES = 6
 SHARPENED = 10
 
 MOST = 2**32 - 1
-"""The largest image id that `numpy.random.RandomState` takes as its seed; the least is 0."""
+"""The largest image id that `numpy.random.RandomState` takes as its seed; the smallest is 0."""
 
 Kinds = Sequence[int] | NDArray[np.integer[Any]]
-"""Places of classes among all, by category id."""
+"""The indices of some classes, in a list of all classes by category id."""
 
 
 def together(images: Iterable[Kinds], classes: int) -> NDArray[np.float64]:
-    """In how many images two classes are together [classes, classes]; the diagonal is 0.
+    """Count the images in which two classes occur together [classes, classes]; the diagonal is 0.
 
     Args:
-        images: what is in each, every class once.
-        classes: how many there are.
+        images: the classes in each image, each once.
+        classes: the number of classes.
     """
     co_occur = np.zeros((classes, classes))
     for present in map(_array, images):
@@ -35,11 +35,12 @@ def together(images: Iterable[Kinds], classes: int) -> NDArray[np.float64]:
 
 
 def chances(co_occur: NDArray[np.float64], present: Kinds, never: Kinds | None = None) -> NDArray[np.float64]:
-    """How likely each class is to be drawn first [classes]. They add up to 1, or are all 0 if no class can be drawn.
+    """Return each class's chance of being drawn first [classes]; the sum is 1, or 0 if no class can be drawn.
 
     Args:
-        co_occur: what `together` gives.
-        present: the classes whose company is asked for, each once. Where none is present, all have the same chance.
+        co_occur: the result of `together`.
+        present: the classes with which those drawn should often occur, each once. If it is empty, all have the same
+            chance.
         never: the classes that must not be drawn; by default those present.
     """
     barred = _array(present if never is None else never)
@@ -54,7 +55,7 @@ def chances(co_occur: NDArray[np.float64], present: Kinds, never: Kinds | None =
 
 
 def draw(image_id: int, probabilities: NDArray[np.float64]) -> list[int]:
-    """Draw the absent classes of an image, six or as many as can be drawn, in the order in which they are drawn."""
+    """Draw the absent classes of an image: six, or as many as possible, in the order of the draw."""
     size = min(NEGATIVES, int(np.count_nonzero(probabilities)))
     if not size:
         return []
@@ -64,7 +65,7 @@ def draw(image_id: int, probabilities: NDArray[np.float64]) -> list[int]:
 
 
 def _shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values through their sum, row by row; a row of zeros stays one."""
+    """Divide values by their sum, row by row; a row of zeros stays a row of zeros."""
     sums = values.sum(axis=-1, keepdims=True)
     shares: NDArray[np.float64] = np.divide(values, sums, out=np.zeros_like(values), where=sums > 0)
     return shares

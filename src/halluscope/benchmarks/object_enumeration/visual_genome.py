@@ -1,4 +1,4 @@
-"""Reads Visual Genome's objects of images that are COCO's too."""
+"""Reads Visual Genome's objects in the images that it shares with COCO."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from halluscope.reading.boxes import Box, box_of
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """An image that both have: COCO's id, and Visual Genome's width and height in pixels, which may differ."""
+    """An image of both datasets: COCO's id, and Visual Genome's width and height in pixels, which may differ."""
 
     image_id: int
     width: int
@@ -25,11 +25,11 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What Visual Genome says of an image.
+    """Visual Genome's annotation of an image.
 
     Attributes:
-        objects: as they are listed.
-        names: of the known classes, those that it names.
+        objects: the objects to list.
+        names: the known classes that Visual Genome names.
     """
 
     objects: tuple[Instance, ...]
@@ -39,21 +39,21 @@ class Scene:
 def read_scenes(
     image_data: Readable, objects: Readable, image_ids: set[int], classes: set[str], fit: Fitting
 ) -> dict[int, Scene]:
-    """Read the objects of the images that are wanted.
+    """Read the objects of the wanted images.
 
     Args:
-        image_data: image_data.json, which says which image is which of COCO's.
+        image_data: image_data.json, which gives the COCO id of each image.
         objects: objects.json.
-        image_ids: COCO's ids of the images that are wanted.
-        classes: the names that negatives are drawn from.
-        fit: what is done with a box that leaves its picture.
+        image_ids: COCO's ids of the wanted images.
+        classes: the names that absent classes are drawn from.
+        fit: handles boxes that extend beyond their picture.
 
     Returns:
-        COCO's image id -> what is there. An image without objects is left out; of several images of Visual Genome that
-        are one of COCO's the first counts.
+        COCO's image id -> its scene. An image without objects is left out; if several images of Visual Genome are one
+        image of COCO, the first with objects counts.
 
     Raises:
-        BuildError: for a file of another form, or if they have none of the images.
+        BuildError: for a file of another form, or if the files have none of the images.
     """
     shared = {number: one for number, one in _images(image_data) if one.image_id in image_ids}
     found: dict[int, Scene] = {}
@@ -65,8 +65,8 @@ def read_scenes(
                 found[image.image_id] = scene
     if not found:
         raise BuildError(
-            f"{objects} and {image_data} have objects of none of the {len(image_ids):,} images of the annotations. Are "
-            "these Visual Genome's files, and annotations of COCO's train images?"
+            f"{objects} and {image_data} have no objects for any of the {len(image_ids):,} images of the "
+            "annotations. Are these Visual Genome's files, and annotations of COCO's train images?"
         )
     return found
 
@@ -79,7 +79,7 @@ def _images(file: Readable) -> Iterator[tuple[int, Shared]]:
             continue
         if any(type(number) is not int for number in numbers) or min(numbers[2:]) < 1:
             raise BuildError(
-                f"{where} is {brief(entry)}; expected image_id, coco_id, width and height, whole numbers."
+                f"{where} is {brief(entry)}; expected image_id, coco_id, width and height as whole numbers."
             )
         yield numbers[0], Shared(*numbers[1:])
 
@@ -89,12 +89,12 @@ def _of_images(file: Readable) -> Iterator[tuple[int, str, list[Any]]]:
         where = f"{file}: entry {place + 1}"
         number, objects = _get(entry, "image_id", where), _get(entry, "objects", where)
         if type(number) is not int or not isinstance(objects, list):
-            raise BuildError(f"{where} is {brief(entry)}; expected image_id and objects, a list.")
+            raise BuildError(f"{where} is {brief(entry)}; expected image_id, and a list of objects.")
         yield number, where, objects
 
 
 def _object(given: Any, where: str) -> tuple[list[str], Box]:
-    """An object's names, plain, and its box."""
+    """Return an object's names, in lower case and single-spaced, and its box."""
     names = _get(given, "names", where)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BuildError(f"{where} has an object with the names {brief(names)}; expected a list of text.")

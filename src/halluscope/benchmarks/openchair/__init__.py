@@ -7,19 +7,19 @@ from halluscope.options import Option
 from halluscope.registry import LOWER, Benchmark, Dataset, Judges
 
 _OTHERWISE = {
-    "questions": "what they are asked: released (default), plain (for judges that say yes or no alone), claims (for "
+    "questions": "what judges are asked: released (default), plain (for judges that say only yes or no), claims (for "
     "checkers), or templates with {a/an} {x}",
-    "ask": "changes nothing here: each vote is needed, and asked for",
+    "ask": "has no effect here, because every vote is needed",
 }
-"""What options of judges say here."""
+"""The help of judges' options where OpenCHAIR differs."""
 
 BENCHMARK = Benchmark(
     name="openchair",
     title="OpenCHAIR",
     about="hallucinated nouns in captions, of any kind",
     description="""
-OpenCHAIR measures hallucination in captions without a closed list of objects: the concrete nouns of a caption are
-found, and a language model that reads the caption from which the image was made says of each whether the image has it.
+OpenCHAIR measures hallucination in captions without a closed list of objects. A language model reads the caption from
+which the image was made, and says for each concrete noun of the LVLM's caption whether the image has it.
 """,
     principal="openchair",
     scores={"openchair": LOWER, "undecided": LOWER, "unreadable": LOWER},
@@ -40,8 +40,8 @@ found, and a language model that reads the caption from which the image was made
 }
 """,
     links=("https://arxiv.org/abs/2312.03631", "https://github.com/assafbk/mocha_code"),
-    licence="The dataset's card states the MIT licence; its images are synthetic. The ratings of concreteness come "
-    "without a stated licence: they are the user's file. This code was written anew.",
+    licence="The dataset's card states the MIT licence; its images are synthetic. The ratings of concreteness state no "
+    "licence, so the user brings the file. This code was written from scratch.",
     datasets=(Dataset("openchair", id=("image_id",), columns=("true_caption",)),),
     prompt="Describe this image in one sentence.",
     max_new_tokens=128,
@@ -51,14 +51,14 @@ found, and a language model that reads the caption from which the image was made
         *(replace(one, help=_OTHERWISE[one.name]) if one.name in _OTHERWISE else one for one in poll.OPTIONS),
         Option(
             "convention",
-            "each noun as often as it comes, undecided ones left out (released, default), or once per caption, "
-            "undecided ones as hallucinated (first)",
+            "count each noun as often as it occurs and leave out undecided nouns (released, default), or count each "
+            "noun once per caption and undecided nouns as hallucinated (first)",
             choices=("released", "first"),
         ),
         Option(
             "reader",
-            "who finds nouns: lemminflect, a dictionary with a few rules (default), spacy, a tagger, as the authors' "
-            "script does (extra spacy), or nltk, another (extra nltk)",
+            "what finds nouns: lemminflect, a dictionary with a few rules (default); spacy, the tagger of the authors' "
+            "script (extra spacy); or nltk, another tagger (extra nltk)",
         ),
         Option(
             "concreteness",

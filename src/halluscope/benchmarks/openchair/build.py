@@ -25,7 +25,7 @@ def make(order: Order) -> Path:
     """Build openchair.
 
     Raises:
-        BuildError: for what is not the authors' dataset, or an image that cannot be decoded.
+        BuildError: for anything but the authors' dataset, or an image that cannot be decoded.
     """
     out = order.target()
     source = _fetched(order)
@@ -51,16 +51,16 @@ def make(order: Order) -> Path:
 
 
 def _fetched(order: Order) -> Fetched:
-    """Where the dataset comes from: a file, a folder, or an id of the Hub."""
+    """Return the source of the dataset: a file, a folder, or a Hub id."""
     given = order.source
     return order.fetch("captions") if given is None or given.is_file() else Fetched(given, None, None)
 
 
 def _check(image: Any, where: str) -> None:
-    """Decode an image as it is stored.
+    """Check that a stored image can be decoded.
 
     Raises:
-        BuildError: for what is none.
+        BuildError: if it cannot.
     """
     stored = image.get("bytes") if isinstance(image, Mapping) else None
     if not isinstance(stored, bytes):
@@ -69,7 +69,7 @@ def _check(image: Any, where: str) -> None:
 
 
 def _table(rows: list[CaptionedImage], pictures: Any, split: str) -> Table:
-    """The rows to write, with images where the source has them."""
+    """Return the rows to write, with images if the source has them."""
     columns: dict[str, Any] = {
         "image_id": Value("int64"),
         IMAGE: Image(),
@@ -92,11 +92,11 @@ BUILDER = Builder(
     about="""Builds openchair: 2,000 synthetic images, each with the caption that it was made from.
 
     halluscope build openchair --source moranyanuka/OpenCHAIR             # the authors' dataset on the Hub
-    halluscope build openchair --source OpenCHAIR                         # a folder of it
+    halluscope build openchair --source OpenCHAIR                         # a folder of the dataset
     halluscope build openchair --source test-00000-of-00001.parquet
 
-Its rows have no id: `image_id` is a row's place in the authors' dataset, from 0.
+The authors' rows have no id, so `image_id` is a row's index in their dataset, from 0.
 """,
-    source="the authors' dataset with the columns image and text: an id of the Hub, a folder, or a Parquet file",
+    source="the authors' dataset with the columns image and text: a Hub id, a folder, or a Parquet file",
     make=make,
 )

@@ -1,7 +1,7 @@
-"""Which words are concrete, by the ratings of Brysbaert et al. (2014), a file that the user brings.
+"""Reads which words are concrete from the ratings of Brysbaert et al. (2014), a file that the user brings.
 
-OpenCHAIR counts nouns that are rated above 4.5 of 5, and none that is not rated. Source: `is_concrete` in utils.py of
-the authors' repository. Where that has the ratings from, no licence is stated: none are shipped.
+OpenCHAIR counts only nouns that are rated above 4.5 of 5; an unrated noun does not count. Source: `is_concrete` in
+utils.py of the authors' repository, whose source of the ratings states no licence, so the ratings are not shipped.
 """
 
 from pathlib import Path
@@ -19,14 +19,14 @@ ABOVE = 4.5
 """A word whose mean rating is above this is concrete."""
 
 LEAST, MOST = 1.0, 5.0
-"""What a rating may be."""
+"""The smallest and the largest rating."""
 
 
 def read(file: str | Path) -> frozenset[str]:
-    """The concrete words of a file of ratings: xlsx, csv, tsv, JSON or Parquet, with the columns `Word` and `Conc.M`.
+    """Read the concrete words of a file of ratings: xlsx, csv, tsv, JSON or Parquet, with columns `Word` and `Conc.M`.
 
     Raises:
-        ValueError: for a file without these columns, a rating that is none, or no concrete word.
+        ValueError: for a file without these columns, an invalid rating, or a file without a concrete word.
         MissingExtra: for xlsx without openpyxl.
         FileNotFoundError: if the file does not exist.
     """
@@ -41,7 +41,7 @@ def read(file: str | Path) -> frozenset[str]:
 
 
 def _rating(row: Any, where: str) -> tuple[str, float]:
-    """A word in lower case, and its mean rating."""
+    """Return a word in lower case, and its mean rating."""
     if not isinstance(row, dict) or not {WORD, MEAN} <= row.keys():
         raise BuildError(
             f"concreteness: {where} is {brief(row, 120)}; expected the columns {WORD} and {MEAN} of the ratings of "

@@ -1,7 +1,7 @@
 """OpenCHAIR: hallucinated nouns in captions, without a closed list of objects (Ben-Kish et al., EMNLP 2024).
 
-The concrete nouns of an LVLM's caption are found, and for each of them judges are asked whether the image has it, of
-which they read the caption that is right.
+The concrete nouns of an LVLM's caption are found, and judges are asked for each noun whether the image has it. In place
+of the image, judges read its right caption.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,26 +34,26 @@ from halluscope.vocabularies import Vocabulary
 GIVEN = "given"
 
 SAID = {"yes": YES, "no": NO, "unsure": UNDECIDED}
-"""What a given vote may say."""
+"""A word that a given vote may be -> its label."""
 
 SHOWN = {YES: "yes", NO: "no", UNDECIDED: None}
-"""A label, for people."""
+"""A label -> the vote that is shown."""
 
 BY_GIVEN = {"judges": GIVEN, "questions": GIVEN, "agreement": "1of1"}
-"""Who voted on what, where votes are given."""
+"""What the signature says where votes are given."""
 
 Nouns = list[list[Word]]
-"""The nouns of each caption; those that were given stand nowhere."""
+"""The nouns of each caption; given nouns have no place in the text."""
 
 
 @dataclass(frozen=True)
 class Voted:
-    """What came of the votes.
+    """The outcome of the votes.
 
     Attributes:
-        nouns: of each caption, those that count.
-        labels: theirs.
-        unread: by image, how many replies are neither yes nor no, of how many; None for given votes.
+        nouns: the nouns of each caption that count.
+        labels: the labels of each caption's nouns.
+        unread: per image, the number of unreadable votes and of all votes; None for given votes.
         by: who voted on what, for the signature.
     """
 
@@ -64,7 +64,7 @@ class Voted:
 
     @property
     def unreadable(self) -> Tally:
-        """The share of replies that are neither, where there are any."""
+        """The share of unreadable votes; empty for given votes."""
         return {} if self.unread is None else {"unreadable": self.unread}
 
 
@@ -89,40 +89,40 @@ def compute(
     """Score an LVLM's captions of images.
 
     Args:
-        predictions: the LVLM's raw captions, one per image; an empty one has no noun.
-        references: the caption that is right, one per image; judges read it in place of the image.
-        convention: "released" counts a noun as often as it comes, but for six words that speak of the image itself
-            ("photo"), and leaves out what is undecided; "first", the authors' script as it stood first, counts a noun
-            once per caption, and what is undecided as hallucinated.
-        reader: who finds a caption's nouns: "lemminflect", a dictionary and a few rules; "spacy", whose en_core_web_sm
+        predictions: the LVLM's raw captions, one per image; an empty caption has no noun.
+        references: the right captions, one per image; judges read them in place of the images.
+        convention: "released" counts a noun as often as it occurs, except six words for the image itself ("photo"), and
+            leaves out undecided nouns; "first", the first version of the authors' script, counts a noun once per
+            caption, and counts undecided nouns as hallucinated.
+        reader: what finds a caption's nouns: "lemminflect", a dictionary and a few rules; "spacy", whose en_core_web_sm
             tags words, as in the authors' script; or "nltk", which tags words too, with nltk's data.
-        concreteness: the ratings of Brysbaert et al. (2014), a file: only nouns rated above 4.5 count, as in the paper.
-            By default all nouns do, and the signature says so.
-        nouns: the nouns of each caption in their dictionary form, as often as they come, where another program has
-            found them.
+        concreteness: a file of the ratings of Brysbaert et al. (2014): only nouns rated above 4.5 count, as in the
+            paper. By default all nouns count, and the signature says so.
+        nouns: the nouns of each caption in their dictionary form, repeats included, if another program has found them.
         votes: for each caption a list of its nouns with a vote each, such as ["dog", "no"]: "yes" (it is there), "no"
-            (it is hallucinated) or "unsure"; when they are given, neither a reader nor a judge is asked.
-        image_ids: when they are given, an id that comes twice is an error.
-        forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
-        bootstrap: how many resamples of the images an interval is made of; 0 for none.
-        seed: of the bootstrap.
-        level: of the interval, in (0, 1).
-        per_image: also give, for each image, its nouns, with their places in the caption as it was read, and what was
-            voted.
-        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too.
-        judging: how the poll is held: judges, questions ("released", "plain" for judges that say yes or no alone,
+            (it is hallucinated) or "unsure"; if given, neither a reader nor a judge is asked.
+        image_ids: the images' ids; a repeated id is an error.
+        forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
+        bootstrap: the number of resamples of the images behind each interval; 0 for no interval.
+        seed: the seed of the bootstrap.
+        level: the level of the interval, in (0, 1).
+        per_image: also give, for each image, its nouns, their places in the caption as it was read, and the votes on
+            them.
+        thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" reads them too.
+        judging: how the poll is held: judges, questions ("released", "plain" for judges that say only yes or no,
             "claims" for checkers, or templates), agreement, device, engine, recheck, tokenizer, workers, leave_out,
-            at_once, max_failed, store, progress; see `halluscope.judging.voters.poll.Voting`. Each vote is needed:
-            `ask` changes nothing.
+            at_once, max_failed, store, progress; see `halluscope.judging.voters.poll.Voting`. `ask` has no effect,
+            because every vote is needed.
 
     Returns:
-        `openchair`, the share of nouns that are hallucinated, a fraction in [0, 1], NaN without any: those on which
-        enough votes say no, of those on which enough say yes or no. `undecided`, the share of nouns on which neither
-        do: judges disagree, or say neither. `unreadable`, the share of the judges' replies that are neither yes nor no;
-        a reply "unsure" is one (None for given votes). Of all these lower is better. `nouns`, how many count; `found`
-        and `hallucinated`, how many of these; `nouns_per_caption`; `without_nouns`, how many captions have none;
-        `images`; `mean_words`, how long the texts are; `thoughts`, how many texts held one that was removed;
-        `signature`; and `interval` and `per_image` when asked for.
+        Fractions in [0, 1], lower is better: `openchair`, the share of hallucinated nouns (enough votes say no) among
+        the decided ones (enough votes say yes, or enough say no), NaN without any; `undecided`, the share of nouns on
+        which neither enough votes say yes nor enough say no; `unreadable`, the share of votes that are neither yes nor
+        no, "unsure" included (None for given votes). With convention="first" undecided nouns count as hallucinated.
+        Numbers: `nouns`, those that count; `found` and `hallucinated` nouns among them; `nouns_per_caption`;
+        `without_nouns`, captions without a noun that counts; `images`; `mean_words`, the captions' mean length in
+        words; `thoughts`, captions from which a thought was removed.
+        Also `signature`, and on request `interval` and `per_image`.
 
     Raises:
         ValueError: for any bad input, before a model is loaded.
@@ -174,7 +174,7 @@ def compute(
 
 
 def _facts(voted: Voted) -> dict[str, int | float]:
-    """How many nouns and captions there are, and what was voted on how many."""
+    """Count the nouns, the captions, and the nouns of each label."""
     said = [of[noun] for each, of in zip(voted.nouns, voted.labels, strict=True) for noun in each]
     images = len(voted.nouns)
     return {
@@ -198,19 +198,17 @@ def plan(
     prices: tuple[float, float] | None = None,
     **judging: Any,
 ) -> Plan:
-    """What `compute` will take.
+    """Plan what `compute` will ask, and how long it will take.
 
     Args:
-        sets: predictions and references, as `compute` gets them, one pair per LVLM, in the order in which they are
-            scored.
-        convention: as `compute` has it.
-        reader: as `compute` has it.
-        concreteness: as `compute` has it.
-        thoughts: as `compute` has it.
-        calibrate: ask each language model for about so many seconds, to measure how long the rest takes; 0 for not
-            at all.
-        prices: of a million tokens that a judge behind an endpoint reads, and of a million that it says.
-        judging: as `compute` has it.
+        sets: the predictions and references of `compute`, one pair per LVLM, in the order of scoring.
+        convention: as in `compute`.
+        reader: as in `compute`.
+        concreteness: as in `compute`.
+        thoughts: as in `compute`.
+        calibrate: about how many seconds to ask each language model, to measure how long the rest takes; 0 skips this.
+        prices: the prices of a million tokens that a judge behind an endpoint reads, and of a million that it writes.
+        judging: as in `compute`.
 
     Raises:
         ValueError: for any bad input, as `compute` does.
@@ -227,27 +225,27 @@ def plan(
 
 
 def _paired(predictions: Any, references: Any) -> tuple[list[str], list[str]]:
-    """Captions, and those that are right.
+    """Return the LVLM's captions and the right captions.
 
     Raises:
-        ValueError: as `halluscope.inputs.paired`, or for a caption that is none.
+        ValueError: as `halluscope.inputs.paired` does, or for a right caption that is empty or not a text.
     """
     predictions, references = paired(predictions, references)
     for row, caption in enumerate(references):
         if not isinstance(caption, str) or not caption.strip():
-            raise ValueError(f"references[{row}] is {brief(caption)}; expected the caption that is right.")
+            raise ValueError(f"references[{row}] is {brief(caption)}; expected the right caption.")
     return predictions, references
 
 
 def _poll(judging: Mapping[str, Any]) -> Voting:
-    """How the poll is held."""
+    """Read how the poll is held."""
     poll = options.build(Voting, judging, "openchair", questions=prompts.RELEASED)
     poll.required(len(prompts.load(poll.questions).templates))
     return poll
 
 
 def _nouns(captions: Sequence[str], given: Any, reader: str) -> tuple[Nouns, str]:
-    """The nouns of each caption, and who found them, as it stands in a signature."""
+    """Return the nouns of each caption, and the signature's name for what found them."""
     if given is None:
         find, version = readers.common_nouns(reader)
         return [find(caption) for caption in captions], version
@@ -259,14 +257,15 @@ def _nouns(captions: Sequence[str], given: Any, reader: str) -> tuple[Nouns, str
 
 
 def _given(votes: Any, nouns: Any, rows: int) -> tuple[Nouns, list[dict[str, int]]]:
-    """The nouns of given votes, and the label on each.
+    """Return the nouns of given votes, and the label of each noun.
 
     Raises:
-        ValueError: for what is no list of nouns with a vote each, two votes on a noun of one caption, or nouns too.
+        ValueError: for anything but lists of nouns with a vote each, different votes on the same noun of a caption, or
+            if `nouns` are given too.
     """
     if nouns is not None:
         raise ValueError(
-            "votes and nouns are given; expected one of them: votes name their nouns themselves."
+            "votes and nouns are given; expected one of them, because votes already name their nouns."
         )
     lists = listed("votes", votes, "a list, one list of nouns with their votes per caption", rows)
     found: Nouns = []
@@ -280,7 +279,7 @@ def _given(votes: Any, nouns: Any, rows: int) -> tuple[Nouns, list[dict[str, int
         for place, (noun, vote) in enumerate(pairs):
             if label[noun] != vote:
                 raise ValueError(
-                    f"votes[{row}][{place}]: {brief(noun)} has another vote in the same caption."
+                    f"votes[{row}][{place}]: {brief(noun)} has a different vote in the same caption."
                 )
         found.append([Word(noun) for noun, _ in pairs])
         labels.append(label)
@@ -288,7 +287,7 @@ def _given(votes: Any, nouns: Any, rows: int) -> tuple[Nouns, list[dict[str, int
 
 
 def _vote(pair: Any, where: str) -> tuple[str, int]:
-    """A noun, and what a vote says of it."""
+    """Return a noun and the label that its vote gives it."""
     if not is_like_a_list(pair) or len(pair) != 2:
         raise ValueError(f"{where} is {brief(pair)}; expected a noun and a vote, such as ['dog', 'no'].")
     noun, said = texts(where, pair)
@@ -303,20 +302,20 @@ def _check_words(where: str, nouns: Sequence[str]) -> None:
 
 
 def _counted(nouns: Nouns, concrete: frozenset[str] | None, convention: str) -> Nouns:
-    """The nouns of each caption that count."""
+    """Return the nouns of each caption that count."""
     kept = nouns if concrete is None else [[one for one in each if one.form in concrete] for each in nouns]
     return [scoring.counted(each, convention) for each in kept]
 
 
 def _classes(nouns: Sequence[Sequence[str]]) -> Vocabulary:
-    """All nouns, as the classes that judges are asked about."""
+    """Return all nouns as the classes that judges are asked about."""
     classes = tuple(sorted({noun for each in nouns for noun in each}))
     limits.check("classes", len(classes), f"A vocabulary of the captions' {len(classes):,} different nouns")
     return Vocabulary("nouns", classes)
 
 
 def _ask(poll: Voting, references: Sequence[str], nouns: list[list[str]]) -> Voted:
-    """Have judges vote on each caption's nouns. A reply that is neither yes nor no speaks for neither label."""
+    """Have judges vote on each caption's nouns; a vote that is neither yes nor no counts for neither label."""
     classes = _classes(nouns)
     present = classes.presence(nouns)
     held = poll.hold(references, present, classes, prompts.load(poll.questions), only_present=True)
@@ -336,7 +335,7 @@ def _ask(poll: Voting, references: Sequence[str], nouns: list[list[str]]) -> Vot
 
 
 def _of_image(nouns: Sequence[Word], labels: Labels) -> dict[str, Any]:
-    """What was voted on a caption's nouns, those that count, as often as they come, and where they stand."""
+    """Return a caption's nouns that count, repeats included, with their places and the votes on them."""
     found = forms_of(nouns)
     return {
         "nouns": found,

@@ -1,8 +1,8 @@
-"""What OpenCHAIR's judges are asked about each noun, in a frame that holds the caption that is right.
+"""OpenCHAIR's prompts to its judges, one per noun, in a frame that holds the right caption.
 
-Source of `released`: `make_prompt` in utils.py of the authors' repository (mocha_code), as it stood after the paper's
-revision. The other two are this project's: `plain` asks for yes or no alone, for judges that say nothing else, with the
-first of THRONE's questions in its frame (section 4.3), for which FLAN-T5's errors are known; `claims` is for checkers.
+Source of `released`: `make_prompt` in utils.py of the authors' repository (mocha_code), after the paper's revision. The
+other two sets are this project's. `plain` is for judges that say only yes or no: it asks THRONE's first question in
+THRONE's frame (section 4.3), for which FLAN-T5's errors are known. `claims` is for checkers.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ SETS = {"released": RELEASED, "plain": PLAIN, "claims": CLAIMS}
 
 
 def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
-    """Find a question set by name, or make one of the user's templates in the frame of `plain`.
+    """Find a question set by name, or make one from the user's templates in the frame of `plain`.
 
     Raises:
         ValueError: for an unknown name, no template, or a template without `{x}`.

@@ -1,4 +1,4 @@
-"""OpenCHAIR's rows: an image, and the caption that it was made from."""
+"""Reads OpenCHAIR's rows: an image, and the caption that it was made from."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ NEEDED = ("image_id", "true_caption")
 COLUMNS = (*NEEDED, "prompt", "form")
 
 UPSTREAM = "text"
-"""What the authors' dataset calls the caption; its rows have no id but their place."""
+"""The caption's column in the authors' dataset, whose rows have only their index as an id."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class CaptionedImage:
     """A row.
 
     Attributes:
-        image_id: the place of the row in the authors' dataset, from 0.
-        true_caption: what the image was made from.
-        prompt: what the LVLM is asked; "" for the benchmark's own.
-        form: which parallel form it is of; "" for the original.
+        image_id: the index of the row in the authors' dataset, from 0.
+        true_caption: the right caption, from which the image was made.
+        prompt: what the LVLM is asked; "" for the benchmark's own prompt.
+        form: the row's parallel form; "" for the original.
     """
 
     image_id: int
@@ -36,14 +36,14 @@ def load(sources: Sequence[str]) -> list[CaptionedImage]:
     """Read the dataset: a built folder or Hub id, a file of its rows, or the authors' own dataset.
 
     Raises:
-        ValueError: for a dataset of another form, or an id that comes twice.
+        ValueError: for a dataset of another form, or a repeated id.
         FileNotFoundError: if a file does not exist.
     """
     return read_all((row for source in sources for row in _rows(source)), ", ".join(sources))
 
 
 def inputs(rows: Sequence[CaptionedImage]) -> dict[str, Any]:
-    """What the metric takes of the dataset's rows."""
+    """Return the metric's inputs from the dataset's rows."""
     return {
         "references": [row.true_caption for row in rows],
         "image_ids": [row.image_id for row in rows],
@@ -55,26 +55,26 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[CaptionedIm
     """Read rows of the dataset.
 
     Raises:
-        ValueError: for a row that is none, or an id that comes twice.
+        ValueError: for anything but a row, or a repeated id.
     """
     found: dict[int, CaptionedImage] = {}
     for number, given in enumerate(rows):
         row = given if isinstance(given, CaptionedImage) else _read(given, f"{where}[{number}]")
         if found.setdefault(row.image_id, row) is not row:
             raise ValueError(
-                f"{where}[{number}] has the image_id {row.image_id}, as a row before it has; expected each image once. "
+                f"{where}[{number}] has the image_id {row.image_id} of an earlier row; expected each image once. "
                 "Remove one of them."
             )
     return list(found.values())
 
 
 def columns(rows: Any) -> list[str]:
-    """The names of the columns of rows as `halluscope.reading.rows.read_rows` gives them."""
+    """Return the column names of rows that `halluscope.reading.rows.read_rows` has read."""
     return list(rows[0]) if isinstance(rows, list) else list(rows.column_names)
 
 
 def numbered(rows: Any, source: str) -> list[CaptionedImage]:
-    """The authors' rows, each by its place.
+    """Return the authors' rows, with their index as id.
 
     Raises:
         ValueError: for a row without a caption.
@@ -100,10 +100,10 @@ def _rows(source: str) -> Iterable[Any]:
 
 
 def _caption(row: Any, column: str, where: str) -> str:
-    """The caption in a row.
+    """Return the caption in a row.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if the row has no caption.
     """
     caption = row.get(column)
     if not isinstance(caption, str) or not caption.strip():

@@ -1,6 +1,6 @@
-"""OpenCHAIR's score: counts per image first, then ratios.
+"""Computes OpenCHAIR's score: counts per image first, then ratios.
 
-Source: `get_och_score` in evaluate.py of the authors' repository (mocha_code), which has changed since its first form.
+Source: `get_och_score` in evaluate.py of the authors' repository (mocha_code), which has two versions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,19 +16,19 @@ RELEASED, FIRST = "released", "first"
 CONVENTIONS = (RELEASED, FIRST)
 
 NO_OBJECTS = frozenset({"painting", "drawing", "photo", "picture", "portrait", "photograph"})
-"""What the released script does not count: these words speak of the image itself."""
+"""Words that the released script does not count, because they name the image itself."""
 
 UNDECIDED = IGNORED
-"""The label of a noun that is neither found nor hallucinated: too few votes agree, or say yes or no at all."""
+"""The label of a noun that is neither found nor hallucinated: too few votes agree, or too few say yes or no."""
 
 Labels = Mapping[str, int]
-"""What became of each noun of a caption: `YES` (it is there), `NO` (it is hallucinated) or `UNDECIDED`."""
+"""The label of each noun of a caption: `YES` (it is there), `NO` (it is hallucinated) or `UNDECIDED`."""
 
 
 def counted(nouns: Sequence[Word], convention: str) -> list[Word]:
-    """The nouns of a caption that count.
+    """Return the nouns of a caption that count.
 
-    "released": as often as they come, but for `NO_OBJECTS`. "first": each once.
+    "released" counts them as often as they occur, except `NO_OBJECTS`; "first" counts each noun once.
 
     >>> nouns = [*map(Word, ["dog", "photo", "dog"])]
     >>> [[noun.form for noun in counted(nouns, convention)] for convention in CONVENTIONS]
@@ -43,15 +43,16 @@ def counted(nouns: Sequence[Word], convention: str) -> list[Word]:
 
 
 def tally(nouns: Sequence[Sequence[str]], labels: Sequence[Labels], convention: str) -> Tally:
-    """Count by image.
+    """Count nouns per image.
 
     Args:
-        nouns: of each caption, as they count.
-        labels: theirs.
+        nouns: the nouns of each caption that count.
+        labels: the labels of each caption's nouns.
         convention: "released" leaves undecided nouns out of the ratio; "first" counts them as hallucinated.
 
     Returns:
-        `openchair`, hallucinated nouns of all that count, and `undecided` nouns of all.
+        Numerators and denominators per image: `openchair`, hallucinated nouns of all nouns in the ratio, and
+        `undecided`, undecided nouns of all nouns.
     """
     codes = [[of[noun] for noun in each] for each, of in zip(nouns, labels, strict=True)]
     found, wrong, open_ = (

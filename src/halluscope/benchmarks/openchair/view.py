@@ -1,4 +1,4 @@
-"""OpenCHAIR's rows as people look at them: each noun that counts marked, with what was voted on it."""
+"""Prepares OpenCHAIR's rows for display: each noun that counts is marked, with the vote on it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,17 +16,17 @@ OUTCOMES: Mapping[str | None, tuple[Kind, str]] = {
     "no": ("bad", HALLUCINATED),
     None: ("open", UNDECIDED),
 }
-"""What was voted on a noun -> what came of it."""
+"""The vote on a noun -> the kind of its mark, and its outcome."""
 
 
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Mapping[str, Any] | None
 ) -> Iterator[Item]:
-    """A run's rows as items, one each, in their order.
+    """Yield a run's rows as items, one per row, in order.
 
     Args:
-        rows: as they stand in a run's items.jsonl.
-        options: of the metric.
+        rows: the rows of a run's items.jsonl.
+        options: the metric's options.
         voters: who voted on which nouns; None where votes were given.
     """
     for row, text in zip(rows, said(rows, options), strict=True):
@@ -49,10 +49,10 @@ def items(
 
 
 def meaning(scores: Mapping[str, Any]) -> str:
-    """What the share of hallucinated nouns says, in a sentence."""
+    """Say in a sentence what the share of hallucinated nouns means."""
     if not is_defined(scores["openchair"]):
-        return "The share of hallucinated nouns is undefined: there is no noun on which anything was decided."
+        return "The share of hallucinated nouns is undefined: no noun was decided."
     share = f"Of 100 nouns in the captions, {percent(scores['openchair'])} name what is not in the image"
     if keys_of(scores["signature"])["convention"] == FIRST:
-        return f"{share}, or what nobody could decide on; a noun counts once per caption."
-    return f"{share}; nouns on which nothing was decided are left out."
+        return f"{share}, or are undecided; a noun counts once per caption."
+    return f"{share}; undecided nouns are left out."

@@ -11,8 +11,8 @@ BENCHMARK = Benchmark(
     title="POPE",
     about="yes/no questions about objects, sampled or complete",
     description="""
-POPE measures object hallucination in the answers of large vision-language models to questions such as "Is there a dog
-in the image?". A named rule reads each reply as yes, no or neither; yes is the positive class.
+POPE measures object hallucination in the responses of large vision-language models to questions such as "Is there a dog
+in the image?". A named rule reads each response as yes, no or neither; yes is the positive class.
 """,
     principal="accuracy",
     scores={
@@ -32,9 +32,9 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
 }
 """,
     links=("https://arxiv.org/abs/2305.10355",),
-    licence="POPE's questions: MIT. RePOPE's answers: their repository states no licence; build them where you use "
+    licence="POPE's questions: MIT. RePOPE's answers: their repository states no licence, so build them where you use "
     "them. Images, never included: each under the terms of its owner.",
-    compared="Its figures are those of the authors' script for the same answers: "
+    compared="The metric gives the scores of the authors' script for the same responses: "
     "tests/benchmarks/test_pope.py, tests/golden/pope_official.json.",
     datasets=(
         Dataset(
@@ -76,13 +76,13 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
     options=(
         Option(
             "parser",
-            "how a reply is read (default: pope, the official rule); all shows a row for each",
+            "how a response is read (default: pope, the official rule); all shows a row per parser",
             choices=("pope", "strict", "lmms-eval", "vlmevalkit", "first-word"),
             every=True,
         ),
         Option(
             "convention",
-            "how replies that nobody can read are counted (default: as those do who read by the parser)",
+            "how unreadable responses are counted (default: as in the project whose parser is used)",
             choices=("usual", "lmms-eval"),
         ),
         Option(
@@ -92,11 +92,11 @@ in the image?". A named rule reads each reply as yes, no or neither; yes is the 
         ),
         Option(
             "corrected",
-            "also score by these answers: RePOPE's dataset or files",
+            "also score by these corrected right answers: RePOPE's dataset or files",
             many=True,
             metavar="DATASET",
         ),
-        Option("per_class", "also a table of the classes", flag=True),
+        Option("per_class", "also print a table of the classes", flag=True),
     ),
     given=("objects", "sampling", "image_ids", "questions", "forms", "corrected"),
     items="per_question",

@@ -1,13 +1,13 @@
 """Builds pope: the official questions, or new ones from the objects of images (Li et al., section 5.1).
 
-For new questions, an image qualifies if it holds at least n classes and lacks at least as many. Of each drawn image n
-present classes are asked about, and after each of them one absent class that was not asked about yet:
+For new questions, an image qualifies if it holds at least n classes and lacks at least as many. For each drawn image,
+the questions ask about n present classes, and after each of these about a new absent class:
 
-- random: any;
-- popular: the one in most images of the annotations;
-- adversarial: the one that shares most images of the annotations with the present class just asked about.
+- random: any class;
+- popular: the class in most images of the annotations;
+- adversarial: the class that shares most images of the annotations with the present class just asked about.
 
-Equal counts are settled by category order. The three samplings share the images and the present classes.
+Category order settles equal counts. The three samplings share the images and the present classes.
 """
 
 import argparse
@@ -40,7 +40,7 @@ from halluscope.reading.coco import CocoImage, CocoTable, read_annotations
 CONFIGS = ("coco", "aokvqa", "gqa")
 
 Choice = Callable[[int, NDArray[np.int64]], int]
-"""`choice(class just asked about, absent classes left)` gives one of them."""
+"""`choice(class just asked about, absent classes left)` returns one of the absent classes."""
 
 FEATURES = Features(
     {
@@ -56,16 +56,16 @@ FEATURES = Features(
 
 
 def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) -> list[ObjectQuestion]:
-    """Make new questions: 2 x objects an image, yes and no in turn, for each of the three samplings.
+    """Make new questions: 2 x `objects` per image, with answers yes and no in turn, for each of the three samplings.
 
     Args:
-        coco: which classes are in which image; the counts are over all its images.
-        images: how many are drawn.
-        objects: how many present classes of each are asked about.
-        seed: of everything drawn.
+        coco: which classes are in which image; class counts are over all its images.
+        images: the number of images to draw.
+        objects: the number of present classes to ask about per image.
+        seed: the seed of the draws.
 
     Raises:
-        BuildError: for numbers below 1, and when fewer images qualify than are asked for.
+        BuildError: for numbers below 1, or if fewer images qualify than are asked for.
     """
     for name, number in (("images", images), ("objects", objects)):
         if number < 1:
@@ -79,7 +79,7 @@ def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) ->
         raise BuildError(
             f"{images:,} images are asked for, but of the {len(coco.images):,} in the annotations only "
             f"{len(qualified):,} hold at least {objects} of the {len(coco.classes)} classes and lack as many. "
-            "Ask for fewer images, or for fewer objects an image."
+            "Ask for fewer images, or for fewer objects per image."
         )
     presence = _presence(coco)
     rng = np.random.default_rng(seed)
@@ -101,11 +101,11 @@ def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) ->
 
 
 def counts(rows: Sequence[ObjectQuestion]) -> dict[str, Any]:
-    """What stats.json says of the rows of one config.
+    """Count the rows of one config for stats.json.
 
     Returns:
         `rows`; `pairs`, the different (image, question) pairs; `images`; `objects`; and `irregular`, sampling ->
-        property of POPE's files -> how many rows break it, and the first of them.
+        property of POPE's files -> how many rows break it, and the id of the first.
     """
     pairs, _ = unique_questions(map(asdict, rows))
     broken = {name: irregular([row for row in rows if row.sampling == name]) for name in SAMPLINGS}
@@ -122,12 +122,12 @@ def counts(rows: Sequence[ObjectQuestion]) -> dict[str, Any]:
 
 
 def table(rows: Iterable[ObjectQuestion], split: str, config: str = "default") -> Table:
-    """The rows to write."""
+    """Return the rows to write."""
     return Table(FEATURES, map(asdict, rows), split, config)
 
 
 def _presence(coco: CocoTable) -> NDArray[np.bool_]:
-    """Which class is in which image [images, classes]."""
+    """Return which class is in which image [images, classes]."""
     column = {name: i for i, name in enumerate(coco.classes)}
     presence = np.zeros((len(coco.images), len(coco.classes)), dtype=bool)
     for row, image in enumerate(coco.images):
@@ -146,7 +146,7 @@ def _choices(presence: NDArray[np.bool_], rng: np.random.Generator) -> Mapping[s
 
 
 def _cells(positives: Iterable[int], absent: NDArray[np.int64], choose: Choice) -> list[tuple[int, str]]:
-    """The classes that are asked about in an image, each with its answer."""
+    """Return the classes that are asked about in an image, each with its right answer."""
     cells: list[tuple[int, str]] = []
     for cls in positives:
         negative = choose(int(cls), absent)
@@ -178,15 +178,15 @@ def make(
     """Build pope.
 
     Args:
-        order: what is wanted; its source is the folder of the official files, with or without a folder per config.
-        configs: of the official questions; less than all needs `subset`.
+        order: what to build; its source is the folder of the official files, with or without a folder per config.
+        configs: which official questions to build; fewer than all need `subset`.
         from_annotations: make new questions from this COCO-format file instead, in a folder that is named after it.
-        images_count: of new questions, how many images are drawn.
-        objects: of new questions, how many present objects of an image are asked about, and as many absent ones.
-        seed: of new questions.
+        images_count: for new questions, the number of images to draw.
+        objects: for new questions, the number of present objects, and of absent objects, to ask about per image.
+        seed: for new questions, the seed of the draws.
 
     Raises:
-        BuildError: when both kinds of questions are asked for, or more images than qualify.
+        BuildError: if both kinds of questions are asked for, or more images than qualify.
     """
     if order.source is not None and from_annotations is not None:
         raise BuildError(
@@ -227,10 +227,21 @@ def _add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="make new questions from this COCO-format annotation file instead",
     )
-    option("--configs", nargs="+", choices=CONFIGS, default=CONFIGS, help="(default: all)")
-    option("--images-count", type=int, default=500, help="of new questions (default: 500)")
-    option("--objects", type=int, default=3, help="asked about: so many present, so many absent (default: 3)")
-    option("--seed", type=int, default=0, help="of new questions (default: 0)")
+    option(
+        "--configs",
+        nargs="+",
+        choices=CONFIGS,
+        default=CONFIGS,
+        help="which official questions to build (default: all)",
+    )
+    option("--images-count", type=int, default=500, help="for new questions, how many images (default: 500)")
+    option(
+        "--objects",
+        type=int,
+        default=3,
+        help="for new questions, how many present and how many absent objects per image (default: 3)",
+    )
+    option("--seed", type=int, default=0, help="for new questions, the seed of the draws (default: 0)")
 
 
 QUESTIONS = Builder(

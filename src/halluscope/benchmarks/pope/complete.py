@@ -1,6 +1,6 @@
 """Builds pope_c: POPE's question about every class of every image (POPE-Complete; THRONE, section 5.4).
 
-The config `questions` holds the rows, `images` the images, each once.
+The config `questions` holds the rows; `images` holds each image once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ from halluscope.vocabularies import Vocabulary
 ROWS_AT_ONCE = 100_000
 
 MADE_OF = {"throne_coco": "pope_c", "throne_objects365": "pope_c_objects365"}
-"""What is built of which presence dataset."""
+"""A presence dataset -> the dataset that is built from it."""
 
 QUESTIONS = Features(
     {
@@ -41,10 +41,10 @@ QUESTIONS = Features(
 
 
 def presence(built: Presence) -> NDArray[np.bool_]:
-    """Which class is in which image [images, classes].
+    """Return which class is in which image [images, classes].
 
     Raises:
-        BuildError: for an object that is none of the dataset's classes.
+        BuildError: for an object that is not one of the dataset's classes.
     """
     objects = built.read("objects")["objects"].combine_chunks()
     names = pc.list_flatten(objects)
@@ -52,7 +52,7 @@ def presence(built: Presence) -> NDArray[np.bool_]:
     if columns.null_count:
         unknown = names[pc.index(pc.is_null(columns), True).as_py()]
         raise BuildError(
-            f"{built.folder} names the object {unknown.as_py()!r}, which is none of its classes."
+            f"{built.folder} names the object {unknown.as_py()!r}, which is not one of its classes."
         )
     table = np.zeros((len(objects), len(built.classes)), dtype=bool)
     table[pc.list_parent_indices(objects).to_numpy(), columns.to_numpy()] = True
@@ -60,7 +60,7 @@ def presence(built: Presence) -> NDArray[np.bool_]:
 
 
 def counts(present: NDArray[np.bool_]) -> dict[str, Any]:
-    """What stats.json says of the rows."""
+    """Count the rows for stats.json."""
     yes = int(present.sum())
     return {
         "questions": present.size,
@@ -72,12 +72,12 @@ def counts(present: NDArray[np.bool_]) -> dict[str, Any]:
 
 
 def tables(built: Presence, present: NDArray[np.bool_], vocabulary: str, split: str) -> list[Table]:
-    """The rows to write: the configs `questions` and `images`.
+    """Return the rows to write: the configs `questions` and `images`.
 
     Args:
         built: the presence dataset.
-        present: what `presence` says of it.
-        vocabulary: the name of the one that its classes are from; it tells how they are asked about.
+        present: the result of `presence` for it.
+        vocabulary: the name of the vocabulary of its classes, which says how to ask about them.
         split: the split's name.
     """
     texts = _texts(built.classes, vocabularies.load(vocabulary))
@@ -94,12 +94,12 @@ def tables(built: Presence, present: NDArray[np.bool_], vocabulary: str, split: 
 def grid(
     image_ids: NDArray[np.int64], classes: Sequence[str], texts: Sequence[str], present: NDArray[np.bool_]
 ) -> Iterator[pa.Table]:
-    """All questions, image by image and in the order of the classes, many rows at a time.
+    """Yield all questions, image by image and in the order of the classes, many rows at a time.
 
     Args:
-        image_ids: of the n images.
+        image_ids: the ids of the n images.
         classes: the names of the m classes.
-        texts: the question about each.
+        texts: the question about each class.
         present: which class is in which image [n, m].
     """
     objects, asked, answers = pa.array(classes), pa.array(texts), pa.array(["no", "yes"])
@@ -129,11 +129,11 @@ def make(order: Order, *, of: str) -> Path:
     """Build the dataset.
 
     Args:
-        order: what is wanted; its source is the folder of the built presence dataset.
-        of: which presence dataset it must be.
+        order: what to build; its source is the folder of the built presence dataset.
+        of: the name of the presence dataset that the source must hold.
 
     Raises:
-        BuildError: when the source is no such dataset, broken or a subset.
+        BuildError: if the source is another dataset, broken or a subset.
     """
     built = presences.read(order.source or output.home(of), "--source")
     if built.name != of:
@@ -155,7 +155,7 @@ COMPLETE, COMPLETE_OBJECTS365 = (
         name=name,
         about=f"""Builds {name}: POPE's question about every class of every image (POPE-Complete; THRONE, section 5.4).
 
-From {of}, which is built already:
+It is made from {of}, which must be built first:
 
     halluscope build {name}                                  # from datasets/{of}
     halluscope build {name} --source FOLDER

@@ -12,21 +12,21 @@ from halluscope.reading.pictures import open_stored
 
 
 class Joined(Sequence[dict[str, Any]]):
-    """The questions, each with its image, which is opened when it is asked for and copied nowhere.
+    """The questions, each with its image, which is opened on demand and never copied.
 
     The questions come image by image, so keeping one image open is enough to open each once.
     """
 
     def __init__(self, questions: Dataset, images: Dataset, keep: int | None = 1) -> None:
-        """Hold the two configs of `pope_c`, or a part of them.
+        """Join the two configs of `pope_c`, or parts of them.
 
         Args:
             questions: rows with `image_id`, in any order.
-            images: rows with `image_id`, each once, and `image`.
+            images: rows with `image_id`, each id once, and `image`.
             keep: how many images stay open, at least 1; None for all, if questions are read out of order.
 
         Raises:
-            ValueError: for images without bytes, an image id that comes twice, or a question without an image.
+            ValueError: for images without bytes, a repeated image id, or a question without an image.
         """
         if "image" not in images.column_names:
             raise ValueError(
@@ -41,11 +41,11 @@ class Joined(Sequence[dict[str, Any]]):
         self._place = {image_id: row for row, image_id in enumerate(ids)}
         if len(self._place) < len(ids):
             raise ValueError(
-                f"The images hold {len(ids) - len(self._place):,} image ids twice; expected each once."
+                f"The images repeat {len(ids) - len(self._place):,} image ids; expected each once."
             )
         if missing := sorted(set(questions.unique("image_id")) - self._place.keys()):
             raise ValueError(
-                f"{len(missing):,} of the images that the questions ask about are not there, such as image_id "
+                f"{len(missing):,} of the images that the questions ask about are missing, such as image_id "
                 f"{missing[0]}. Are these the configs `questions` and `images` of the same dataset?"
             )
         self._questions = questions
@@ -56,7 +56,7 @@ class Joined(Sequence[dict[str, Any]]):
         return len(self._questions)
 
     def __getitem__(self, row: Any) -> Any:
-        """One question with its image; a list of them for a slice."""
+        """Return one question with its image; for a slice, a list of questions with their images."""
         if isinstance(row, slice):
             return [self[i] for i in range(*row.indices(len(self)))]
         return self._with_image(self._questions[row])
@@ -65,7 +65,7 @@ class Joined(Sequence[dict[str, Any]]):
         return map(self._with_image, self._questions)
 
     def image_of(self, image_id: int) -> Image:
-        """The image with this id, in RGB. Questions about one image get the same object: change a copy of it.
+        """Return the image with this id, in RGB. Questions about one image share the object, so change only a copy.
 
         Raises:
             ValueError: for an id that no image has, or an image that cannot be read.

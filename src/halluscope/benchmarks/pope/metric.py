@@ -1,7 +1,7 @@
 """POPE: yes/no questions about single objects (Li et al., EMNLP 2023), complete or sampled.
 
-Each reply is read as yes, no or neither by a named rule (`halluscope.responses.parsers`), and the answers are
-compared with what is in the image.
+Each response is read as yes, no or neither by a named rule (`halluscope.responses.parsers`), and compared with what is
+in the image.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -28,15 +28,15 @@ from halluscope.stats.tallies import numbers
 USUAL, LMMS_EVAL = "usual", "lmms-eval"
 
 CONVENTIONS = {USUAL: Conventions(), LMMS_EVAL: Conventions(unread_missed=False, yes_of_labels=True)}
-"""How replies that nobody can read are counted. Each parser is counted in the usual way, but lmms-eval's in its own."""
+"""How unreadable responses are counted. The parser "lmms-eval" has its own way; all others the usual way."""
 
 LABELS = ("yes", "no")
 
 OF_EACH = ("accuracy", "yes_ratio", "unparsed")
-"""In these each question has a part of its own."""
+"""The scores in which each question has a part of its own."""
 
 COMPARED = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed")
-"""Of these the result says by how much other answers move them."""
+"""The scores for which the result says how much the corrected right answers change them."""
 
 
 def compute(
@@ -58,44 +58,45 @@ def compute(
     corrected: Sequence[str | None] | None = None,
     thoughts: str = REMOVED,
 ) -> dict[str, Any]:
-    """Score an LVLM's answers to yes/no questions about objects. Yes is the positive class.
+    """Score an LVLM's responses to yes/no questions about objects. Yes is the positive class.
 
-    What the parser cannot read is wrong in accuracy and no yes: it is absent from precision, and a present object
-    that got no readable answer is missed. With the convention "lmms-eval" it is absent from recall too, and the yes
-    ratio is the ground truth's, as that harness has it.
+    An unreadable response is wrong in accuracy and does not count as yes. So it does not enter precision, and a present
+    object without a readable response is missed. With the convention "lmms-eval" an unreadable response does not
+    enter recall either, and the yes ratio is that of the ground truth, as in that harness.
 
     Args:
-        predictions: the LVLM's raw replies, one per question.
-        references: "yes" or "no", one per question.
+        predictions: the LVLM's raw responses, one per question.
+        references: the right answers, "yes" or "no", one per question.
         parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit" or "first-word"; see
             `halluscope.responses.parsers`.
-        convention: how replies that the parser cannot read are counted, "usual" or "lmms-eval"; by default as those do
-            who read by the parser.
+        convention: how unreadable responses are counted, "usual" or "lmms-eval"; by default as in the project whose
+            parser is used.
         objects: the class that each question asks about; adds averages over classes.
-        sampling: "random", "popular" or "adversarial" for each question; adds the scores of each of them.
-        image_ids: the image of each question; the interval then resamples images, because the answers about one
-            image depend on each other. Without them it resamples questions.
-        bootstrap: how many resamples an interval is made of; 0 for none.
-        seed: of the bootstrap.
-        level: of the interval, in (0, 1).
+        sampling: "random", "popular" or "adversarial" for each question; adds the scores of each sampling.
+        image_ids: the image of each question; the interval then resamples images, because the responses about one
+            image depend on each other. Without images it resamples questions.
+        bootstrap: the number of resamples behind each interval; 0 for no interval.
+        seed: the seed of the bootstrap.
+        level: the level of the interval, in (0, 1).
         per_class: also give the table `classes`; needs `objects`.
-        per_question: also give, for each question, what the reply says, and its part in `accuracy`, `yes_ratio` and
-            `unparsed`.
-        questions: the text of each question, for the digest of the data in the signature; it moves no score.
-        forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
-        corrected: other answers to the same questions, "yes", "no", or None for a question that they leave out, such as
-            RePOPE's (Neuhaus and Hein, 2025); the same replies are also scored by them.
-        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too.
+        per_question: also give, for each question, how the response was read, and its part in `accuracy`, `yes_ratio`
+            and `unparsed`.
+        questions: the text of each question, for the digest of the data in the signature; it changes no score.
+        forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
+        corrected: corrected right answers to the same questions, such as RePOPE's (Neuhaus and Hein, 2025): "yes",
+            "no", or None for a question to leave out; the same responses are also scored by them.
+        thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" reads them too.
 
     Returns:
-        `accuracy precision recall f1 f0.5`, `yes_ratio`, the share of yes answers, and `unparsed`, the share of
-        unread replies, fractions in [0, 1], NaN where undefined; `rows`; `thoughts`, how many replies held one that was
-        removed; `signature`. With `objects` also
-        `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and `undefined_classes`, the
-        number of classes without a precision or a recall. With `sampling` also `samplings`, name -> the same
-        scores, and `f1_mean`, the mean of their F1. `interval`, `classes` and `per_question` when asked for. With
-        `corrected` also `corrected`, the whole result by those answers, with a signature of its own, and `difference`,
-        by how much each score is higher by them.
+        `accuracy precision recall f1 f0.5`, `yes_ratio`, the share of responses read as yes, and `unparsed`,
+        the share of unreadable responses, fractions in [0, 1], NaN where undefined; `rows`; `thoughts`, the number of
+        responses from which a thought was removed; `signature`; and on request `interval`, `classes` and
+        `per_question`.
+        With `objects` also `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and
+        `undefined_classes`, the number of classes without a precision or a recall.
+        With `sampling` also `samplings`, name -> the same scores, and `f1_mean`, the mean of the samplings' F1.
+        With `corrected` also `corrected`, the whole result by the corrected answers, with a signature of its own, and
+        `difference`, each score by the corrected answers minus the score by `references`.
 
     Raises:
         ValueError: for any bad input.
@@ -179,10 +180,10 @@ def compute(
 
 
 def _answers(corrected: Any, rows: int) -> list[str | None]:
-    """Other answers to the same questions.
+    """Check the corrected answers, and return them.
 
     Raises:
-        ValueError: for another number of them, an answer of another kind, or none at all.
+        ValueError: for a wrong number of answers, an invalid answer, or if every answer is None.
     """
     found = listed("corrected", corrected, "a list, 'yes', 'no' or None per row", rows)
     for row, answer in enumerate(found):
@@ -210,7 +211,7 @@ def _sizes(counts: Counts, conventions: Conventions, by_class: bool) -> dict[str
 def _groups(
     values: Sequence[Id] | None, rows: int, order: Sequence[Id] = ()
 ) -> tuple[NDArray[np.int64], list[Any]]:
-    """A number for each row, and what the numbers stand for; one group of all rows if there are no values."""
+    """Return the group number of each row and the groups' names; without values, all rows are one group."""
     if values is None:
         return np.zeros(rows, dtype=np.int64), [None]
     found = dict.fromkeys(values)
@@ -220,7 +221,7 @@ def _groups(
 
 
 def _score(counts: Counts, conventions: Conventions, by_class: bool, samplings: list[Any]) -> dict[str, Any]:
-    """All scores of counts [resamples, samplings, classes, 2, 3], nested as the result is."""
+    """Compute all scores of counts [resamples, samplings, classes, 2, 3], nested as in the result."""
 
     def scores(counts: Counts) -> dict[str, Any]:
         pooled = scoring.scores(counts.sum(axis=1), conventions)
@@ -234,7 +235,7 @@ def _score(counts: Counts, conventions: Conventions, by_class: bool, samplings: 
 
 
 def _each(scores: dict[str, Any], change: Callable[[Floats], Any]) -> dict[str, Any]:
-    """The same nested scores, each array changed."""
+    """Change each array of nested scores."""
     return {
         name: _each(value, change) if isinstance(value, dict) else change(value)
         for name, value in scores.items()
@@ -244,7 +245,7 @@ def _each(scores: dict[str, Any], change: Callable[[Floats], Any]) -> dict[str, 
 def _of_each_question(
     present: NDArray[np.bool_], answers: NDArray[np.int8], conventions: Conventions
 ) -> list[dict[str, Any]]:
-    """What each reply says, and what it adds to the scores that are means."""
+    """Return how each response was read, and its part in the scores that are means."""
     counts = scoring.count(scoring.places(present, answers, np.arange(len(answers))), (len(answers), 2, 3))
     scores = scoring.scores(counts, conventions)
     columns = {

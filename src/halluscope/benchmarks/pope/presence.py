@@ -1,4 +1,4 @@
-"""Reads a presence dataset that a builder of this project made, to make POPE-Complete of it."""
+"""Reads a presence dataset that this project built, to make POPE-Complete from it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ class Presence:
     """A built `throne_*` dataset.
 
     Attributes:
-        folder: where it lies.
-        stats: the content of its stats.json, to which its files were compared.
+        folder: the dataset's folder.
+        stats: the content of its stats.json, which agrees with its files.
     """
 
     folder: Path
@@ -33,7 +33,7 @@ class Presence:
 
     @property
     def classes(self) -> list[str]:
-        """The classes that are annotated, in category order."""
+        """The annotated classes, in category order."""
         return list(self.stats["counts"]["images_per_class"])
 
     @property
@@ -43,16 +43,16 @@ class Presence:
 
     @property
     def source(self) -> Fetched:
-        """What stats.json and card of the new dataset say of this one: the sha256 of its stats.json, which names
-        those of all its files."""
+        """This dataset as a source of the new one: the sha256 of its stats.json, which names the sha256 of each
+        file."""
         return Fetched(self.folder, sha256_of(self.folder / "stats.json"), not self.stats["subset"])
 
     def read(self, *columns: str) -> pa.Table:
-        """These columns of all rows."""
+        """Read these columns of all rows."""
         return pa.concat_tables(pq.read_table(file, columns=list(columns)) for file in self._files)
 
     def groups(self, *columns: str) -> Iterator[pa.Table]:
-        """These columns, a few rows at a time; for images, whose bytes stay as they are."""
+        """Yield these columns, a few rows at a time, with the bytes of images unchanged."""
         for file in self._files:
             with pq.ParquetFile(file) as shard:
                 for batch in shard.iter_batches(GROUP_ROWS, columns=list(columns)):
@@ -67,16 +67,16 @@ def read(folder: Path, option: str) -> Presence:
     """Find a built presence dataset in a folder, and compare its files with its stats.json.
 
     Args:
-        folder: where it lies.
-        option: the option that names it on the command line, for messages.
+        folder: the dataset's folder.
+        option: the command line option that names the folder, for messages.
 
     Raises:
-        BuildError: when there is none, or its files are not those that its builder wrote.
+        BuildError: if the folder has no presence dataset, or its files are not those that the builder wrote.
     """
     file = folder / "stats.json"
     if not file.is_file():
         raise BuildError(
-            f"{option} {folder} is no dataset of ours: it has no stats.json. Build it first: "
+            f"{option} {folder} is not a dataset that halluscope built: it has no stats.json. Build it first: "
             "halluscope build throne_coco."
         )
     stats = read_stats(file)

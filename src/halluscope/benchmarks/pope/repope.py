@@ -15,7 +15,7 @@ from halluscope.building.parquet import Table
 
 
 def counts(rows: Sequence[ObjectQuestion]) -> dict[str, Any]:
-    """What stats.json says of the rows."""
+    """Count the rows for stats.json."""
     return {
         "rows": len(rows),
         **{name: sum(row.sampling == name for row in rows) for name in SAMPLINGS},
@@ -28,7 +28,7 @@ def make(order: Order) -> Path:
     """Build repope.
 
     Args:
-        order: what is wanted; its source is the folder of RePOPE's files.
+        order: what to build; its source is the folder of RePOPE's files.
 
     Raises:
         BuildError: for files that are not those of RePOPE's authors.

@@ -1,4 +1,4 @@
-"""POPE's results as text: a row for each sampling, and one for all questions."""
+"""Presents POPE's results as text: one row per sampling, and one row for all questions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,16 +18,16 @@ from halluscope.reporting.tables import (
 POOLED = "pooled"
 
 COLUMNS = ("accuracy", "precision", "recall", "f1", "yes_ratio", "unparsed")
-"""Scores; beside them stands the mean of the samplings' F1, which LLaVA reports."""
+"""The scores shown, followed by the mean of the samplings' F1, which LLaVA reports."""
 
 
 def report(results: Named, shown: Shown, *, every: bool = False, **_: Any) -> Report:
-    """Tables of results, in percent, and the signatures.
+    """Return tables of the results, in percent, and the signatures.
 
     Args:
-        results: of the responses that were scored, each with the `parser` that read them.
-        shown: the same; nothing is published in this form.
-        every: whether each parser has a row; then the samplings have none.
+        results: the results of the scored responses, each with the `parser` that read them.
+        shown: the same as `results`; no published scores have this form.
+        every: whether there is one row per parser; the samplings then have no rows.
     """
     parts: list[Table | Notes] = [_table(shown, every)]
     if any("corrected" in result for _, result in results):
@@ -53,7 +53,7 @@ def _table(results: Shown, pooled_only: bool) -> Table:
 
 
 def _correction(results: Named) -> Table:
-    """What corrected answers move: each sampling's F1 and rank by POPE's own answers and by the others."""
+    """Tabulate each sampling's F1 and rank by POPE's own right answers and by the corrected ones."""
     rows: list[list[Cell]] = []
     for sampling in dict.fromkeys(
         (*(name for _, result in results for name in result.get("samplings", ())), POOLED)
@@ -74,13 +74,13 @@ def _correction(results: Named) -> Table:
 
 
 def _of(result: Mapping[str, Any], sampling: str) -> Mapping[str, Any]:
-    """The scores of a sampling, or of all questions."""
+    """Return the scores of a sampling, or of all questions."""
     found: Mapping[str, Any] = result if sampling == POOLED else result["samplings"][sampling]
     return found
 
 
 def _ranks(scores: Sequence[float]) -> list[int]:
-    """Each score's place, the highest first; equal ones share it."""
+    """Return each score's rank, the highest score first; equal scores share a rank."""
     return [1 + sum(other > score for other in scores) for score in scores]
 
 

@@ -1,4 +1,4 @@
-"""POPE's rows: a question about one object of one image, with its answer; and reading the files that hold them."""
+"""Reads POPE's rows: a question about one object in one image, with its right answer."""
 
 import re
 import zipfile
@@ -34,13 +34,13 @@ class ObjectQuestion:
     Attributes:
         question_id: unique within a sampling.
         image_id: the number at the end of the image's file name.
-        file_name: of the image.
-        question: as it is put to the LVLM.
-        object: what it asks for.
-        answer: "yes" or "no".
+        file_name: the image's file name.
+        question: the question put to the LVLM.
+        object: the object that the question asks about.
+        answer: the right answer, "yes" or "no".
         sampling: how the absent objects were chosen: "random", "popular" or "adversarial".
-        form: which parallel form it is of; "" for the original.
-        labels: whose answers these are: "repope" for the corrected ones; "" for POPE's.
+        form: the row's parallel form; "" for the original.
+        labels: whose right answer this is: "repope" for RePOPE's corrected answer; "" for POPE's.
     """
 
     question_id: int
@@ -56,7 +56,7 @@ class ObjectQuestion:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A question of POPE's that RePOPE has no answer to, as it is ambiguous; responses to it are left out.
+    """A question of POPE that RePOPE leaves out because it is ambiguous; responses to it are left out too.
 
     Attributes:
         question_id: unique within a sampling.
@@ -73,18 +73,18 @@ PER_SAMPLING = 3000
 
 COLUMNS = tuple(field.name for field in fields(ObjectQuestion))
 OTHERWISE = {"file_name": "", "sampling": "", "form": "", "labels": ""}
-"""What `pope_c` leaves out, the original form, and POPE's own answers."""
+"""The values of absent columns: no file name or sampling (`pope_c`), the original form, POPE's own answers."""
 NEEDED = tuple(name for name in COLUMNS if name not in OTHERWISE)
 
 
 def read_official(file: Path | zipfile.Path, sampling: str, labels: str = "") -> list[ObjectQuestion]:
     """Read a file of POPE's or RePOPE's authors: `question_id`, `image`, `text`, `label`, JSON lines or one JSON list.
 
-    Its parallel form (`halluscope parallel`) asks in other words, and names the `object` beside.
+    In a parallel form of the file (`halluscope parallel`) the question is rephrased, and a column names the `object`.
 
     Raises:
-        BuildError: for a row that is cut off or lacks something, a label other than yes and no, another question
-            than POPE's, a file name without a number, or a question_id that comes twice.
+        BuildError: for a row that is cut off or incomplete, a label other than yes and no, a question that is not one
+            of POPE's, a file name without a number, or a repeated question_id.
     """
     questions = [_question(row, where, sampling, labels) for where, row in list(json_rows(file))]
     ids = Counter(question.question_id for question in questions)
@@ -95,15 +95,15 @@ def read_official(file: Path | zipfile.Path, sampling: str, labels: str = "") ->
 
 
 def irregular(questions: Sequence[ObjectQuestion]) -> dict[str, list[int]]:
-    """The question ids that break a property of POPE's files, by property; a property that holds is left out.
+    """Return the ids of questions that break a property of POPE's files, by property, leaving out properties that hold.
 
     Args:
-        questions: of one sampling, in their order.
+        questions: the questions of one sampling, in order.
 
     Returns:
-        "rows": its image has another number of rows than the first, or they do not lie together; "balance": its
-        image has not as many yes as no; "alternation": its image's answers are not yes, no, yes, ...;
-        "contradiction": its object is both present and absent; "repetition": the same question was put before.
+        "rows": the image has a different number of rows than the first image, or its rows are not together; "balance":
+        the image has different numbers of yes and no; "alternation": the image's answers are not yes, no, yes, ...;
+        "contradiction": the object is both present and absent; "repetition": the same question was asked before.
     """
     images = [list(rows) for _, rows in groupby(questions, key=lambda question: question.file_name)]
     blocks = Counter(rows[0].file_name for rows in images)
@@ -133,11 +133,11 @@ def unique_questions(rows: Iterable[Row]) -> tuple[list[Row], NDArray[np.int64]]
     The official 9,000 rows about COCO hold 5,127 pairs.
 
     Args:
-        rows: with `question`, and `file_name` or `image_id`.
+        rows: rows with `question`, and `file_name` or `image_id`.
 
     Returns:
-        The first row of each pair, and for each row the place of its pair: with `answers` to the first,
-        `[answers[i] for i in index]` are the predictions for all rows.
+        The first row of each pair, and `index`, for each row the index of its pair. Given the `answers` to the first
+        rows, `[answers[i] for i in index]` are the predictions for all rows.
 
     Raises:
         ValueError: for a row without a question or an image.
@@ -159,9 +159,9 @@ def unique_questions(rows: Iterable[Row]) -> tuple[list[Row], NDArray[np.int64]]
 
 
 def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
-    """Read questions: files of POPE's or RePOPE's authors, whose names tell which, or datasets of ours.
+    """Read questions from files of POPE's or RePOPE's authors (their names say which), or from built datasets.
 
-    Among RePOPE's stand those that it left out, in POPE's order, so that responses to all of POPE's serve.
+    RePOPE's include those that it left out (`LeftOut`), in POPE's order, so responses to all of POPE's questions fit.
 
     Raises:
         ValueError: for a file or dataset of another form.
@@ -175,7 +175,7 @@ def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
 
 
 def left_out(questions: Sequence[ObjectQuestion]) -> list[LeftOut]:
-    """The questions of POPE's that RePOPE's authors left out, of the samplings that are there; none of POPE's own."""
+    """Return the questions that RePOPE's authors left out, in the samplings present; none for POPE's own rows."""
     known: dict[str, set[int]] = {}
     for question in questions:
         if question.labels == REPOPE and question.sampling:
@@ -189,19 +189,19 @@ def left_out(questions: Sequence[ObjectQuestion]) -> list[LeftOut]:
 
 
 def wanted(question: ObjectQuestion | LeftOut, *, sampling: str | None = None) -> bool:
-    """Whether a question has an answer and is of the sampling that is to be scored; of any, if none is named."""
+    """Whether a question has a right answer and is in the sampling to score; without a sampling, any."""
     return isinstance(question, ObjectQuestion) and sampling in (None, question.sampling)
 
 
 def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()) -> dict[str, Any]:
-    """What the metric takes of the dataset's rows.
+    """Return the metric's inputs from the dataset's rows.
 
     Args:
         questions: the rows.
-        corrected: RePOPE's dataset or files; the result is then also scored by its answers.
+        corrected: RePOPE's dataset or files; responses are then also scored by RePOPE's answers.
 
     Raises:
-        ValueError: as `corrections`.
+        ValueError: as `corrections` does.
     """
     sampled = all(question.sampling for question in questions)
     other = {"corrected": corrections(questions, load(corrected))} if corrected else {}
@@ -219,10 +219,10 @@ def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()
 def corrections(
     questions: Sequence[ObjectQuestion], others: Sequence[ObjectQuestion | LeftOut]
 ) -> list[str | None]:
-    """RePOPE's answer to each of POPE's questions; None where it has none.
+    """Return RePOPE's answer to each of POPE's questions, or None where RePOPE has no answer.
 
     Raises:
-        ValueError: for other answers that are not RePOPE's, lack a question, or are to another one of the same id.
+        ValueError: for answers that are not RePOPE's, lack a question, or give another question the same id.
     """
     found = {(other.sampling, other.question_id): other for other in others}
     answers: list[str | None] = []
@@ -231,8 +231,8 @@ def corrections(
         if other is None or (isinstance(other, ObjectQuestion) and _asked(other) != _asked(question)):
             raise ValueError(
                 f"corrected has no answer to question_id {question.question_id}, {question.sampling or 'no sampling'}: "
-                f"{brief(question.question)}; expected RePOPE's answers to the questions of the dataset, which are "
-                "POPE's about COCO, with their samplings."
+                f"{brief(question.question)}; expected RePOPE's answers to the questions of the dataset; they "
+                "must be POPE's questions about COCO, with their samplings."
             )
         answers.append(other.answer if isinstance(other, ObjectQuestion) else None)
     return answers
@@ -246,13 +246,13 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[ObjectQuest
     """Read rows of `pope` or `pope_c`.
 
     Raises:
-        ValueError: for a row without one of their columns.
+        ValueError: for a row without one of the datasets' columns.
     """
     return [read(row, f"{where}[{number}]") for number, row in enumerate(rows)]
 
 
 def read(row: Any, where: str) -> ObjectQuestion:
-    """Read a row. A question that was read before stays as it is.
+    """Read a row; an `ObjectQuestion` is returned unchanged.
 
     Raises:
         ValueError: for a row without one of the columns.

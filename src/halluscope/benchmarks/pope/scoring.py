@@ -1,4 +1,4 @@
-"""Scores of yes/no answers about objects: a table of counts first, then ratios, then resampled tables.
+"""Scores yes/no answers about objects: a table of counts first, then ratios, then resampled tables.
 
 Everything here is a pure function of one table, counts[..., label, answer], with label 0 (absent) or 1 (present) and
 answer `NO`, `YES` or `OTHER`. Sources: POPE, section 5.1; THRONE, section 5.4.
@@ -16,22 +16,22 @@ from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
 
 Counts = Floats
-"""[..., 2 labels, 3 answers], whole numbers."""
+"""Counts [..., 2 labels, 3 answers], whole numbers."""
 
 ABSENT, PRESENT = 0, 1
 BETAS = (1.0, 0.5)
 
 COPIES = 4
-"""About how many tables are held of each resample when it is scored."""
+"""About how many tables are in memory per resample while it is scored."""
 
 
 @dataclass(frozen=True)
 class Conventions:
-    """What is made of replies that nobody can read; they are wrong in accuracy, and no yes, in any case.
+    """How unreadable responses are counted; they are always wrong in accuracy, and never count as yes.
 
     Attributes:
-        unread_missed: a present object that got no readable answer is missed; False leaves it out of recall.
-        yes_of_labels: the yes ratio is that of the ground truth, not of the answers.
+        unread_missed: whether a present object without a readable response is missed; otherwise recall leaves it out.
+        yes_of_labels: whether the yes ratio is that of the ground truth instead of the LVLM's responses.
     """
 
     unread_missed: bool = True
@@ -41,18 +41,18 @@ class Conventions:
 def places(
     present: NDArray[np.bool_], answers: NDArray[np.int8], group: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The place of each row in a table [groups, 2, 3]: the group that it belongs to, its label and its answer."""
+    """Return each row's index in a flattened table [groups, 2 labels, 3 answers]."""
     place: NDArray[np.int64] = (group * 2 + present) * 3 + answers
     return place
 
 
 def count(place: NDArray[np.int64], shape: tuple[int, ...]) -> Counts:
-    """Count rows by their place in a table of this shape."""
+    """Count rows by their index in a flattened table of this shape."""
     return np.bincount(place, minlength=math.prod(shape)).reshape(shape).astype(float)
 
 
 def scores(counts: Counts, conventions: Conventions) -> dict[str, Floats]:
-    """Accuracy, precision, recall, F and shares, each an array [...] of fractions, NaN where undefined."""
+    """Return accuracy, precision, recall, F and shares, each an array [...] of fractions, NaN where undefined."""
     rows = counts.sum(axis=(-2, -1))
     right = counts[..., ABSENT, NO] + counts[..., PRESENT, YES]
     predicted = counts[..., YES].sum(axis=-1)
@@ -69,11 +69,11 @@ def scores(counts: Counts, conventions: Conventions) -> dict[str, Floats]:
 
 
 def class_means(counts: Counts, conventions: Conventions) -> dict[str, Floats]:
-    """Precision and recall averaged over the classes where they are defined, and F of the two averages.
+    """Return precision and recall averaged over the classes where they are defined, and F of the two averages.
 
     Args:
         counts: [..., classes, 2, 3].
-        conventions: what is made of unread replies.
+        conventions: how unreadable responses are counted.
     """
     precision, recall = (defined_mean(values) for values in _precision_recall(counts, conventions))
     return {
@@ -84,13 +84,13 @@ def class_means(counts: Counts, conventions: Conventions) -> dict[str, Floats]:
 
 
 def undefined_classes(counts: Counts, conventions: Conventions) -> int:
-    """The number of classes without a precision (no yes) or a recall (never present), of counts [classes, 2, 3]."""
+    """Count the classes without a precision (no yes) or a recall (never present) in counts [classes, 2, 3]."""
     precision, recall = _precision_recall(counts, conventions)
     return int(np.count_nonzero(np.isnan(precision) | np.isnan(recall)))
 
 
 def resample_rows(counts: Counts, resampling: Bootstrap) -> Iterator[Counts]:
-    """Counts of bootstrap samples of the rows, in parts [resamples, ...]: multinomial draws of the table's cells."""
+    """Yield counts of bootstrap samples of the rows, in parts [resamples, ...]: multinomial draws of the cells."""
     rows = int(counts.sum())
     draws, shares = np.random.default_rng(resampling.seed), counts.ravel() / rows
     for part in parts(resampling.resamples, COPIES * counts.size):
@@ -100,12 +100,12 @@ def resample_rows(counts: Counts, resampling: Bootstrap) -> Iterator[Counts]:
 def resample_images(
     place: NDArray[np.int64], image: NDArray[np.int64], shape: tuple[int, ...], resampling: Bootstrap
 ) -> Iterator[Counts]:
-    """Counts of bootstrap samples of the images, in parts [resamples, ...].
+    """Yield counts of bootstrap samples of the images, in parts [resamples, ...].
 
     Args:
-        place: of each row in a table of this shape.
+        place: each row's index in a flattened table of this shape.
         image: the number of each row's image.
-        shape: of the table.
+        shape: the shape of the table.
         resampling: how the samples are drawn.
     """
     images, cells = int(image.max()) + 1, math.prod(shape)

@@ -1,4 +1,4 @@
-"""POPE's rows as people look at them: the question, the reply, what it was read as, and what is right."""
+"""Prepares POPE's rows for display: the question, the response, how it was read, and the right answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ OUTCOMES = {
     ("no", "no"): ABSENT,
     ("no", None): ABSENT,
 }
-"""The right answer and the reply -> what comes of the object."""
+"""The right answer and how the response was read -> the outcome of the object."""
 
 BADNESS = {"": 0.0, UNREADABLE: 1.0, WRONG_NO: 2.0, WRONG_YES: 3.0}
 
@@ -26,12 +26,12 @@ BADNESS = {"": 0.0, UNREADABLE: 1.0, WRONG_NO: 2.0, WRONG_YES: 3.0}
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
 ) -> Iterator[Item]:
-    """A run's rows as items, one each, in their order.
+    """Yield a run's rows as items, one per row, in order.
 
     Args:
-        rows: as they stand in a run's items.jsonl.
-        options: of the metric.
-        voters: nobody votes here.
+        rows: the rows of a run's items.jsonl.
+        options: the metric's options.
+        voters: unused, because no judge votes.
     """
     misses_unread = not _is_of_lmms_eval(options)
     for row, text in zip(rows, said(rows, options), strict=True):
@@ -52,17 +52,17 @@ def items(
 
 
 def meaning(scores: Mapping[str, Any]) -> str:
-    """What the accuracy says, in a sentence."""
+    """Say in a sentence what the accuracy means."""
     if not is_defined(scores["accuracy"]):
-        return "The accuracy is undefined: there is no question."
-    right = f"{percent(scores['accuracy'])} of 100 questions are answered rightly"
-    if _is_of_lmms_eval(keys_of(scores["signature"])):  # whose yes ratio is that of the right answers
+        return "The accuracy is undefined: there are no questions."
+    right = f"{percent(scores['accuracy'])} of 100 questions are answered correctly"
+    if _is_of_lmms_eval(keys_of(scores["signature"])):  # its yes ratio is that of the right answers
         return f"{right}."
-    return f"{right}; the answer is yes to {percent(scores['yes_ratio'])} of 100."
+    return f"{right}; the response is yes to {percent(scores['yes_ratio'])} of 100."
 
 
 def _is_of_lmms_eval(choices: Mapping[str, Any]) -> bool:
-    """Whether unreadable replies are counted as that harness does; options say so, and the keys of a signature."""
+    """Whether options, or the keys of a signature, say that unreadable responses are counted as lmms-eval does."""
     return (choices.get("convention") or choices.get("parser")) == LMMS_EVAL
 
 

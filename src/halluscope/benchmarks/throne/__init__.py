@@ -12,8 +12,8 @@ BENCHMARK = Benchmark(
     about="object hallucination in free-form descriptions",
     description="""
 THRONE measures object hallucination in the free-form image descriptions of large vision-language models: an ensemble
-of language models reads each description and answers, class by class, whether it implies the object; agreed answers
-are compared with the objects that are annotated in the image.
+of language models reads each description and votes, class by class, on whether it implies the object; the votes on
+which they agree are compared with the objects annotated in the image.
 """,
     principal="f0.5_cls",
     scores={
@@ -41,9 +41,10 @@ are compared with the objects that are annotated in the image.
 """,
     links=("https://arxiv.org/abs/2405.05256",),
     licence="COCO's annotations: CC BY 4.0. Images: the terms of their owners. The paper's list of Objects365 images "
-    "and its released code: CC BY-NC 4.0; this code was written anew.",
-    compared="With class_f=mean and all_average=image its figures are those of the released code for the same "
-    "votes: tests/benchmarks/test_throne.py, tests/golden/throne_released.json.",
+    "and its released code: CC BY-NC 4.0; this code was written from scratch.",
+    compared="With class_f=mean and all_average=image the metric gives the released code's scores for "
+    "the same votes: "
+    "tests/benchmarks/test_throne.py, tests/golden/throne_released.json.",
     datasets=(
         Dataset(
             "throne_coco",
@@ -60,30 +61,45 @@ are compared with the objects that are annotated in the image.
         ),
     ),
     prompt="Describe this image in detail.",
-    max_new_tokens=1024,  # as the released code generates
+    max_new_tokens=1024,  # as in the released code
     target="objects",
     chooses=True,
     judges=Judges("votes", default="flan-t5", rules=("lexical",)),
     options=(
         *poll.OPTIONS,
-        Option("vocabulary", "whose classes are asked about (default: coco)", choices=("coco", "objects365")),
+        Option(
+            "vocabulary",
+            "the vocabulary of the classes that judges are asked about (default: coco)",
+            choices=("coco", "objects365"),
+        ),
         Option("beta", "the weight of recall against precision in F (default: 0.5)", float),
         Option(
-            "class_f", "F of class averages (of_means, default), or averaged F", choices=("of_means", "mean")
+            "class_f",
+            "F of the class averages (of_means, default), or the average of each class's F (mean)",
+            choices=("of_means", "mean"),
         ),
         Option(
-            "all_average", "over all cells (pooled, default), or over images", choices=("pooled", "image")
+            "all_average",
+            "count over all cells (pooled, default), or average over images (image)",
+            choices=("pooled", "image"),
         ),
-        Option("cells", "also score only what these POPE questions ask about", many=True, metavar="DATASET"),
+        Option(
+            "cells",
+            "score a second time, on only the cells that these POPE questions ask about",
+            many=True,
+            metavar="DATASET",
+        ),
         Option(
             "certificate",
-            "what `halluscope certify` wrote, for each of --responses; scores come a second time, corrected",
+            "a file that `halluscope certify` wrote, one per file of --responses; adds corrected scores",
             many=True,
             metavar="FILE",
             each=True,
         ),
-        Option("per_class", "also a table of the classes", flag=True),
-        Option("explain", "also which rule of the lexical judge took which mention back", flag=True),
+        Option("per_class", "also print a table of the classes", flag=True),
+        Option(
+            "explain", "also say which mentions the lexical judge took back, and by which rule", flag=True
+        ),
     ),
     given=("votes", "cells", "cells_of", "image_ids", "forms"),
     items="per_image",

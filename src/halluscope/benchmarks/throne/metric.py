@@ -1,7 +1,7 @@
 """THRONE: object hallucination in free-form image descriptions (Kaul et al., CVPR 2024).
 
-Judges are asked, for every class of the vocabulary, whether an LVLM's text implies that it is in the image; their
-votes become labels, and labels against the ground truth become precision, recall and F.
+Judges vote, for every class of the vocabulary, on whether an LVLM's response implies that the class is in the image.
+Votes become labels; comparing the labels with the ground truth gives precision, recall and F.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ from halluscope.vocabularies import Vocabulary
 GIVEN = "given"
 
 METHOD = "ppi-1"
-"""How `halluscope.stats.corrected` makes corrected scores and intervals; the number goes up when that changes."""
+"""The method by which `halluscope.stats.corrected` makes scores and intervals; its number goes up when it changes."""
 
 
 def compute(
@@ -71,28 +71,29 @@ def compute(
     """Score an LVLM's descriptions of images.
 
     Args:
-        predictions: the LVLM's raw texts, one per image; an empty text mentions nothing.
+        predictions: the LVLM's raw responses, one per image; an empty response mentions nothing.
         references: the classes present in each image, by their names in the vocabulary.
         vocabulary: "coco", "objects365", or the class names in the order of the columns of `votes`.
-        votes: 0/1 [images, classes, judges x questions]; when they are given no judge is asked.
+        votes: 0/1 [images, classes, judges x questions]; if given, no judge is asked.
         beta: the weight of recall against precision in F (equation 3).
-        class_f: "of_means" is F of the two class averages (Table 1), "mean" the mean of each class's F (released).
-        all_average: "pooled" over all cells, or the mean over images, "image" (released).
-        bootstrap: how many resamples of the images an interval is made of; 0 for none.
-        seed: of the bootstrap.
-        level: of the interval, in (0, 1).
+        class_f: "of_means", F of the two class averages (Table 1), or "mean", the mean of each class's F (released
+            code).
+        all_average: "pooled", counts over all cells, or "image", the mean over images (released code).
+        bootstrap: the number of resamples of the images behind each interval; 0 for no interval.
+        seed: the seed of the bootstrap.
+        level: the level of the interval, in (0, 1).
         cells: bool [images, classes]; the same votes are also scored on these cells alone, such as those that POPE
-            asks about (supplement, section 2). An image without any of them counts nowhere.
-        cells_of: how many cells the sample has in all, those of other images too; a warning says when most of them lie
+            asks about (supplement, section 2). An image without any such cell is left out of these scores.
+        cells_of: the number of cells in the whole sample, other images included; a warning appears if most of them lie
             in images that are not scored.
-        image_ids: when they are given, an id that comes twice is an error.
-        forms: which parallel form each row is of (its column `form`); the signature tells it, and no score moves.
+        image_ids: the images' ids; a repeated id is an error.
+        forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
         per_class: also give the table `classes`.
         per_image: also give, for each image, which classes were found, hallucinated and missed.
-        explain: also give `explained`: what the lexical judge read. It moves no score.
-        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" scores it too.
-        certificate: of the judges, a file that `halluscope certify` wrote about these very texts, or what stands in it;
-            the scores then come a second time, corrected for the judges' errors (`halluscope.stats.corrected`).
+        explain: also give `explained`, how the lexical judge read each mention. It changes no score.
+        thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" scores them too.
+        certificate: the judges' certificate: a file that `halluscope certify` wrote about exactly these responses, or
+            its content; adds scores corrected for the judges' errors (`halluscope.stats.corrected`).
         judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", "claims" for
             checkers, or templates), agreement, ask, device, engine, recheck, tokenizer, workers, leave_out, at_once,
             max_failed, store, progress; see `halluscope.judging.voters.poll.Voting`.
@@ -101,19 +102,22 @@ def compute(
         `precision_all recall_all f1_all f0.5_all` over all cells and `precision_cls recall_cls f1_cls f0.5_cls` over
         classes, fractions in [0, 1], NaN where undefined; `undefined_classes`, the number of classes without a
         precision or a recall; `ignored`, the share of cells without agreement (None unless everything was asked);
-        `unparsed`, of the replies that were given, the share that was neither yes nor no (None for given votes);
-        `images`; `median_characters`, of the texts (L of Table 1); `mean_words`, how long the texts are;
-        `thoughts`, how many texts held one that was removed; `signature`; and when asked for `interval`, `classes`,
-        `per_image`, and for `cells` the scores on them, `sampled`, with a signature of their own, how many `cells`
-        they are and of how many (`cells_of`), and the `difference` (all cells less these). `explained` is one list per
-        image with one row per mention: `class`, `start`, `end`, `words`, and `taken_back_by`, the name of the rule, or
-        None where the mention counts; places are in the text as it was judged, without thoughts. With a certificate
-        `corrected`, for each score the "value", "low" and "high" that people's labels make likely (`level` is the
-        interval's too), by how many `labels` of how many `labelled_texts`, why a score is `refused`, and a signature.
+        `unparsed`, the share of votes that are neither yes nor no (None for given votes); `images`;
+        `median_characters` of the responses (L of Table 1); `mean_words`, their mean length in words; `thoughts`,
+        the number of responses from which a thought was removed; `signature`; and on request `interval`, `classes`,
+        `per_image`.
+        With `cells` also `sampled`, the scores on these cells with their own signature, the number of `cells`, and
+        `cells_of`; and `difference`, the scores on all cells minus those on the sampled ones.
+        `explained` has one list per image with one row per mention: `class`, `start`, `end`, `words`, and
+        `taken_back_by`, the name of the rule, or None where the mention counts; `start` and `end` are places in the
+        response as judged, without thoughts.
+        With a certificate also `corrected`: for each score the "value", "low" and "high" that people's labels make
+        likely, at `level`; the numbers of `labels` and `labelled_texts`; `refused`, why a score is not corrected; and
+        a signature.
 
     Raises:
-        ValueError: for any bad input, before a model is loaded; a certificate of other judges, questions, agreement,
-            vocabulary or texts; or one whose labels can carry no score.
+        ValueError: for any bad input, before a model is loaded; for a certificate of other judges, questions,
+            agreement, vocabulary or responses, or one whose labels cannot support any score.
     """
     flags(per_class=per_class, per_image=per_image, explain=explain)
     predictions, references = paired(predictions, references)
@@ -197,7 +201,7 @@ def judge(
     thoughts: str = REMOVED,
     **judging: Any,
 ) -> Judgement:
-    """Ask the judges alone, as `compute` does before it scores; its arguments are those of `compute`.
+    """Ask the judges without scoring; the arguments are those of `compute`.
 
     Raises:
         ValueError: for any bad input, as `compute` does.
@@ -219,16 +223,14 @@ def plan(
     prices: tuple[float, float] | None = None,
     **judging: Any,
 ) -> Plan:
-    """What `compute` will take.
+    """Plan what `compute` will ask, and how long it will take.
 
     Args:
-        sets: predictions and references, as `compute` gets them, one pair per LVLM, in the order in which they are
-            scored.
-        vocabulary: as `compute` has it.
-        calibrate: ask each language model for about so many seconds, to measure how long the rest takes; 0 for not
-            at all.
-        prices: of a million tokens that a judge behind an endpoint reads, and of a million that it says.
-        judging: as `compute` has it.
+        sets: the predictions and references of `compute`, one pair per LVLM, in the order of scoring.
+        vocabulary: as in `compute`.
+        calibrate: about how many seconds to ask each language model, to measure how long the rest takes; 0 skips this.
+        prices: the prices of a million tokens that a judge behind an endpoint reads, and of a million that it writes.
+        judging: as in `compute`.
 
     Raises:
         ValueError: for any bad input, as `compute` does.
@@ -241,15 +243,15 @@ def plan(
 
 
 def _reader(poll: Voting, vocabulary: Vocabulary, votes: ArrayLike | None) -> LexicalJudge:
-    """The judge that can explain its votes.
+    """Return the judge that can explain its votes.
 
     Raises:
-        ValueError: if it does not vote.
+        ValueError: if this judge does not vote.
     """
     if votes is not None:
         raise ValueError(
-            "explain tells which rule of the lexical judge took a mention back, and votes were given, so that no judge "
-            "reads the texts; leave votes out and pass judges='lexical'."
+            "explain says which rule of the lexical judge took a mention back, but votes are given, so no judge reads "
+            "the responses; leave votes out and pass judges='lexical'."
         )
     return lexical(poll.judges, vocabulary)
 
@@ -257,19 +259,20 @@ def _reader(poll: Voting, vocabulary: Vocabulary, votes: ArrayLike | None) -> Le
 def _check_certificate(
     given: str | Path | Mapping[str, Any] | Certificate, votes: object, all_average: str
 ) -> Certificate:
-    """Read a certificate, where scores can be corrected by one.
+    """Read a certificate, after checking that scores can be corrected.
 
     Raises:
-        ValueError: for what is no certificate, votes that nobody can be named for, or averages over images.
+        ValueError: for anything but a certificate, for given votes (their judges are unknown), or for averages over
+            images.
     """
     if votes is not None:
         raise ValueError(
-            "certificate and votes are given; a certificate is about judges: name them in judges."
+            "certificate and votes are given; a certificate is about judges: leave votes out and pass judges."
         )
     if all_average != "pooled":
         raise ValueError(
-            f"certificate is given, and all_average is {brief(all_average)}; expected 'pooled': only counts that are "
-            "pooled over images, or by class, can be corrected."
+            f"certificate is given, but all_average is {brief(all_average)}; expected 'pooled': only counts pooled "
+            "over images, or per class, can be corrected."
         )
     return read_certificate(given)
 
@@ -313,17 +316,17 @@ def _corrected(
     conventions: Conventions,
     level: float,
 ) -> dict[str, Any]:
-    """The corrected scores, and what they rest on.
+    """Return the corrected scores and the labels that they rest on.
 
     Raises:
-        ValueError: if the labels can carry none of them.
+        ValueError: if the labels cannot support any score.
     """
     labels = voting.known(labels, present)
     sample = certificate.sample(predictions, labels, vocabulary)
     found = correct(labels, present, sample, conventions.betas, conventions.class_f, level)
     if found.refused.keys() >= found.scores.keys():
         raise ValueError(
-            f"The labels of the certificate {certificate.digest} can carry no corrected score: "
+            f"The labels of the certificate {certificate.digest} cannot support any corrected score: "
             f"{next(iter(found.refused.values()))}"
         )
     return {
@@ -351,7 +354,8 @@ def _warn_of_few(scored: int, of: int, images: int) -> None:
     if 2 * scored < of:
         warnings.warn(
             f"Only {scored:,} of the sample's {of:,} cells ({scored / of:.1%}) lie in the {images:,} images that are "
-            "scored; expected most of them. POPE's official questions are about COCO val2014, throne_coco is val2017.",
+            "scored; expected most of them. POPE's official questions are about COCO val2014, but throne_coco is "
+            "COCO val2017.",
             stacklevel=3,
         )
 

@@ -1,6 +1,6 @@
 """Builds throne_objects365: images of Objects365 v2's validation set with the classes in them (THRONE, section 5.3).
 
-Beside the annotations it reads the corrected class names, and the paper's list of image ids.
+Besides the annotations it reads the corrected class names and the paper's list of image ids.
 """
 
 import argparse
@@ -32,22 +32,24 @@ def make(
     shots: int = SHOTS,
     seed: int = 0,
 ) -> Path:
-    """Build throne_objects365. The published sha256 of the annotations is not known: any file of their form is taken.
+    """Build throne_objects365.
+
+    The published sha256 of the annotations is unknown, so any file in their format is accepted.
 
     Args:
-        order: what is wanted; its source may be a folder that holds the lists of names and ids too.
+        order: what to build; its source may be a folder that also holds the lists of names and ids.
         names: Detic's table of corrected names (default: from the source, or download).
-        ids: the image ids to take, one per line (default: from the source).
-        sample: draw the images anew instead of taking `ids`.
-        shots: with `sample`: how many images per class, at least 1.
-        seed: with `sample`: of the draw.
+        ids: a file of the image ids to take, one per line (default: from the source).
+        sample: draw new images instead of taking `ids`.
+        shots: with `sample`: the number of images per class, at least 1.
+        seed: with `sample`: the seed of the draw.
     """
     out, spec = order.target(), order.spec
     ids = ids or (None if sample else _beside(order, "ids"))
     if (ids is None) != sample:
         raise BuildError(
             f"Which images? Name the paper's list with --ids FILE ({spec.sources['ids'].url}, CC BY-NC 4.0), "
-            "or draw anew with --sample; not both."
+            "or draw new images with --sample; not both."
         )
     named = names or _beside(order, "names")
     sources = {
@@ -67,7 +69,7 @@ def make(
 
 
 def _beside(order: Order, name: str) -> Path | None:
-    """A list in the source folder, if it is there under the name by which it is published."""
+    """Return a list in the source folder, if it is there under its published name."""
     file = order.source / order.spec.sources[name].url.rpartition("/")[2] if order.source else None
     return file if file and file.is_file() else None
 
@@ -79,9 +81,11 @@ def _add(parser: argparse.ArgumentParser) -> None:
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--ids", type=Path, help="a file of image ids, one per line (default: from --source)")
-    which.add_argument("--sample", action="store_true", help="draw the images anew: the natural K-shot")
-    option("--shots", type=int, default=SHOTS, help="with --sample: K (default: %(default)s)")
-    option("--seed", type=int, default=0, help="with --sample (default: %(default)s)")
+    which.add_argument("--sample", action="store_true", help="draw new images with the natural K-shot method")
+    option(
+        "--shots", type=int, default=SHOTS, help="with --sample: K, images per class (default: %(default)s)"
+    )
+    option("--seed", type=int, default=0, help="with --sample: the seed of the draw (default: %(default)s)")
 
 
 BUILDER = Builder(
@@ -94,7 +98,8 @@ The annotations and images come from https://www.objects365.org/ after registrat
     halluscope build throne_objects365 --source zhiyuan_objv2_val.json --images val --sample --seed 1
 
 --ids is the paper's list of 5,110 images (CC BY-NC 4.0; its URL is in datasets/throne_objects365/spec.toml); --sample
-draws as many anew in the same way. --images holds the patch folders, with images/v1 and images/v2 above them or not.
+draws the same number of new images in the same way. --images holds the patch folders, with or without the folders
+images/v1 and images/v2 above them.
 """,
     source="zhiyuan_objv2_val.json, or a folder that holds it (and the lists of names and ids)",
     images="the folder or the zip of the patch folders",
@@ -105,7 +110,7 @@ draws as many anew in the same way. --images holds the patch folders, with image
 
 @dataclass(frozen=True)
 class Name:
-    """A class name as the annotations have it, and corrected."""
+    """A class name, as published in the annotations and as corrected."""
 
     published: str
     corrected: str
@@ -117,7 +122,7 @@ def read_names(file: Readable) -> dict[int, Name]:
     Spaces around a name are dropped.
 
     Raises:
-        BuildError: for a row of another form, or an id or a corrected name that comes twice.
+        BuildError: for a row of another form, or a repeated id or corrected name.
     """
     names: dict[int, Name] = {}
     place: dict[str, int] = {}
@@ -130,10 +135,11 @@ def read_names(file: Readable) -> dict[int, Name]:
         category = _whole(row[0], where, "a category id")
         name = Name(row[1].strip(), row[2].strip())
         if category in names:
-            raise BuildError(f"{where}: category {category} stands in an earlier row already.")
+            raise BuildError(f"{where}: category {category} is already in an earlier row.")
         if name.corrected in place:
             raise BuildError(
-                f"{where}: {brief(name.corrected)} is the name of row {place[name.corrected]} too; names are unique."
+                f"{where}: {brief(name.corrected)} is also the name in row {place[name.corrected]}; names must be "
+                "unique."
             )
         names[category], place[name.corrected] = name, number
     return names
@@ -143,7 +149,7 @@ def read_ids(file: Readable) -> list[int]:
     """Read a list of image ids, one per line.
 
     Raises:
-        BuildError: for a line that is no whole number, an id that comes twice, or no id at all.
+        BuildError: for a line that is not a whole number, a repeated id, or a file without ids.
     """
     place: dict[int, int] = {}
     for number, line in enumerate(read_text(file).split("\n"), 1):
@@ -152,7 +158,7 @@ def read_ids(file: Readable) -> list[int]:
         image_id = _whole(line, f"{file}, line {number}", "an image id")
         if image_id in place:
             raise BuildError(
-                f"{file}, line {number}: image id {image_id} stands in line {place[image_id]} too."
+                f"{file}, line {number}: image id {image_id} is already in line {place[image_id]}."
             )
         place[image_id] = number
     if not place:
@@ -161,10 +167,10 @@ def read_ids(file: Readable) -> list[int]:
 
 
 def correct(table: CocoTable, names: Mapping[int, Name]) -> CocoTable:
-    """The annotations with the corrected class names. Annotations that have them already stay as they are.
+    """Return the annotations with the corrected class names; those already corrected stay unchanged.
 
     Raises:
-        BuildError: when the table of names is of other categories than the annotations.
+        BuildError: if the table of names has other categories than the annotations.
     """
     if len(names) != len(table.classes):
         raise BuildError(
@@ -179,8 +185,7 @@ def correct(table: CocoTable, names: Mapping[int, Name]) -> CocoTable:
         if found.strip() not in (name.published, name.corrected):
             raise BuildError(
                 f"Category {category} is {brief(found)} in the annotations and {brief(name.published)} in the table "
-                "of names; "
-                "expected the same. Are these names of the same version of Objects365?"
+                "of names; expected the same name. Are these the names of the same version of Objects365?"
             )
         corrected[found] = name.corrected
     return replace(

@@ -1,4 +1,4 @@
-"""The rows of `throne_*`: an image, the prompt, and the classes that are in it (THRONE, section 4.1)."""
+"""Writes the rows of `throne_*`: an image, the prompt, and the classes in the image (THRONE, section 4.1)."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -30,11 +30,11 @@ def write(
     """Get the images, check everything, and write the dataset.
 
     Args:
-        order: what is wanted.
+        order: what to build.
         coco: the annotations, checked by `check_classes`.
-        sources: what the annotations were made from, by the names that the spec gives them.
-        out: what `order.target` returned.
-        sample: how the images were drawn anew, for stats.json; such a dataset is not the published one.
+        sources: the sources of the annotations, by their names in the spec.
+        out: the folder that `order.target` returned.
+        sample: how new images were drawn, for stats.json; a dataset of new images is not the published one.
 
     Returns:
         `out`.
@@ -51,7 +51,7 @@ def write(
     numbers = counts(coco)
     complete = order.spec.matches(numbers, order.subset) and sample is None
     if folder is not None:
-        hint = "Name the folder of all, or pass --only-images-present --subset."
+        hint = "Name the folder that holds all images, or pass --only-images-present --subset."
         images.check(coco.file_names, folder, hint)
     if sample is not None:
         numbers["sample"] = dict(sample)
@@ -59,10 +59,10 @@ def write(
 
 
 def check_classes(coco: CocoTable, spec: Spec) -> None:
-    """Hold the classes of the annotations to the dataset's vocabulary, which its metric scores with.
+    """Check that the annotated classes are in the dataset's vocabulary, which the metric uses.
 
     Raises:
-        BuildError: for a class outside it.
+        BuildError: for a class outside the vocabulary.
     """
     if spec.vocabulary is None:
         return
@@ -76,7 +76,7 @@ def check_classes(coco: CocoTable, spec: Spec) -> None:
 
 
 def counts(coco: CocoTable) -> dict[str, Any]:
-    """What stats.json says of the rows."""
+    """Count the rows for stats.json."""
     per_image = [len(image.objects) for image in coco.images]
     per_class = Counter(name for image in coco.images for name in image.objects)
     return {
@@ -94,7 +94,7 @@ def counts(coco: CocoTable) -> dict[str, Any]:
 
 
 def table(coco: CocoTable, split: str, folder: Readable | None) -> Table:
-    """The rows to write, with images when there is a folder to read them from."""
+    """Return the rows to write, with images if there is a folder to read them from."""
     columns = {
         "image_id": Value("int64"),
         "image": Image(),

@@ -1,9 +1,9 @@
-"""What THRONE asks its judges: three templates that mean the same, in a frame that holds the LVLM's text.
+"""THRONE's prompts to its judges: three templates with the same meaning, in a frame that holds the LVLM's response.
 
-Sources: THRONE, section 4.3 (set `paper`); what THRONE's released code asks with M = 3 (set `released`). The set
-`plain` is this project's: the paper's templates in right English about readable names, with what the dataset means by a
-class where its name says less or more (supplement, section 4.2: the greatest source of the judges' errors). The set
-`claims` is this project's too: what a checker is asked about, by the same names, without the class's definition.
+Sources: THRONE, section 4.3 (set `paper`); the prompts of THRONE's released code with M = 3 (set `released`). The other
+two sets are this project's. `plain` has the paper's templates in correct English and with readable class names. It
+also defines each class whose name says more or less than the dataset means; such names are the greatest source of the
+judges' errors (supplement, section 4.2). `claims` has claims for checkers, with the same names and no definitions.
 """
 
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ SETS = {"paper": PAPER, "released": RELEASED, "plain": PLAIN, "claims": CLAIMS}
 
 
 def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
-    """Find a question set by name, or make one of the user's templates in the paper's frame.
+    """Find a question set by name, or make one from the user's templates in the paper's frame.
 
     Raises:
         ValueError: for an unknown name, no template, or a template without `{x}`.

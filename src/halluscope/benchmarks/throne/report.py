@@ -1,4 +1,4 @@
-"""THRONE's results as text: Table 1's columns, and what a reader of the numbers has to know."""
+"""Presents THRONE's results as text: the columns of Table 1, and notes that help to read the numbers."""
 
 import re
 from collections import Counter
@@ -34,18 +34,18 @@ RANKED_BY = "f0.5_cls"
 """THRONE's principal metric (section 3.1)."""
 
 SAMPLED = ("sampled", "difference")
-"""What is shown of a result that was also scored on sampled cells (THRONE, supplement, Table 2)."""
+"""The rows shown for a result that was also scored on sampled cells (THRONE, supplement, Table 2)."""
 
 
 def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
-    """Tables of results, and remarks on each.
+    """Return tables of the results, with notes on each result.
 
     Args:
-        results: of the responses that were scored.
-        shown: the same, and published ones if they were asked for.
-        source: of what is published; "" if nothing is shown.
+        results: the results of the scored responses.
+        shown: `results`, and published results if they were asked for.
+        source: the source of the published results; "" if none are shown.
     """
-    said = [Notes([f"In square brackets: who judged. {source}."])] if source else []
+    said = [Notes([f"Square brackets name the judges. {source}."])] if source else []
     sampled = [_sampled(results)] if any("sampled" in result for _, result in results) else []
     parts: list[Table | Notes] = [
         table(shown),
@@ -59,7 +59,7 @@ def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Repor
 
 
 def table(results: Shown) -> Table:
-    """One row per LVLM, the best class-wise F0.5 first, in percent; with the interval where there is one."""
+    """Return one row per LVLM, the best class-wise F0.5 first, in percent, with any intervals."""
     best, columns = ranked(results, RANKED_BY), _columns(results)
     rows = [
         [*label, plain(result.get(LENGTH), "g"), *(score(result, name) for name in columns)]
@@ -70,7 +70,7 @@ def table(results: Shown) -> Table:
 
 
 def _sampled(results: Named) -> Table:
-    """Scores on the sampled cells, and how far they are from those on all."""
+    """Tabulate the scores on the sampled cells, and the differences from the scores on all cells."""
     columns = _columns(results)
     rows: list[list[Cell]] = [
         [name, what, *(share(result[what].get(column)) for column in columns)]
@@ -86,7 +86,7 @@ def _columns(results: Shown) -> list[str]:
 
 
 def corrected(result: Mapping[str, Any], of: str) -> list[Table | Notes]:
-    """Each score as the judges' labels give it, and corrected by people's, with what these rest on."""
+    """Tabulate each score raw, from the judges' labels, and corrected by people's labels; with notes on the latter."""
     found = result["corrected"]
     rows = [
         [name, share(result[name]), share(one["value"], (one["low"], one["high"]))]
@@ -104,12 +104,14 @@ def corrected(result: Mapping[str, Any], of: str) -> list[Table | Notes]:
 
 
 def remarks(result: Mapping[str, Any]) -> list[str]:
-    """What a reader of the numbers has to know: shares that count nowhere, and the signature."""
+    """Return the notes on a result: the shares of cells and votes that do not count, and the signature."""
     lines = []
     if result["ignored"] is not None:
-        lines.append(f"ignored for want of agreement: {percent(result['ignored'])} % of the cells")
+        lines.append(f"cells ignored because the judges disagree: {percent(result['ignored'])} %")
     if result["unparsed"]:
-        lines.append(f"replies that were neither yes nor no: {percent(result['unparsed'])} % (no yes vote)")
+        lines.append(
+            f"votes that are neither yes nor no: {percent(result['unparsed'])} % (not counted as yes)"
+        )
     if result["undefined_classes"]:
         lines.append(f"classes without a precision or a recall: {result['undefined_classes']}")
     if "explained" in result:
@@ -120,20 +122,20 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
 
 
 def _explained(images: Sequence[Sequence[Mapping[str, Any]]]) -> str:
-    """How many mentions each of the lexical judge's rules took back."""
+    """Say how many mentions each rule of the lexical judge took back."""
     rules = Counter(mention["taken_back_by"] for mentions in images for mention in mentions)
     counts = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common() if rule is not None)
     return f"mentions that the lexical judge read: {rules.total():,}; taken back: {counts or 'none'}"
 
 
 def _cells(cells: int, cells_of: int | None) -> str:
-    """How much of the sample lies in the images that were scored."""
+    """Say how much of the sample lies in the scored images."""
     of = "" if cells_of is None else f" of {cells_of:,} ({percent(cells / cells_of)} %)"
     return f"sampled cells in the scored images: {cells:,}{of}"
 
 
 def _asked(results: Shown, suffix: str) -> list[str]:
-    """F of another beta than 1 and 0.5, where it was asked for."""
+    """Return the columns of F with a beta other than 1 and 0.5, if it was asked for."""
     columns = dict.fromkeys(column for _, result in results for column in result)
     return [
         column

@@ -1,4 +1,4 @@
-"""THRONE's rows: an image and the classes that are in it; and the cells of them that POPE's questions ask about."""
+"""Reads THRONE's rows (an image and the classes in it), and the cells that POPE's questions ask about."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,10 +22,10 @@ def load(sources: Sequence[str], *, vocabulary: str | Sequence[str] = "coco") ->
 
     Args:
         sources: presence datasets, COCO annotation files, or files of image id -> class names.
-        vocabulary: whose classes are asked about.
+        vocabulary: the vocabulary whose classes judges are asked about.
 
     Raises:
-        ValueError: for a file or dataset of another form, or of other classes.
+        ValueError: for a file or dataset of another form, or with other classes.
         FileNotFoundError: if a file does not exist.
     """
     return presence.load(sources, vocabularies.load(vocabulary))
@@ -38,16 +38,16 @@ def inputs(
     vocabulary: str = "coco",
     certificate: str | Path | Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What the metric takes of the dataset's rows.
+    """Return the metric's inputs from the dataset's rows.
 
     Args:
         images: the rows.
-        cells: datasets or files of POPE's questions; the result is then also scored on what these ask about.
-        vocabulary: whose classes are asked about.
-        certificate: of the judges about these responses, as `compute` has it.
+        cells: datasets or files of POPE's questions; responses are then also scored on the cells these ask about.
+        vocabulary: the vocabulary whose classes judges are asked about.
+        certificate: the judges' certificate about these responses, as in `compute`.
 
     Raises:
-        ValueError: as `asked_cells`.
+        ValueError: as `asked_cells` does.
     """
     ids = [image.image_id for image in images]
     found: dict[str, Any] = {
@@ -66,7 +66,7 @@ def inputs(
 def asked_cells(
     questions: Iterable[ObjectQuestion], image_ids: Sequence[int], vocabulary: Vocabulary
 ) -> NDArray[np.bool_]:
-    """Which cells [images, classes] the questions ask about, of the images in the order of `image_ids`.
+    """Return which cells [images, classes] the questions ask about, with images in the order of `image_ids`.
 
     Raises:
         ValueError: for an object outside the vocabulary, or if no question is about any of the images.

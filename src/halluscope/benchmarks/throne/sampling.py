@@ -1,7 +1,7 @@
 """Draws a small set of images in which every class occurs.
 
 The natural K-shot of Lee et al., "Rethinking Few-Shot Object Detection on a Multi-Domain Benchmark" (ECCV 2022), with
-which THRONE chose its images of Objects365 (section 5.3): classes stay as frequent as they are, and none is lost.
+which THRONE chose its images of Objects365 (section 5.3). It keeps the classes' frequencies, and loses no class.
 """
 
 import random
@@ -13,19 +13,19 @@ from halluscope.errors import BuildError
 def natural_k_shot(
     classes_of: Mapping[int, Collection[str]], shots: int, classes: int, seed: int = 0
 ) -> list[int]:
-    """Draw `shots` x `classes` images uniformly, then give each class without an image one in exchange for another.
+    """Draw `shots` x `classes` images uniformly, then swap in an image for each class that has none.
 
-    What is given away is never the one image that is kept for a class. The same content and seed give the same draw,
-    in whatever order the images come.
+    The image swapped out is never the one kept for a class. The same content and seed give the same draw, whatever the
+    order of the images.
 
     Args:
-        classes_of: image id -> the classes in it; an image without any is never drawn.
+        classes_of: image id -> the classes in it; an image without classes is never drawn.
         shots: K, at least 1.
         classes: N, the number of classes.
-        seed: of the draw.
+        seed: the seed of the draw.
 
     Returns:
-        The ids, sorted, `shots` x `classes` of them.
+        `shots` x `classes` image ids, sorted.
 
     Raises:
         BuildError: for fewer than one shot, more images than there are, or more classes in the images than `classes`.
@@ -35,14 +35,14 @@ def natural_k_shot(
     every = _union(classes_of.values())
     if len(every) > classes:
         raise BuildError(f"The images hold {len(every):,} classes; expected at most {classes:,}.")
-    # A key an image and not random.sample: of Python's generator, random() alone is promised never to change.
+    # One key per image instead of random.sample: of the generator's methods, only random() will never change.
     generator = random.Random(seed)
     shuffled = sorted(pool, key=lambda _: generator.random())
     drawn, rest = shuffled[:size], shuffled[size:]
     kept = {cls: image for image in reversed(drawn) for cls in classes_of[image]}
     given = []
     for cls in sorted(every - kept.keys()):
-        if cls not in kept:  # an image that was given for another class may hold it
+        if cls not in kept:  # an image swapped in for another class may hold it
             image = next(image for image in rest if cls in classes_of[image])
             given.append(image)
             kept |= dict.fromkeys(set(classes_of[image]) - kept.keys(), image)

@@ -22,15 +22,15 @@ ALL_AVERAGE: tuple[str, ...] = get_args(AllAverage)
 
 
 LARGEST_BETA = 1000
-"""With it F is recall, and with its inverse precision, as far as can be printed."""
+"""With this beta F equals recall to every digit printed; with its inverse F equals precision."""
 
 NUMBERS = 16
-"""About how many numbers `score` holds of each class of a resample."""
+"""About how many numbers `score` keeps in memory per class and resample."""
 
 
 @dataclass(frozen=True)
 class Hits:
-    """Tables [images, classes] of bool: the cells that count.
+    """The cells that count, as tables [images, classes] of bool.
 
     Attributes:
         true: predicted and present (true positives).
@@ -44,21 +44,21 @@ class Hits:
 
     @classmethod
     def of(cls, labels: NDArray[np.int8], present: NDArray[np.bool_]) -> "Hits":
-        """Compare labels (1, 0 or `IGNORED`) with the ground truth; ignored cells count nowhere."""
+        """Compare labels (1, 0 or `IGNORED`) with the ground truth; ignored cells do not count."""
         predicted = labels == 1
         return cls(predicted & present, predicted, present & (labels != IGNORED))
 
 
 @dataclass(frozen=True)
 class Conventions:
-    """Where papers and released code differ.
+    """The choices on which papers and released code differ.
 
     Attributes:
         beta: the weight of recall against precision in F.
         class_f: "of_means" is F of the two class averages (THRONE, Table 1); "mean" averages each class's F over
             the classes where it is defined (the released code; the supplement's Table 2).
         all_average: "pooled" counts over all cells; "image" averages P, R and F over images (the released code):
-            an image whose predicted or true set is empty counts 0 for P and R, and one with no hit has no F.
+            if an image's predicted or true set is empty, its P and R are 0, and an image without a hit has no F.
     """
 
     beta: float = 0.5
@@ -73,12 +73,12 @@ class Conventions:
 
     @property
     def betas(self) -> list[float]:
-        """Every beta that is reported: 1 and 0.5 always, and the one asked for."""
+        """The betas that are reported: always 1 and 0.5, and `beta`."""
         return sorted({1.0, 0.5, float(self.beta)}, reverse=True)
 
 
 def score(hits: Hits, conventions: Conventions, weights: Floats | None = None) -> dict[str, Floats]:
-    """Precision, recall and F over all cells (`_all`) and by class (`_cls`).
+    """Return precision, recall and F over all cells (`_all`) and averaged over classes (`_cls`).
 
     Args:
         hits: the cells that count.
@@ -98,7 +98,7 @@ def score(hits: Hits, conventions: Conventions, weights: Floats | None = None) -
 
 
 def per_class(hits: Hits, beta: float) -> dict[str, NDArray[np.int64] | Floats]:
-    """One array [classes] for each column of the per-class table; ratios are NaN where undefined."""
+    """Return one array [classes] per column of the per-class table; ratios are NaN where undefined."""
     true, predicted, present = (table.sum(axis=0) for table in (hits.true, hits.predicted, hits.present))
     precision, recall = ratio(true, predicted), ratio(true, present)
     return {
@@ -113,7 +113,7 @@ def per_class(hits: Hits, beta: float) -> dict[str, NDArray[np.int64] | Floats]:
 
 
 def undefined_classes(hits: Hits) -> int:
-    """The number of classes that have no precision (never predicted) or no recall (never present)."""
+    """Count the classes that have no precision (never predicted) or no recall (never present)."""
     return int(np.count_nonzero(~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)))
 
 

@@ -1,6 +1,6 @@
-"""THRONE's rows as people look at them: each mention of a class marked, with what the judges made of it.
+"""Prepares THRONE's rows for display: each mention of a class is marked, with the judges' decision on it.
 
-Where a text mentions a class, the lexical reader tells, whoever judged; what counts, the rows and the votes tell.
+The lexical judge's reader finds the mentions, whoever judged; the rows and the votes say which mentions count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,11 +20,11 @@ DISPUTED = "disputed"
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Mapping[str, Any] | None
 ) -> Iterator[Item]:
-    """A run's rows as items, one each, in their order.
+    """Yield a run's rows as items, one per row, in order.
 
     Args:
-        rows: as they stand in a run's items.jsonl.
-        options: of the metric.
+        rows: the rows of a run's items.jsonl.
+        options: the metric's options.
         voters: who voted on which classes; None where votes were given.
     """
     reader = LexicalJudge(vocabularies.load(options.get("vocabulary", "coco")))
@@ -35,7 +35,7 @@ def items(
 
 
 def meaning(scores: Mapping[str, Any]) -> str:
-    """What F0.5 over classes says, in a sentence."""
+    """Say in a sentence what F0.5 over classes means."""
     if not is_defined(scores["f0.5_cls"]):
         return "F0.5 is undefined: the descriptions name no class, or the images have none."
     precision, recall = percent(scores["precision_cls"]), percent(scores["recall_cls"])
@@ -65,7 +65,7 @@ def _item(row: Mapping[str, Any], text: str, mentions: Sequence[Mention], votes:
 
 
 def _marks(mentions: Sequence[Mention], classes: Mapping[str, str], votes: Mapping[str, str]) -> list[Mark]:
-    """A mark per mention, in the order of the text."""
+    """Return a mark per mention, in the order of the text."""
     affirmed = {mention.object for mention in mentions if mention.implied}
     marks = [
         Mark(one.start, one.end, *_outcome(one, classes.get(one.object, ""), affirmed, votes), one.object)
@@ -77,9 +77,9 @@ def _marks(mentions: Sequence[Mention], classes: Mapping[str, str], votes: Mappi
 def _outcome(
     mention: Mention, outcome: str, affirmed: set[str], votes: Mapping[str, str]
 ) -> tuple[Kind, str]:
-    """What came of a mention.
+    """Return the kind and the text of a mention's mark.
 
-    Where judges counted a class, and a rule takes back each mention of it, they counted it in spite of the rule.
+    If the judges counted a class although a rule takes back every mention of it, the mark says both.
     """
     name = mention.object
     if outcome in KIND_OF and (mention.implied or name not in affirmed):
@@ -93,7 +93,7 @@ def _outcome(
 
 
 def _implied(classes: Mapping[str, str], mentioned: set[str]) -> list[Fact]:
-    """The classes that judges counted, and that no word stands for."""
+    """Return the classes that judges counted although no word mentions them."""
     values = [
         (f"{name}: {outcome}", KIND_OF[outcome])
         for name, outcome in classes.items()
