@@ -214,7 +214,7 @@ def test_a_file_of_another_run_is_refused(data: Path, vlm: Vlm, tmp_path: Path) 
     before = out.read_bytes()
     other = Vlm(str(tiny_vlm.make(tmp_path / "tiny", seed=1)), "cpu")
     with pytest.raises(
-        ValueError, match=r"line 1 was made with model 'tiny@.*, not 'tiny@.*Choose a new file"
+        ValueError, match=r"line 1 was made with model 'tiny@.*, not 'tiny@.*Name a new file"
     ):
         answer(other, source, out, **options)
     with pytest.raises(
@@ -383,7 +383,7 @@ def test_bad_models_and_datasets(
         return capsys.readouterr().err
 
     throne = str(data / "throne_coco")
-    assert "There is no model './nowhere': neither a folder, nor an id" in fails("./nowhere", throne)
+    assert "There is no model './nowhere'; expected a folder, or an id" in fails("./nowhere", throne)
     assert "The model 'nobody/nothing' cannot be loaded" in fails("nobody/nothing", throne)
     assert "cannot be loaded" in fails(str(tiny_t5), throne)
     assert "was built without images" in fails("./nowhere", str(data / "pope"))
