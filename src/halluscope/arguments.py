@@ -24,9 +24,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that prints through `halluscope.terminal` and suggests the nearest known word for a misspelt one."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        about = (
-            f"Every command takes {limits.OPTION} NAME=AMOUNT,...; `halluscope list` shows the limits."
-        )
+        about = f"Every command takes {limits.OPTION} NAME=AMOUNT,...; `halluscope list` shows the limits."
         super().__init__(*arguments, **({"epilog": about} | options))
         self.add_argument(
             QUIET, action="store_true", default=argparse.SUPPRESS, help="no notices, no progress bars"

@@ -217,7 +217,9 @@ class Benchmark:
             RegistryError: in a room without a metric.
         """
         if not self.has_metric:
-            raise RegistryError(f"{self.name} has no metric: its datasets are for training. Name another benchmark.")
+            raise RegistryError(
+                f"{self.name} has no metric: its datasets are for training. Name another benchmark."
+            )
         function: Callable[..., dict[str, Any]] = self.module("metric").compute
         return function
 
@@ -306,7 +308,7 @@ class Benchmark:
         return template.replace(QUESTION, question) if isinstance(question, str) else template
 
     def prompt_of(self, own: Any) -> str:
-        """Return a row's prompt: `own`, its column `prompt`, if it is set and rows have no question, or the benchmark's."""
+        """Return a row's prompt: `own` (its column `prompt`) if rows have no question, otherwise the benchmark's."""
         return own if QUESTION not in self.prompt and isinstance(own, str) and own.strip() else self.prompt
 
     def named_prompt(self, prompt: str | None) -> str | None:
@@ -412,9 +414,7 @@ def of(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
                 f"asked about its rows. Expected one of {known}."
             )
         return one, found
-    raise ValueError(
-        f"No known dataset has the columns {', '.join(columns)}; expected one of {known}."
-    )
+    raise ValueError(f"No known dataset has the columns {', '.join(columns)}; expected one of {known}.")
 
 
 def _datasets() -> Iterator[tuple[Benchmark, Dataset]]:

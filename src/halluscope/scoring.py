@@ -266,7 +266,7 @@ def of_each(
 
 
 def clusters(benchmark: Benchmark, rows: Sequence[Any]) -> list[Hashable]:
-    """Return each row's cluster of rows that depend on each other: its image, or what the room's `cluster_of` returns."""
+    """Return each row's cluster of dependent rows: its image, or what the room's `cluster_of` returns."""
     module = benchmark.module("rows")
     of_image = attrgetter(registry.identity(benchmark).image_key)
     return list(map(getattr(module, "cluster_of", of_image), module.read_all(rows)))

@@ -213,9 +213,7 @@ def test_a_file_of_another_run_is_refused(data: Path, vlm: Vlm, tmp_path: Path) 
     answer(vlm, source, out, **options)
     before = out.read_bytes()
     other = Vlm(str(tiny_vlm.make(tmp_path / "tiny", seed=1)), "cpu")
-    with pytest.raises(
-        ValueError, match=r"line 1 was made with model 'tiny@.*, not 'tiny@.*Name a new file"
-    ):
+    with pytest.raises(ValueError, match=r"line 1 was made with model 'tiny@.*, not 'tiny@.*Name a new file"):
         answer(other, source, out, **options)
     with pytest.raises(
         ValueError, match=r"made with questions .*, prompt '\{question\}', not 'Short: \{question\}'"

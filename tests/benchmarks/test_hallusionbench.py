@@ -821,8 +821,7 @@ def test_a_built_dataset_and_a_harness_that_left_questions_out(files, capsys):
     assert cli.main(command) == 2
     assert (
         "mine.jsonl has no response to 2 of the 12 rows of the dataset, such as category VS, subcategory ocr, "
-        "set_id 0, figure_id 0, question_id 0. Answer them, or pass --partial"
-        in capsys.readouterr().err
+        "set_id 0, figure_id 0, question_id 0. Answer them, or pass --partial" in capsys.readouterr().err
     )
     assert cli.main([*command, "--partial"]) == 2  # a diagnosis needs the control questions
     assert "but its control question" in capsys.readouterr().err

@@ -354,7 +354,9 @@ def test_options_that_are_none(options, message):
 def test_rows_of_another_benchmark(tmp_path):
     hqh = small_datasets.build("hqh", tmp_path)
     responses = [{"id": n, "response": "No."} for n in range(6)]
-    with pytest.raises(ValueError, match="has no column answers or file_name or image_type; expected the dataset"):
+    with pytest.raises(
+        ValueError, match="has no column answers or file_name or image_type; expected the dataset"
+    ):
         halluscope.score("haloquest", responses, hqh, judge="none")
     with pytest.raises(
         ValueError, match=r"references\[0\] has no 'file_name' and no .*expected a row of the dataset"

@@ -748,7 +748,10 @@ def test_the_dataset_itself_is_no_answer(files, capsys, tmp_path, monkeypatch):
     write(files / "rows.jsonl", list(rows))
     assert score(files, responses="rows.jsonl") == 2
     err = capsys.readouterr().err
-    assert "line 1 is a row of the dataset, whose 'answer' is the right answer; expected the LVLM's response" in err
+    assert (
+        "line 1 is a row of the dataset, whose 'answer' is the right answer; expected the LVLM's response"
+        in err
+    )
     write(files / "rows.jsonl", [row | {"response": "No"} for row in rows])
     assert score(files, responses="rows.jsonl") == 0
 

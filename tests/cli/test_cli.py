@@ -91,7 +91,10 @@ def test_replayed_answers(files, capsys):
             '{"text": "a", "question": "b", "answer": "c"}\n{"text": "a", "question": "b", "answer": "d"}',
             "line 2: another answer to the same question, 'b', stands in an earlier line",
         ),
-        ('{"text": "a", "question": "b", "answer": "c", "answer": "d"}', "'answer' occurs twice in one object"),
+        (
+            '{"text": "a", "question": "b", "answer": "c", "answer": "d"}',
+            "'answer' occurs twice in one object",
+        ),
     ],
 )
 def test_bad_replayed_answers(text, message, files, capsys):

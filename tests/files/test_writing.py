@@ -243,7 +243,9 @@ def test_killed_between_two_renames_and_then_made_by_somebody_else(place: Path) 
     place.rename(work / "old")
     fill(place, {"mine.txt": "mine"})
     before = content(place.parent)
-    with pytest.raises(OutputError, match=r"old is .*place as it was before a build that was killed; move it back"):
+    with pytest.raises(
+        OutputError, match=r"old is .*place as it was before a build that was killed; move it back"
+    ):
         put(place)
     assert content(place.parent) == before
 

@@ -107,7 +107,10 @@ def test_an_animation_of_one_frame_is_an_image(kind: str) -> None:
         (b"\xc5\xd0\xd3\xc6" + bytes(40), "it is EPS or PostScript"),
         (b"%PDF-1.7\n", "it is a PDF;"),
         (images.file(Pillow.new("RGB", (16, 16)), "ICO"), "it is an ICO;"),
-        (images.file(Pillow.new("RGB", (16, 16)), "PPM"), r"its first bytes, .* are those of no known format"),
+        (
+            images.file(Pillow.new("RGB", (16, 16)), "PPM"),
+            r"its first bytes, .* are those of no known format",
+        ),
         (images.file(Pillow.new("RGB", (16, 16)), "PDF"), "it is a PDF;"),
         (b"8BPS\0\1" + bytes(40), "it is a PSD;"),
         (b"\0\0\0\x1cftypavif" + bytes(40), "it is an AVIF;"),

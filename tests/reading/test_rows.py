@@ -108,7 +108,9 @@ def test_what_is_not_there(folder, tmp_path):
 def test_only_the_named_columns_are_read(folder):
     rows = read_columns("hqh@test", ("id", "level"), ("id",), "the dataset hqh")
     assert rows.column_names == ["id"]
-    with pytest.raises(ValueError, match="The dataset hqh@test has no column answer; expected the dataset hqh"):
+    with pytest.raises(
+        ValueError, match="The dataset hqh@test has no column answer; expected the dataset hqh"
+    ):
         read_columns("hqh@test", ("id",), ("id", "answer"), "the dataset hqh")
 
 
@@ -185,9 +187,7 @@ def test_a_card_that_names_data_elsewhere(named, folder, asked):
     requests, address = asked
     source = card(folder, named.replace("ADDRESS", address))
     for read in (read_rows, configs, open_source):
-        with pytest.raises(
-            BuildError, match=r"README\.md names .* as data, which is outside the folder"
-        ):
+        with pytest.raises(BuildError, match=r"README\.md names .* as data, which is outside the folder"):
             read(f"{source}@test")
     assert requests == []
 
@@ -227,9 +227,7 @@ def test_an_address_is_no_dataset(asked):
 
 def test_a_script_in_a_folder_is_not_run(folder):
     (folder / f"{folder.name}.py").write_text("raise SystemExit('run')")
-    with pytest.raises(
-        ValueError, match="cannot be loaded as a dataset .*scripts are no longer supported"
-    ):
+    with pytest.raises(ValueError, match="cannot be loaded as a dataset .*scripts are no longer supported"):
         read_rows(f"{folder}@test")
 
 

@@ -135,7 +135,10 @@ def test_objects_of_one_line_each_whatever_they_hold(tmp_path):
         ('{"image_id": 7, "resp\n{"image_id": 8}', "line 1 is not JSON, or is cut off"),
         ('{"image_id": 7}\n{"image_id": 8', "line 2 is not JSON, or is cut off"),
         ('{"7": "A dog.", "7": "A cat."}', "'7' occurs twice in one object"),
-        ('{"7": {"caption": ""}, "8": {"caption": "", "caption": ""}}', "'caption' occurs twice in one object"),
+        (
+            '{"7": {"caption": ""}, "8": {"caption": "", "caption": ""}}',
+            "'caption' occurs twice in one object",
+        ),
         ('[{"image_id": 7},', r"a\.json is not JSON, or is cut off"),
         ('{"a": ' * 100_000, "line 1 is not JSON"),
         (b'{"7": "caf\xe9"}', r"a\.json is not in UTF-8, or is cut off: .*Save it as UTF-8"),
@@ -205,9 +208,7 @@ def test_a_row_of_more_or_fewer_cells_than_the_header(line, tmp_path):
 @pytest.mark.parametrize("line", ['8,"A dog', '8,"A dog" runs', '8,"A ""dog""'])
 def test_a_quotation_mark_does_not_swallow_the_rows_below(line, tmp_path):
     """csv would otherwise take all that follows for one text, and the images there for images without one."""
-    with pytest.raises(
-        BuildError, match=r"a\.csv cannot be read as a table after line 2: .*double its own"
-    ):
+    with pytest.raises(BuildError, match=r"a\.csv cannot be read as a table after line 2: .*double its own"):
         found(tmp_path / "a.csv", f"image_id,response\n7,A bus.\n{line}\n9,A cat.\n")
 
 

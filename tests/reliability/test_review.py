@@ -210,9 +210,7 @@ def test_rows_that_name_files_of_their_dataset(tmp_path, capsys):
         str(tmp_path / "two"),
     ]
     assert cli.main(command) == 2
-    assert (
-        "rows[0] is not in its row, and image files are opened only in a folder" in capsys.readouterr().err
-    )
+    assert "rows[0] is not in its row, and image files are opened only in a folder" in capsys.readouterr().err
     assert cli.main([*command, "--images", str(tmp_path / "data")]) == 2
     assert "leads out of" in capsys.readouterr().err
     assert cli.main([*command, "--images", str(tmp_path)]) == 0

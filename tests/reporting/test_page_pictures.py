@@ -80,9 +80,7 @@ def test_files_are_found_by_their_number_or_their_name(tmp_path):
     (tmp_path / "017.jpg").write_bytes(b"")
     assert called(tmp_path, {17}) == {17: "017.jpg"}
     (tmp_path / "17.jpg").write_bytes(b"")
-    with pytest.raises(
-        ValueError, match=r"holds 017.jpg and 17.jpg; keep only the one that is the image 17"
-    ):
+    with pytest.raises(ValueError, match=r"holds 017.jpg and 17.jpg; keep only the one that is the image 17"):
         called(tmp_path, {17})
 
 

@@ -189,12 +189,16 @@ def _read(file: IO[bytes], out: Path, run: Mapping[str, Any], source: Source) ->
         except BuildError as error:
             if not whole and _begun(line, source):
                 break
-            raise ValueError(f"{error} `halluscope answer` did not write this file; name a new file.") from error
+            raise ValueError(
+                f"{error} `halluscope answer` did not write this file; name a new file."
+            ) from error
         if not isinstance(row, dict) or not isinstance(row.get(RUN), dict):
             raise ValueError(f"{where} was not written by `halluscope answer`; name a new file.")
         if other := [name for name in run if row[RUN].get(name) != run[name]]:
             said = ", ".join(f"{name} {brief(row[RUN].get(name))}, not {brief(run[name])}" for name in other)
-            raise ValueError(f"{where} was made with {said}. Name a new file, or repeat the earlier settings.")
+            raise ValueError(
+                f"{where} was made with {said}. Name a new file, or repeat the earlier settings."
+            )
         if whole:
             done.add(_name(row, source.dataset.key))
             end += len(line)

@@ -168,7 +168,9 @@ class Vlm:
                 return_tensors="pt",
                 **({"add_special_tokens": False} if begun else {}),
             )
-        except Exception as error:  # each processor raises its own errors, such as for an image that is too narrow
+        except (
+            Exception
+        ) as error:  # each processor raises its own errors, such as for an image that is too narrow
             sizes = ", ".join(f"{image.width} x {image.height}" for image in images or ()) or "no"
             raise ValueError(
                 f"The model's processor does not take these {len(texts)} prompts, with images of {sizes} pixels "

@@ -162,7 +162,10 @@ class Builder:
             "--subset", action="store_true", help="accept files and counts that are not the published ones"
         )
         option(
-            "--cache", type=Path, metavar="FOLDER", help="the folder for downloads (default: the user's cache)"
+            "--cache",
+            type=Path,
+            metavar="FOLDER",
+            help="the folder for downloads (default: the user's cache)",
         )
         return parser
 

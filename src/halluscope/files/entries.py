@@ -157,7 +157,9 @@ class _Text:
                 raise self._error(str(error), self._before + self._at) from error
             else:
                 length = end - self._at
-                if self._held[end : end + 1] in _AFTER or not self._more():  # the number may continue in the next piece
+                if (
+                    self._held[end : end + 1] in _AFTER or not self._more()
+                ):  # the number may continue in the next piece
                     self._at += length
                     return value
 

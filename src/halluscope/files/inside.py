@@ -19,7 +19,11 @@ def inside(folder: Path, name: str) -> Path:
     """
     try:
         leads_out = not (folder / name).resolve().is_relative_to(folder.resolve())
-    except (OSError, ValueError, RuntimeError) as error:  # a null byte, half a character, or links in a circle
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+    ) as error:  # a null byte, half a character, or links in a circle
         raise BuildError(
             f"{brief(name)} cannot be a file's name ({error}); expected a path in {folder}."
         ) from error

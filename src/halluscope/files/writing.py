@@ -117,7 +117,9 @@ def only_writer(path: Path) -> Iterator[IO[bytes]]:
     made = not path.exists()
     with path.open("a+b") as file:
         if not _lock(file, path):
-            raise OutputError(f"Another process is writing to {path}; wait until it ends, or name a new file.")
+            raise OutputError(
+                f"Another process is writing to {path}; wait until it ends, or name a new file."
+            )
         try:
             yield file
         finally:

@@ -84,7 +84,7 @@ class Asked:
         return {**functions.marks_of(document), **known, CLUSTER: str(cluster)}
 
     def added(self, row: str, text: str) -> dict[str, float]:
-        """Return a response's values of the means among the scores; NaN if it does not count, or a language model judges."""
+        """Return a response's values of the mean scores; NaN if it does not count, or a language model judges."""
         _, (found,) = self.so_far({row: text}) if self.benchmark.means else nothing([row])
         return {score: found.get(score, math.nan) for score in self.benchmark.means}
 

@@ -130,7 +130,9 @@ def _lm_eval(task: Task) -> dict[str, Any]:
         "test_split": "test",
         "output_type": "generate_until",
         "num_fewshot": 0,
-        "fewshot_config": {"samples": []},  # otherwise lm-eval copies all documents, to draw examples from them
+        "fewshot_config": {
+            "samples": []
+        },  # otherwise lm-eval copies all documents, to draw examples from them
         "doc_to_text": _function("marked_prompt"),
         "doc_to_image": _function("images"),
         "doc_to_target": _function("target"),

@@ -108,7 +108,9 @@ def _each_once(located: Iterable[Located]) -> list[ImageObjects]:
     for row, where in located:
         image = row if isinstance(row, ImageObjects) else _image(row, where)
         if image.image_id in images:
-            raise ValueError(f"{where}: image_id {image.image_id} occurs twice in the dataset; expected it once.")
+            raise ValueError(
+                f"{where}: image_id {image.image_id} occurs twice in the dataset; expected it once."
+            )
         images[image.image_id] = image
     return list(images.values())
 

@@ -165,7 +165,9 @@ def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], 
     if isinstance(rows, list):
         return rows
     if missing := set(needed) - set(rows.column_names):
-        raise ValueError(f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {what}.")
+        raise ValueError(
+            f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {what}."
+        )
     return rows.select_columns([name for name in names if name in rows.column_names])
 
 

@@ -91,7 +91,7 @@ def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
 
 
 def _is_one_per_line(text: str, start: int, end: int) -> bool:
-    """Whether the first lines of a text hold an object each: the first ends in a brace, or the second begins with it."""
+    """Whether a text's first lines hold an object each: the first ends in a brace, or the second begins with one."""
     return text[start:end].rstrip().endswith("}") or text.startswith("{", end + 1)
 
 

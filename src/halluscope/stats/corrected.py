@@ -183,7 +183,7 @@ def _of_texts(read: Reading, wrong: Floats, slopes: Floats) -> Floats:
 
 
 def _of_images(kinds: Sequence[Kind], present: Bools, read: Reading, wrong: Floats, slopes: Floats) -> Floats:
-    """Return the variance [scores] from the choice of images: the prediction's squared influences, corrected like totals.
+    """Return the variance [scores] from the choice of images: squared influences of predictions, corrected by labels.
 
     It is never less than the variance of the prediction alone, which is smoother than people's labels.
     """

@@ -84,7 +84,7 @@ def by_swapping(one: Tally, other: Tally, resampling: Bootstrap) -> dict[str, fl
 
 
 def can_differ(one: Tally, other: Tally, by_chance: float) -> list[str]:
-    """Return the shared scores in which enough clusters differ for `by_swapping` to find a p value below `by_chance`."""
+    """Return the shared scores in which enough clusters differ for `by_swapping` to reach a p below `by_chance`."""
     return [
         score
         for score in one

@@ -38,7 +38,9 @@ def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
         ValueError: unless 0 <= count <= total, total is at least 1, and the level is in (0, 1).
     """
     if total < 1 or not 0 <= count <= total:
-        raise ValueError(f"The share is {count} of {total}; expected a total of at least 1, and a count up to it.")
+        raise ValueError(
+            f"The share is {count} of {total}; expected a total of at least 1, and a count up to it."
+        )
     z = NormalDist().inv_cdf((1 + share("level", level)) / 2)
     part, spread = count / total, z * z / total
     middle = (part + spread / 2) / (1 + spread)
