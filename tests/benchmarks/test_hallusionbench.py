@@ -874,8 +874,8 @@ def test_files_that_do_not_fit(files, capsys):
     (files / "mine.json").write_text('[{"answer": "Yes"}]')
     assert score(files, str(files / "mine.json")) == 2
     assert re.search(
-        "mine.json holds 1 responses without an id, and the dataset has 12 rows; expected one response per row in the same order, "
-        "or an id in each response: category, subcategory, set_id, figure_id, question_id.",
+        "mine.json holds 1 responses without an id, and the dataset has 12 rows; expected one response per row in "
+        "the same order, or an id in each response: category, subcategory, set_id, figure_id, question_id.",
         capsys.readouterr().err,
     )
     (files / "mine.json").write_text("[{")
