@@ -110,7 +110,7 @@ class Asked:
         return functions.judged(partial(self._scored, said), self.setting, self.name, where) or nothing(said)
 
     def clusters(self, said: Said) -> list[str]:
-        """Return each row's cluster, whose rows depend on each other."""
+        """Return each row's cluster; rows of the same cluster depend on each other."""
         return list(map(str, scoring.clusters(self.benchmark, [self.rows[name] for name in said])))
 
     def _scored(self, said: Said) -> Scored:

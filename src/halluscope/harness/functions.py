@@ -56,8 +56,8 @@ class Item(dict[str, Any]):
     """A response, for one score; a harness logs the item's content.
 
     For the principal score, the content identifies the document (`halluscope.responses.files` reads it). For a score
-    that is a mean, it is the `CLUSTER`, and as `SCORE` the response's value: from the start if no judge is needed,
-    otherwise after the set is judged.
+    that is a mean, it holds the response's cluster as `CLUSTER` and its value as `SCORE`; the value is there from the
+    start if no judge is needed, and otherwise after the set is judged.
     """
 
     def __init__(self, name: str, answer: Answer) -> None:

@@ -26,7 +26,7 @@ Located = tuple[str, Any]
 """A row's location, as text for messages, and the row."""
 
 ROWS_AT_ONCE = 64
-"""How many rows of a Parquet file are unpacked together: the file may hold a long text once for many rows."""
+"""How many rows of a Parquet file are unpacked together; few, because a long text may be stored once for many rows."""
 
 MOST_ROWS = 2**20
 """The most rows that a spreadsheet can have."""

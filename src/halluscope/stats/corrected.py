@@ -150,7 +150,7 @@ def _bias(kinds: Sequence[Kind], read: Reading, curves: Floats) -> Floats:
 
     If the draw moves the totals by t and the anchor by a, the error of the estimate is H (a t - a^2 / 2), where H is
     twice the curves. As a class's own share follows its labels by the factor trust, a is trust x t, and the part
-    (1 - (1 - trust)^2) / 2 of the variance of t remains. That variance is of people's labels minus the own share.
+    (1 - (1 - trust)^2) / 2 of the variance of t remains. It is the variance of people's labels minus the own share.
     """
     off = sum(
         kind.labelled * (1 - (1 - kind.trust) ** 2) * ((read.said - kind.own) / read.cell) ** 2

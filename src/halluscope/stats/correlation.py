@@ -51,8 +51,8 @@ def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[s
         without resamples, and all are NaN where `undefined` says why.
 
     Raises:
-        ValueError: for unequal lengths, fewer than three models, or a score that is no finite number.
-        MissingExtra: without scipy.
+        ValueError: for unequal lengths, fewer than three models, or a score that is not a finite number.
+        MissingExtra: if scipy is not installed.
     """
     x, y = _both(first, second)
     if undefined(x, y):

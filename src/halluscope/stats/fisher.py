@@ -25,7 +25,7 @@ def by_chance(both: int, one: int, other: int, total: int) -> float:
         The p value, in [0, 1]: the upper tail of the hypergeometric distribution.
 
     Raises:
-        ValueError: for counts that cannot be.
+        ValueError: for impossible counts.
     """
     if not max(0, one + other - total) <= both <= min(one, other) <= max(one, other) <= total:
         raise ValueError(

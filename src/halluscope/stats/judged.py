@@ -76,7 +76,7 @@ def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str
 
 
 def calibration(chances: Floats, implied: Bools, weights: Floats, resampling: Bootstrap) -> dict[str, Any]:
-    """Measure how far a judge's probabilities of yes are from the shares to which people say yes.
+    """Measure how far a judge's probabilities of yes are from how often people say yes.
 
     Source: Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks" (ICML 2017), equation 3, with
     `BINS` bins of equal width over the probability of yes.

@@ -100,7 +100,7 @@ class Reading:
 
     @classmethod
     def of(cls, present: Bools, sample: Sample) -> "Reading":
-        """Make it from a sample that was checked."""
+        """Make a reading from a sample that was checked."""
         told = sample.labels != UNLABELLED
         cell = np.where(told, 1.0 if sample.cell_chances is None else sample.cell_chances, 1.0)
         strata = np.zeros(len(told), dtype=np.int64) if sample.strata is None else sample.strata[sample.texts]
@@ -182,9 +182,9 @@ def _own(share: Floats, labelled: Bools, said: Bools) -> tuple[Floats, Floats]:
     """Return the kind's share of yes, drawn towards each class's own share, and how far it is drawn, from 0 to 1.
 
     It is drawn further if classes differ more. Their difference is measured by the intraclass correlation r of the
-    beta-binomial distribution, estimated by moments (Kleinman,
-    "Proportions with extraneous variance", JASA 68, 1973): the number of yes among n labels has the variance
-    n s (1 - s) (1 + (n - 1) r). The kind's share then counts as much as (1 - r) / r labels.
+    beta-binomial distribution, estimated by moments (Kleinman, "Proportions with extraneous variance", JASA 68, 1973):
+    the number of yes among n labels has the variance n s (1 - s) (1 + (n - 1) r). The kind's share then counts as much
+    as (1 - r) / r labels.
     """
     yes, seen = (labelled & said).sum(axis=0), labelled.sum(axis=0)
     variance = share * (1 - share)

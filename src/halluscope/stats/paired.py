@@ -18,7 +18,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much one score is larger than another.
+    """The difference of two scores.
 
     Attributes:
         value: the first score minus the second; NaN if either is undefined.

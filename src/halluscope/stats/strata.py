@@ -46,7 +46,7 @@ def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, floa
         "value", "low" and "high", fractions in [0, 1].
 
     Raises:
-        ValueError: for no stratum, one without rows or judgements, or more errors than judgements.
+        ValueError: if there is no stratum, or a stratum has no rows, no judgements, or more errors than judgements.
     """
     total = sum(stratum.rows for stratum in strata)
     if not strata or any(stratum.rows <= 0 for stratum in strata):
@@ -123,7 +123,7 @@ def share(marks: Sequence[float], strata: Mapping[str, Stratum], level: float = 
         "value", "low" and "high", fractions in [0, 1]: with strata, 1 - `error_rate`; otherwise, `content_validity`.
 
     Raises:
-        ValueError: for no mark, or as `error_rate`.
+        ValueError: if there are no marks, and as `error_rate`.
     """
     if not strata:
         return content_validity(int(sum(marks)), len(marks), level)

@@ -88,7 +88,7 @@ def counted(
 
 
 def _totals(tallies: Sequence[Tally], score: str) -> tuple[int, float | None]:
-    """Return a score's whole and its part, as integers if they are whole numbers; the part of a 0 is None."""
+    """Return a score's whole, and its part, as an integer if it is a whole number, and None if the whole is 0."""
     part, whole = (float(sum(tally[score][place].sum() for tally in tallies)) for place in (0, 1))
     plain = int(part) if part.is_integer() else part
     return int(whole), plain if whole else None

@@ -45,5 +45,5 @@ def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
     part, spread = count / total, z * z / total
     middle = (part + spread / 2) / (1 + spread)
     half = math.sqrt(part * (1 - part) * spread + spread * spread / 4) / (1 + spread)
-    # At the ends the formula is exact, its rounding is not.
+    # At the ends the formula is exact, but its rounding is not.
     return (0.0 if count == 0 else middle - half), (1.0 if count == total else middle + half)
