@@ -269,7 +269,7 @@ def test_what_somebody_added_is_not_cut_off(cut_off: bytes, data: Path, vlm: Vlm
     out.write_bytes(out.read_bytes() + cut_off)
     before = content(tmp_path)
     with pytest.raises(
-        ValueError, match="line 3 is not JSON.* `halluscope answer` did not write it; choose a new"
+        ValueError, match="line 3 is not JSON.* `halluscope answer` did not write this file; name a new"
     ):
         answer(vlm, source, out, max_new_tokens=4, progress=False)
     assert content(tmp_path) == before
@@ -288,7 +288,7 @@ def test_inputs_and_what_is_no_file_are_not_written_to(data: Path, vlm: Vlm, tmp
         *(tmp_path / name for name in ("link", "hard", "pipe")),
     ):
         with pytest.raises(
-            ValueError, match="did not write it|was not written by|is a folder or not a regular file"
+            ValueError, match="did not write this file|was not written by|is a folder or not a regular file"
         ):
             answer(vlm, source, out, progress=False)
     assert content(tmp_path) == before
