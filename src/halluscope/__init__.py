@@ -126,7 +126,7 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
         vocabulary: the classes that the lexical voter knows.
 
     Raises:
-        JudgeUnavailable: if the judge is unknown, has no weights, or cannot be reached.
+        JudgeUnavailable: if the judge is unknown, has no weights, or cannot be used here.
         ValueError: for a name that stands for several judges; the message lists them.
     """
     from halluscope import vocabularies

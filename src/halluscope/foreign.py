@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 SHORTEST_SECRET = 8
-"""The least characters of an access key that is blacked out; a shorter one could be part of any word."""
+"""The fewest characters of an access key that is blacked out; a shorter key could be part of any word."""
 
 PLACEHOLDERS = ("none", "empty", "x", "token-abc123")
 """Words that users give local servers instead of an access key, in lower case."""

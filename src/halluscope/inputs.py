@@ -178,7 +178,7 @@ def array(name: str, values: Any, what: str) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except Exception as error:  # a foreign array may raise anything, such as one on another device
-        raise ValueError(f"{name} is no array ({error}); expected {what}.") from error
+        raise ValueError(f"{name} is not an array ({error}); expected {what}.") from error
 
 
 def word(name: str, value: Any, known: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Limits how much is read, kept or computed. Each limit has a name, which the error names when the limit is exceeded.
+"""Limits how much is read, kept or computed. Each limit has a name, which errors mention when it is exceeded.
 
 `--limits reply=32MB,pixels=400M` on the command line raises or lowers limits, and so does the environment variable
 HALLUSCOPE_LIMITS, which is written in the same way.

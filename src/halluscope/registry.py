@@ -170,7 +170,7 @@ class Benchmark:
             scored. A benchmark that is scored on a dataset has one.
         means: the scores that are means over the rows. In the table of `items` each row has its value under the score's
             name, and None if it does not count for the score. Every other score is defined only for the whole set.
-        points: the scores that are not shares of 1, but points on a scale, or numbers of something.
+        points: the scores that are not shares of 1, but points on a scale, or counts.
         extras: the extras of this package that it needs.
     """
 
@@ -225,7 +225,7 @@ class Benchmark:
 
     @property
     def keywords(self) -> set[str]:
-        """The options that `compute` has."""
+        """The options that `compute` takes."""
         judging = {one.name for one in fields(self.judges.options)} if self.judges else set()
         return keywords(self.compute) | judging
 
@@ -308,7 +308,7 @@ class Benchmark:
         return template.replace(QUESTION, question) if isinstance(question, str) else template
 
     def prompt_of(self, own: Any) -> str:
-        """Return a row's prompt: `own`, its column `prompt`, if it is set and rows have no question, or the benchmark's."""
+        """Return a row's prompt: `own`, its column `prompt`, if set and if rows have no question; or the usual one."""
         return own if QUESTION not in self.prompt and isinstance(own, str) and own.strip() else self.prompt
 
     def named_prompt(self, prompt: str | None) -> str | None:
@@ -452,7 +452,7 @@ def collect(records: Sequence[Benchmark]) -> dict[str, Benchmark]:
         for name in {record.name, *(dataset.name for dataset in record.datasets)}:
             if name in first:
                 raise RegistryError(
-                    f"{record.name} and {first[name]} both hold the name {name!r}; names are unique."
+                    f"{record.name} and {first[name]} both hold the name {name!r}; rename one of them."
                 )
             first[name] = record.name
     return {record.name: record for record in records}

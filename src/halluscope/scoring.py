@@ -143,7 +143,7 @@ def among(
     options: Mapping[str, Any],
     of: tuple[int, int] = (0, 1),
 ) -> Ready:
-    """Put other rows under the same responses, such as some of the rows, or the same rows with other labels.
+    """Pair the same responses with other rows, such as some of the rows, or the same rows with other labels.
 
     Args:
         benchmark: the benchmark.
@@ -212,7 +212,7 @@ def _how(benchmark: Benchmark, by: str) -> str:
 
 
 def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the options once per choice of the option that is "all"; just the options if no option is."""
+    """Expand an option that is "all": return the options once per choice, or just once if no option is "all"."""
     for option in benchmark.options:
         if option.every and options.get(option.name) == ALL:
             return [{**options, option.name: choice} for choice in option.choices]
@@ -266,7 +266,7 @@ def of_each(
 
 
 def clusters(benchmark: Benchmark, rows: Sequence[Any]) -> list[Hashable]:
-    """Return each row's cluster of rows that depend on each other: its image, or what the room's `cluster_of` returns."""
+    """Return each row's cluster of dependent rows: its image, or what the room's `cluster_of` returns."""
     module = benchmark.module("rows")
     of_image = attrgetter(registry.identity(benchmark).image_key)
     return list(map(getattr(module, "cluster_of", of_image), module.read_all(rows)))

@@ -65,8 +65,8 @@ def keys_of(line: str) -> dict[str, str]:
 def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
     """Identify scored data: a name, the number of rows, and 8 hexadecimal digits over their ids, questions and labels.
 
-    Neither the order of the rows counts, nor whether a number was read as text, nor how Unicode composes a letter: data
-    from csv and from Parquet give the same digits.
+    The order of the rows does not count, nor does whether a number was read as text, or how Unicode composes a letter:
+    the same data from csv and from Parquet give the same digits.
 
     Args:
         name: of the dataset, or of the source of its labels.

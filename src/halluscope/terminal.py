@@ -1,4 +1,4 @@
-"""The only module that prints: results on standard output, notices and errors on standard error."""
+"""Prints all that this package prints: results on standard output, notices and errors on standard error."""
 
 import os
 import sys

@@ -213,9 +213,7 @@ def test_a_file_of_another_run_is_refused(data: Path, vlm: Vlm, tmp_path: Path) 
     answer(vlm, source, out, **options)
     before = out.read_bytes()
     other = Vlm(str(tiny_vlm.make(tmp_path / "tiny", seed=1)), "cpu")
-    with pytest.raises(
-        ValueError, match=r"line 1 was made with model 'tiny@.*, not 'tiny@.*Choose a new file"
-    ):
+    with pytest.raises(ValueError, match=r"line 1 was made with model 'tiny@.*, not 'tiny@.*Name a new file"):
         answer(other, source, out, **options)
     with pytest.raises(
         ValueError, match=r"made with questions .*, prompt '\{question\}', not 'Short: \{question\}'"
@@ -271,7 +269,7 @@ def test_what_somebody_added_is_not_cut_off(cut_off: bytes, data: Path, vlm: Vlm
     out.write_bytes(out.read_bytes() + cut_off)
     before = content(tmp_path)
     with pytest.raises(
-        ValueError, match="line 3 is not JSON.* `halluscope answer` did not write it; choose a new"
+        ValueError, match="line 3 is not JSON.* `halluscope answer` did not write this file; name a new"
     ):
         answer(vlm, source, out, max_new_tokens=4, progress=False)
     assert content(tmp_path) == before
@@ -290,7 +288,7 @@ def test_inputs_and_what_is_no_file_are_not_written_to(data: Path, vlm: Vlm, tmp
         *(tmp_path / name for name in ("link", "hard", "pipe")),
     ):
         with pytest.raises(
-            ValueError, match="did not write it|was not written by|is a folder or not a regular file"
+            ValueError, match="did not write this file|was not written by|is a folder or not a regular file"
         ):
             answer(vlm, source, out, progress=False)
     assert content(tmp_path) == before
@@ -383,7 +381,7 @@ def test_bad_models_and_datasets(
         return capsys.readouterr().err
 
     throne = str(data / "throne_coco")
-    assert "There is no model './nowhere': neither a folder, nor an id" in fails("./nowhere", throne)
+    assert "There is no model './nowhere'; expected a folder, or an id" in fails("./nowhere", throne)
     assert "The model 'nobody/nothing' cannot be loaded" in fails("nobody/nothing", throne)
     assert "cannot be loaded" in fails(str(tiny_t5), throne)
     assert "was built without images" in fails("./nowhere", str(data / "pope"))

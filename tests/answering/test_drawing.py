@@ -91,7 +91,7 @@ def test_runs_that_were_drawn_otherwise_do_not_mix(vlm: Vlm, source: sources.Sou
         (Sample(2), "not {'seed': 2"),
         (Sample(1, 0.5), "'temperature': 0.5"),
     ):
-        with pytest.raises(ValueError, match="line 1 was made with sample .*Choose a new file") as refused:
+        with pytest.raises(ValueError, match="line 1 was made with sample .*Name a new file") as refused:
             answered(vlm, source, out, sample=sample)
         assert said in str(refused.value)
     with pytest.raises(ValueError, match="was made with first None"):
@@ -142,7 +142,7 @@ def test_a_first_turn_goes_on_where_it_was_killed(
     ("template", "why"),
     [
         (None, "is missing"),
-        ("{{ messages[-1]['content'][0]['text'] }}", "leaves out what was said before"),
+        ("{{ messages[-1]['content'][0]['text'] }}", "leaves out earlier turns"),
         (
             "{% if messages | length > 1 %}{{ raise_exception('one turn') }}{% endif %}"
             "{% for part in messages[0]['content'] %}{{ part['type'] }}{% endfor %}",

@@ -644,7 +644,7 @@ def load(files):
 def test_a_zip_with_a_member_outside_is_refused(files):
     with zipfile.ZipFile(files / "hallusion_bench.zip", "a") as archive:
         archive.writestr("../../outside.png", b"I would like to be outside")
-    with pytest.raises(BuildError, match=r"holds '\.\./\.\./outside\.png', which lies outside"):
+    with pytest.raises(BuildError, match=r"holds '\.\./\.\./outside\.png', which leads out of it"):
         build(files, images=files / "hallusion_bench.zip")
 
 
@@ -875,8 +875,8 @@ def test_files_that_do_not_fit(files, capsys):
     (files / "mine.json").write_text('[{"answer": "Yes"}]')
     assert score(files, str(files / "mine.json")) == 2
     assert re.search(
-        "mine.json holds 1 responses without an id, and the dataset has 12 rows; expected one response per row in the same order, "
-        "or an id in each response: category, subcategory, set_id, figure_id, question_id.",
+        "mine.json holds 1 responses without an id, and the dataset has 12 rows; expected one response per row in "
+        "the same order, or an id in each response: category, subcategory, set_id, figure_id, question_id.",
         capsys.readouterr().err,
     )
     (files / "mine.json").write_text("[{")

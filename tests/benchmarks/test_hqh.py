@@ -997,8 +997,8 @@ def test_bad_files_of_judgements(files, texts, capsys, lines, message):
         ([{"id": 1, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
         (
             [{"response": "x"}],
-            r"mine.jsonl holds 1 responses without an id, and the dataset has 8 rows; expected one response per row in the same "
-            "order, or an id in each response: id or question_id or qid or index",
+            r"mine.jsonl holds 1 responses without an id, and the dataset has 8 rows; expected one response per row "
+            "in the same order, or an id in each response: id or question_id or qid or index",
         ),
         ([read_all(rows())[0].row], "line 1 is a row of the dataset, whose 'answer' is the right answer"),
     ],

@@ -157,7 +157,7 @@ def test_wilson_is_scipys(total, data):
 
 @pytest.mark.parametrize(("count", "total"), [(0, 0), (-1, 5), (6, 5)])
 def test_counts_that_cannot_be(count, total):
-    with pytest.raises(ValueError, match="expected a count of a total"):
+    with pytest.raises(ValueError, match="expected a total of at least 1"):
         content_validity(count, total)
 
 

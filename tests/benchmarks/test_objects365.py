@@ -386,7 +386,7 @@ def test_one_folder_of_the_published_files(folder: Path, tmp_path: Path):
 
 
 def test_what_cannot_be_checked_is_not_downloaded(folder: Path, tmp_path: Path):
-    with pytest.raises(BuildError, match=r"--source is missing: .*its sha256 is not known"):
+    with pytest.raises(BuildError, match=r"--source is missing: .*its sha256 is unknown"):
         builder.build(names=folder / "names.csv", ids=folder / "ids.txt", out=tmp_path / "out", subset=True)
     with pytest.raises(BuildError, match="--images is missing"):
         build(folder, tmp_path / "out", with_images=True)

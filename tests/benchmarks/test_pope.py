@@ -668,8 +668,9 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
     assert by_id.err == "" and "matched by their order" in by_order.err
     assert score(files, responses="bare.jsonl") == 2
     assert (
-        "bare.jsonl holds 12 responses without an id, and the dataset has 36 rows; expected one response per row in the same order, "
-        "or an id in each response: question_id or id or qid or index." in capsys.readouterr().err
+        "bare.jsonl holds 12 responses without an id, and the dataset has 36 rows; expected one response per row in "
+        "the same order, or an id in each response: question_id or id or qid or index."
+        in capsys.readouterr().err
     )
 
 
@@ -706,8 +707,8 @@ def test_ids_that_do_not_tell_questions_apart(files, capsys):
     err = capsys.readouterr().err
     assert (
         "random.jsonl: question_id identifies more than one of the 36 rows of the dataset, such as question_id 1, and "
-        "the responses are not in the dataset's order. Choose one config or sampling, or give each response its sampling."
-        in err
+        "the responses are not in the dataset's order. Choose one config or sampling, or give each response its "
+        "sampling." in err
     )
     assert score(files, "--sampling", "random", responses="random.jsonl", samplings=["random"]) == 0
     assert score(files, "--sampling", "random", responses="random.jsonl") == 0

@@ -293,7 +293,7 @@ GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-
         ({"vocabulary": 5}, "vocabulary is 5"),
         ({"questions": None}, "questions is None"),
         ({"image_ids": [None]}, r"image_ids\[0\] is None"),
-        ({"votes": [[[1], [1, 0]]]}, "votes is no array|votes has the shape"),
+        ({"votes": [[[1], [1, 0]]]}, "votes is not an array|votes has the shape"),
         ({"predictions": [], "references": []}, "predictions is empty"),
         ({"references": [["dgo"]]}, "'dgo', which is not one of the 80 classes .* mean 'dog'"),
         ({"references": [None]}, r"references\[0\] is None"),

@@ -115,10 +115,10 @@ EDITED: dict[str, tuple[Callable[[Path], object], str]] = {
     "stats.json": (lambda out: (out / "stats.json").write_text("{}"), "stats.json is no longer what"),
     "spec.toml": (lambda out: (out / "spec.toml").write_text("a = 1"), "spec.toml is no longer what"),
     "a shard": (_other_data, ".parquet is no longer what"),
-    "more data": (_more_data, "mine.parquet is there, and no build"),
-    "more folders": (_more_folders, "mine is there, and no build"),
+    "more data": (_more_data, "mine.parquet is not listed in the mark"),
+    "more folders": (_more_folders, "mine is not listed in the mark"),
     "a link": (_link, "README.md is no longer what"),
-    "no mark": (lambda out: (out / mark.MARK).unlink(), "README.md is there, and no build"),
+    "no mark": (lambda out: (out / mark.MARK).unlink(), "README.md is not listed in the mark"),
 }
 
 

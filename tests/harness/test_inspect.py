@@ -384,5 +384,5 @@ def test_no_language_model_judges_that_was_not_named(
     asked = Asked.open("throne_coco", "", given)
     said = dict.fromkeys(list(asked.rows)[:2], "A dog.")
     assert asked.score(said, Path("LOG.eval")) == ({}, [{}, {}])
-    assert "a language model judges it, and none is named. The responses are in the log" in caplog.text
+    assert "its judge is a language model, and none is named. The responses are in the log" in caplog.text
     assert caplog.text.rstrip().endswith("--limit 2")

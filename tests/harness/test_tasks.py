@@ -137,7 +137,7 @@ def test_each_benchmark_has_a_readme(harness_name: str, tmp_path: Path) -> None:
         assert re.findall("^### (.+)", text, re.MULTILINE) == heads
         assert "Title: {" not in text and f"| `{benchmark.principal}` |" in text
         assert (f"[{'x' if benchmark.compared else ' '}] If yes, does the original") in text
-        assert ("takes them for independent" in text) == (
+        assert ("assumes that documents are independent" in text) == (
             bool(benchmark.means) and not benchmark.judges and harness_name == "lm-eval"
         )
         for file in (folder / benchmark.name).glob("*.yaml"):
@@ -524,7 +524,7 @@ def test_a_language_model_judges_only_if_it_is_named(
     unruly = replace(throne, judges=Judges("votes", "flan-t5", ()))
     monkeypatch.setattr(registry, "benchmark", lambda name: unruly if "throne" in name else None)
     assert is_not_scored(answered("throne_coco", ["A dog."] * 3))
-    assert "throne_coco is not scored: a language model judges it, and none is named." in caplog.text
+    assert "throne_coco is not scored: its judge is a language model, and none is named." in caplog.text
     command = command_in(caplog.text)
     assert command[:2] == ["score", "throne_coco"] and "--judges" not in command
     harness._scored.clear()

@@ -132,7 +132,7 @@ def test_annotations_know_the_very_classes_of_the_vocabulary(coco_file):
     for names, message in (
         (
             COCO.classes[:3],
-            r"it lacks 77 \('motorcycle', 'airplane', 'bus', 'train', 'truck', \.\.\.\)\. What nobody",
+            r"it lacks 77 \('motorcycle', 'airplane', 'bus', 'train', 'truck', \.\.\.\)\. Every mention",
         ),
         (["persn", *COCO.classes[1:]], r"it lacks 1 \('person'\) and has others: 1 \('persn'\)"),
         ([*COCO.classes, "unicorn"], r"has others: 1 \('unicorn'\)"),

@@ -93,13 +93,15 @@ def test_what_is_not_there(folder, tmp_path):
     (tmp_path / "datasets" / "half").mkdir()
     with pytest.raises(
         ValueError,
-        match=r"no dataset 'nowhere' in \S+datasets\. It holds hqh; `halluscope build NAME` makes one\. A folder, or",
+        match=r"no dataset 'nowhere' in \S+datasets\. It holds hqh; `halluscope build NAME` makes one\. You may also name a folder, or",
     ):
         read_rows("nowhere")
     with pytest.raises(ValueError, match=r"no dataset 'hqj' in \S+\. Did you mean 'hqh'\? It holds hqh;"):
         read_rows("hqj@test")
     (tmp_path / "datasets").rename(tmp_path / "elsewhere")
-    with pytest.raises(ValueError, match=r"no dataset 'hqh' in \S+\. It holds none; `halluscope build NAME`"):
+    with pytest.raises(
+        ValueError, match=r"no dataset 'hqh' in \S+\. It holds no datasets; `halluscope build NAME`"
+    ):
         read_rows("hqh")
     with pytest.raises(ValueError, match="org/hqh cannot be loaded as a dataset .*halluscope build NAME"):
         read_rows("org/hqh")

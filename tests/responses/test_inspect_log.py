@@ -110,7 +110,7 @@ def test_a_sample_that_was_written_again_counts_once(tmp_path: Path) -> None:
         ),
         (
             [sample(1), {"id": 1}],
-            r"is not a sample of Inspect: it is \{'id': 1\}; expected one with epoch, id, input",
+            r"is not a sample of Inspect: it is \{'id': 1\}; expected an object with epoch, id, input",
         ),
         (["Yes."], "is not a sample of Inspect: it is 'Yes.'"),
         ([sample(1, output="Yes.")], "is not a sample of Inspect"),

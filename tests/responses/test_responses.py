@@ -113,8 +113,8 @@ def test_a_row_of_the_dataset_is_no_response():
         ([{"image_id": 7}], "line 1: expected an object with the LVLM's text as response, .*caption; got"),
         (
             [{"caption": "A dog."}],
-            r"r\.jsonl holds 1 responses without an id, and the dataset has 3 rows; expected one response per row in the same "
-            r"order, or an id in each response: image_id or question_id or .*file_name\.",
+            r"r\.jsonl holds 1 responses without an id, and the dataset has 3 rows; expected one response per row in "
+            r"the same order, or an id in each response: image_id or question_id or .*file_name\.",
         ),
         (
             [{"image_id": 7, "caption": "a"}, {"caption": "b"}],
@@ -320,8 +320,8 @@ def test_questions_are_answered_whole_and_scored_in_their_order():
     some = [answer(question) for question in ASKED[1:]]
     with pytest.raises(
         ValueError,
-        match=r"no response to 1 of the 4 rows of the dataset, such as question_id 1, sampling random\. Nothing is .*"
-        r"pass --partial \(partial=True\)",
+        match=r"no response to 1 of the 4 rows of the dataset, such as question_id 1, sampling random\. Answer "
+        r"them, or pass --partial \(partial=True\)",
     ):
         matched(some, ALL, ASKED)
     part = matched(some, replace(ALL, partial=True), ASKED)
@@ -387,7 +387,8 @@ def test_without_ids_the_order_counts():
     assert (got.by, got.rows, got.texts) == (ORDER, ASKED, ["0", "1", "2", "3"])
     with pytest.raises(
         ValueError,
-        match="responses holds 3 responses without an id, and the dataset has 4 rows; .* question_id or id or qid or index",
+        match="responses holds 3 responses without an id, and the dataset has 4 rows; .* question_id or id or qid or "
+        "index",
     ):
         matched(bare[:3], ALL, ASKED)
     with pytest.raises(

@@ -264,7 +264,7 @@ def test_a_stratum_of_which_nothing_is_known_is_refused():
     sample = replace(some(implied, np.arange(100), 0.25), strata=np.arange(400) // 300)
     found = correct(labels, present, sample)
     assert set(found.refused.values()) == {
-        "Of stratum 1, with 100 texts, 0 are labelled; expected at least two."
+        "Stratum 1 has 100 texts, of which 0 are labelled; expected at least two."
     }
 
 
@@ -274,7 +274,7 @@ def test_a_kind_of_cells_of_which_nothing_is_known_is_refused():
     told = np.where(labels[sample.texts] == 1, sample.labels, UNLABELLED).astype(np.int8)
     found = correct(labels, present, replace(sample, labels=told))
     (why,) = set(found.refused.values())
-    assert "where the judge says no, and the object is present, and none of them is labelled" in why
+    assert "where the judge says no, and the object is present. Label whole texts" in why
 
 
 def test_classes_without_labels_refuse_the_averages_alone():
@@ -287,7 +287,7 @@ def test_classes_without_labels_refuse_the_averages_alone():
     found = correct(labels, present, some(implied, np.arange(100), 0.25))
     assert set(found.refused) == {name for name in ALL if name.endswith("cls")}
     assert (
-        "Of the 32 classes that are present, 20 have no label there; expected at most 25%."
+        "Of the 32 classes that are present, 20 have no labelled cell; expected at most 25% of them."
         in found.refused["f1_cls"]
     )
     assert all(np.isfinite([*found.scores[name].values()]).all() for name in ALL if name.endswith("all"))
@@ -307,8 +307,8 @@ def test_nothing_predicted_is_undefined():
         ({"chances": np.zeros(100)}, r"chances has a number outside \(0, 1\]"),
         ({"chances": np.full(100, np.nan)}, r"chances has a number outside"),
         ({"cell_chances": np.full((100, 2), 1.5)}, r"cell_chances has a number outside"),
-        ({"chances": np.ones(100)}, r"stands for 100 texts \(give or take 0\), but there are 400"),
-        ({"chances": np.full(100, 0.01)}, r"stands for 10,000 texts \(give or take 995\), but there are 400"),
+        ({"chances": np.ones(100)}, r"represents 100 texts \(give or take 0\), but there are 400"),
+        ({"chances": np.full(100, 0.01)}, r"represents 10,000 texts \(give or take 995\), but there are 400"),
         ({"chances": np.full(99, 0.25)}, r"one chance per labelled text \(100\)"),
         ({"strata": np.zeros(100, dtype=int)}, r"one stratum per text \(400\)"),
         (

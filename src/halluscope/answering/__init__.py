@@ -1,1 +1,1 @@
-"""A vision-language model answers the questions of a benchmark, and goes on where it stopped."""
+"""Asks a vision-language model the questions of a benchmark, and resumes where an earlier run stopped."""

@@ -1,6 +1,6 @@
-"""Puts a benchmark's questions to a vision-language model and keeps the answers in a file of JSON lines.
+"""Asks a vision-language model a benchmark's questions, and writes its responses to a file of JSON lines.
 
-The file grows batch by batch; the same call goes on where a killed one stopped. It is what `halluscope score` reads.
+The file grows batch by batch; repeating the call resumes where a killed one stopped. `halluscope score` reads the file.
 """
 
 import json
@@ -25,13 +25,13 @@ from halluscope.reading.rows import Row
 from halluscope.responses.files import PROMPT
 
 RUN = "run"
-"""What each line says of the run that made it; lines of different runs do not mix."""
+"""The key in each line that describes the run; a file never mixes lines of different runs."""
 
 FIRST = "first"
-"""What each line holds beside the response, where there was a first turn: what was said in it."""
+"""The key of a line for the model's reply in the first turn, if there was one."""
 
 FIRST_TOKENS = 1024
-"""How long the reply to a first turn may be."""
+"""The most tokens of the reply to a first turn."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Asking:
     """How a question is asked.
 
     Attributes:
-        prompt: what to ask instead; None for the benchmark's own.
-        max_new_tokens: how long an answer may be.
-        sample: how answers are drawn; None for the likeliest.
-        first: what is asked in a turn before; None for nothing.
-        called: the name of the prompt; None if it has none.
+        prompt: the prompt to use instead of the benchmark's own; None for the benchmark's own.
+        max_new_tokens: the most tokens of a response.
+        sample: how responses are drawn; None for greedy decoding.
+        first: what is asked in an earlier turn; None for no such turn.
+        called: the name of the prompt; None if it has no name.
     """
 
     prompt: str | None
@@ -53,7 +53,7 @@ class Asking:
     called: str | None = None
 
     def settings(self) -> dict[str, Any]:
-        """What stands in each line of it."""
+        """Return the part of these settings that each line holds."""
         return {
             "max_new_tokens": self.max_new_tokens,
             "sample": self.sample and asdict(self.sample),
@@ -74,30 +74,31 @@ def answer(
     limit: int | None = None,
     progress: bool = True,
 ) -> int:
-    """Answer the questions that `out` does not answer yet.
+    """Ask the model the questions that have no response in `out` yet.
 
     Args:
-        vlm: who answers, or what loads it when everything else is checked.
-        source: what is asked.
-        out: the file; this process alone writes to it meanwhile. A last line that is cut off is asked again.
-        prompt: what to ask instead; "{question}" stands for the row's question. Or the name of one of the benchmark's
-            other prompts, which each line then tells.
-        max_new_tokens: how long an answer may be (default: the benchmark's).
-        sample: how answers are drawn; None gives the likeliest (greedy decoding). A question's draws are its own: they
-            depend on neither the batch nor where a killed run stopped.
-        first: what is asked in a turn before the benchmark's own; the reply, of at most `FIRST_TOKENS` tokens, is shown
-            to the model in its chat template and kept as `first`. None asks nothing before.
-        batch_size: how many prompts are answered at a time.
-        limit: ask only the first so many questions.
-        progress: show it.
+        vlm: the model, or a function that loads it after everything else has been checked.
+        source: the questions.
+        out: the file of responses, to which only this process may write meanwhile. If its last line is cut off, the
+            question is asked again.
+        prompt: the prompt to use instead, in which "{question}" stands for the row's question; or the name of one of
+            the benchmark's other prompts, which each line then records.
+        max_new_tokens: the most tokens of a response (default: the benchmark's).
+        sample: how responses are drawn; None decodes greedily. Each question has its own draws, which depend neither on
+            the batch nor on where a killed run stopped.
+        first: what is asked in a turn before the benchmark's question. The model's reply, of at most `FIRST_TOKENS`
+            tokens, is shown to it in its chat template, and is kept as `first`. None adds no such turn.
+        batch_size: how many prompts the model is given at a time.
+        limit: ask only this many questions, from the first on.
+        progress: whether to show a progress bar.
 
     Returns:
-        How many answers were added.
+        How many responses were added.
 
     Raises:
-        ValueError: for a file that another model, prompt, dataset or way of drawing made, or is none of this kind, or a
-            first turn of a model without a chat template; before a question is asked.
-        OutputError: if another process answers into the same file; before a model is loaded.
+        ValueError: if the file was made with another model, prompt, dataset or way of drawing, or is another kind of
+            file, or a first turn is given for a model without a chat template; raised before a question is asked.
+        OutputError: if another process writes to the same file; raised before a model is loaded.
     """
     benchmark = source.benchmark
     called = prompt if prompt in benchmark.prompts else None
@@ -143,7 +144,7 @@ def answer(
 def _answered(
     vlm: Vlm, source: Source, rows: list[Row], asking: Asking, run: Mapping[str, Any]
 ) -> Iterator[bytes]:
-    """The lines of some questions and their answers."""
+    """Ask some questions, and yield the lines with their responses."""
     with_images = rows[0][source.key] is not None
     images = [source.find(row[source.key]) for row in rows] if with_images else None
     named = [_name(row, source.dataset.key) for row in rows]
@@ -167,14 +168,17 @@ def _answered(
 
 
 def _batches(rows: list[Any], key: str, size: int) -> Iterator[list[Any]]:
-    """Rows in their order, so many at a time; a batch has an image for each of its rows, or for none."""
+    """Yield rows in their order, `size` at a time; in a batch, either all rows have an image or none has."""
     for _, alike in groupby(rows, key=lambda row: row[key] is None):
         while some := list(islice(alike, size)):
             yield some
 
 
 def _read(file: IO[bytes], out: Path, run: Mapping[str, Any], source: Source) -> tuple[set[str], int]:
-    """Which questions a file answers, and where its whole lines end: a last one that was cut off does not count."""
+    """Return the questions that have a response in a file, and where its complete lines end.
+
+    A last line that was cut off does not count.
+    """
     done: set[str] = set()
     limits.check("file", file.seek(0, os.SEEK_END), str(out))
     end = file.seek(0)
@@ -185,12 +189,16 @@ def _read(file: IO[bytes], out: Path, run: Mapping[str, Any], source: Source) ->
         except BuildError as error:
             if not whole and _begun(line, source):
                 break
-            raise ValueError(f"{error} `halluscope answer` did not write it; choose a new file.") from error
+            raise ValueError(
+                f"{error} `halluscope answer` did not write this file; name a new file."
+            ) from error
         if not isinstance(row, dict) or not isinstance(row.get(RUN), dict):
-            raise ValueError(f"{where} was not written by `halluscope answer`; choose a new file.")
+            raise ValueError(f"{where} was not written by `halluscope answer`; name a new file.")
         if other := [name for name in run if row[RUN].get(name) != run[name]]:
             said = ", ".join(f"{name} {brief(row[RUN].get(name))}, not {brief(run[name])}" for name in other)
-            raise ValueError(f"{where} was made with {said}. Choose a new file.")
+            raise ValueError(
+                f"{where} was made with {said}. Name a new file, or repeat the earlier settings."
+            )
         if whole:
             done.add(_name(row, source.dataset.key))
             end += len(line)
@@ -198,7 +206,7 @@ def _read(file: IO[bytes], out: Path, run: Mapping[str, Any], source: Source) ->
 
 
 def _begun(line: bytes, source: Source) -> bool:
-    """Whether a line that is cut off is the beginning of one of ours."""
+    """Whether a line that is cut off is the beginning of a line that `answer` writes for this source."""
     key = source.dataset.key
     begins = (
         json.dumps({**about(row, key), column: ""}).removesuffix('"}').encode()
@@ -209,7 +217,7 @@ def _begun(line: bytes, source: Source) -> bool:
 
 
 def about(row: Row, id: tuple[str, ...]) -> dict[str, Any]:
-    """What a line says of its question."""
+    """Return the columns of a row that a line repeats, which identify its question."""
     return {name: row[name] for name in (*id, "image_id", "question") if name in row}
 
 

@@ -1,8 +1,8 @@
-"""Answers that are drawn, not the likeliest: each question by a seed of its own.
+"""Draws responses at random, each question's with its own seed, instead of decoding greedily.
 
 A token is drawn from the model's whole distribution at a temperature, without top-k or top-p. The draw is greedy
-decoding of scores with noise added (Gumbel's), and the noise is a question's own: so an answer depends neither on the
-questions beside it in a batch nor on those before it.
+decoding of the tokens' scores with added noise (Gumbel's). Each question has its own noise, so a response depends
+neither on the other questions in its batch nor on earlier questions.
 """
 
 import hashlib
@@ -18,11 +18,11 @@ LARGEST_SEED = 2**63 - 1
 
 @dataclass(frozen=True)
 class Sample:
-    """How answers are drawn.
+    """How responses are drawn.
 
     Attributes:
-        seed: of all draws, 0 to `LARGEST_SEED`.
-        temperature: by which scores are divided before the draw, `COLDEST` to `HOTTEST`.
+        seed: of all draws, from 0 to `LARGEST_SEED`.
+        temperature: the number by which scores are divided before the draw, from `COLDEST` to `HOTTEST`.
 
     Raises:
         ValueError: for a setting out of range.
@@ -37,13 +37,13 @@ class Sample:
         finite("temperature", self.temperature, COLDEST, HOTTEST)
 
     def seeds(self, questions: Sequence[str], turn: str) -> list[int]:
-        """A seed for each question of a turn, by what the question is called."""
+        """Return a seed for each question of a turn, derived from the question's name."""
         each = (hashlib.sha256(f"{self.seed} {turn} {name}".encode()).digest()[:8] for name in questions)
         return [int.from_bytes(digest, "big") >> 1 for digest in each]
 
 
 class Noise:
-    """What `generate` of transformers calls with the scores of the next tokens, one row a prompt.
+    """Adds noise to the scores of the next tokens, [prompts, tokens], when transformers' `generate` calls it.
 
     Args:
         torch: the module.
@@ -56,11 +56,11 @@ class Noise:
         self._draws = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Scores whose greatest is a draw."""
+        """Return scores whose maximum is the drawn token."""
         noise = self._torch.stack([self._noise(scores.shape[1], draws) for draws in self._draws])
         return scores / self._temperature + noise.to(scores)
 
     def _noise(self, tokens: int, draws: Any) -> Any:
-        """Gumbel's noise for each token; in double precision, for in single an exponential is too often 0."""
+        """Return Gumbel noise per token, in double precision: in single precision, an exponential is 0 too often."""
         even = self._torch.empty(tokens, dtype=self._torch.float64).exponential_(generator=draws)
         return -even.clamp_(min=2.0**-60).log_()

@@ -1,4 +1,4 @@
-"""A benchmark's rows and their images, from a built folder or the Hub: what is asked, and what it is about."""
+"""Opens a benchmark's rows and their images, from a built folder or the Hub, to ask a model about them."""
 
 import hashlib
 import os
@@ -21,20 +21,20 @@ from halluscope.reading.rows import configs as config_names
 from halluscope.registry import Benchmark, Dataset
 
 DATASETS = "HALLUSCOPE_DATASETS"
-"""The variable that says where datasets lie: a folder that holds them by name, or an organisation of the Hub."""
+"""The environment variable that names a folder with a folder per dataset, or an organisation of the Hub."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What an LVLM is asked, in order.
+    """The rows that an LVLM is asked about, in order, and their images.
 
     Attributes:
-        benchmark: whose rows these are.
-        dataset: which of its datasets.
-        name: how the dataset is called; never a path.
+        benchmark: the rows' benchmark.
+        dataset: the rows' dataset, one of the benchmark's.
+        name: the dataset's name; never a path.
         rows: a `datasets.Dataset` without images.
-        find: the images, by `key`.
-        key: the column that names a row's image; null where it has none.
+        find: returns the image for a value of `key`.
+        key: the column that identifies a row's image; null in a row without an image.
     """
 
     benchmark: Benchmark
@@ -45,33 +45,33 @@ class Source:
     key: str
 
     def image(self, row: Row) -> Image | None:
-        """A row's image, or None for a question without one. Rows with the same image share it."""
+        """Return a row's image; None if the row has no image. Rows with the same image share one object."""
         return None if row[self.key] is None else self.find(row[self.key])
 
     def prompt(self, prompt: str | None = None) -> str:
-        """The prompt that all rows have, as the file of answers names it; "{prompt}" if theirs differ."""
+        """Return the prompt of all rows, as the file of responses records it; "{prompt}" if the rows differ in it."""
         own = self.rows.unique("prompt") if "prompt" in self.rows.column_names else [None]
         found = {prompt} if prompt else {self.benchmark.prompt_of(one) for one in own}
         return found.pop() if len(found) == 1 else "{prompt}"
 
     def digest(self, prompt: str | None = None) -> str:
-        """8 hexadecimal digits that tell these questions, in this order, from others."""
+        """Return 8 hexadecimal digits that identify these questions in this order."""
         digest = hashlib.sha256()
         for row in self.rows:
             digest.update(f"{self.dataset.identity(row)}\0{self.benchmark.asked(row, prompt)}\0".encode())
         return digest.hexdigest()[:8]
 
     def only(self, wanted: Callable[[Row], bool]) -> "Source":
-        """With the rows alone that are wanted."""
+        """Return the source with only the wanted rows."""
         kept = [place for place, row in enumerate(self.rows) if wanted(row)]
         return replace(self, rows=self.rows.select(kept))
 
 
 def where(name: str) -> str:
-    """Where the dataset of this name is looked for, unless the user says.
+    """Return the default place of a dataset.
 
     Raises:
-        ValueError: if it was not built and `DATASETS` is not set.
+        ValueError: if the dataset was not built, and `DATASETS` is not set.
     """
     if given := os.environ.get(DATASETS):
         return f"{given}/{name}"
@@ -91,11 +91,11 @@ def open_source(
     Args:
         source: a folder or a Hub id; "name:config" picks a config, "name@split" a split.
         images: the folder that holds the image files, if the dataset was built without them.
-        dataset: which one it must be; by default its columns tell.
+        dataset: the dataset that it must be; by default it is recognised by its columns.
         keep: how many images stay open; None for all.
 
     Raises:
-        ValueError: if it cannot be loaded, is of another benchmark, or an image is missing.
+        ValueError: if it cannot be loaded, is another dataset, or an image is missing.
     """
     named, configs = Written.of(source), config_names(source)
     known = [dataset] if dataset else registry.datasets()
@@ -105,7 +105,7 @@ def open_source(
     benchmark, found = (registry.benchmark(dataset.name), dataset) if dataset else registry.of(columns)
     if missing := {*found.id, *found.columns} - {*columns}:
         raise ValueError(
-            f"The dataset {source} has no column {' or '.join(sorted(missing))}: not {found.name}."
+            f"The dataset {source} has no column {' or '.join(sorted(missing))}; expected the dataset {found.name}."
         )
     beside = found.images in configs and found.images != ""
     stored = _rows(replace(named, config=found.images)) if beside else rows
@@ -123,9 +123,7 @@ def _rows(source: Written) -> Any:
     split = f"@{source.split}" if source.split else ""
     rows = read_rows(f"{source.name}{config}{split}")
     if isinstance(rows, list):
-        raise ValueError(
-            f"{source.name} is a file of JSON; expected a dataset: a folder or an id of the Hub."
-        )
+        raise ValueError(f"{source.name} is a JSON file; expected a dataset: a folder or an id of the Hub.")
     return rows
 
 
@@ -138,7 +136,7 @@ def _find(
     keep: int | None,
     folder: Path | None,
 ) -> Find:
-    """Who finds images, by the dataset's key."""
+    """Return a function that finds images by the dataset's key."""
     key = dataset.image_key
     wanted = set(rows.unique(key)) - {None}
     if images is None:
@@ -162,7 +160,7 @@ def _find(
 
 
 def _telling(find: Find, rows: Any, key: str, name: str) -> Find:
-    """One that says of an image that cannot be opened which row asks about it."""
+    """Wrap a function that finds images: its error for an image that cannot be opened names the row."""
 
     def told(value: Any) -> Image:
         try:

@@ -1,4 +1,4 @@
-"""A vision-language model of transformers that answers prompts about images, by greedy decoding or by draws."""
+"""Runs a vision-language model of transformers on prompts about images, by greedy decoding or by random draws."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from halluscope.judging.models import weights
 from halluscope.network import hub_or_cache
 
 Content = str | list[dict[str, str]]
-"""What is said in a turn of a chat: in plain words, or in parts."""
+"""The content of a chat's turn, as text or as parts."""
 
 SEVERAL_GPUS = "auto"
 """The device that spreads a model over all GPUs (needs accelerate)."""
@@ -26,16 +26,16 @@ class Vlm:
 
     Args:
         model: a folder, or a Hub id: "org/name" or "org/name@revision".
-        device: "cuda", "cuda:1", "cpu", "auto" for all GPUs; by default a GPU if there is one. On CUDA it computes
-            in bfloat16 where the card can, elsewhere in float32.
+        device: "cuda", "cuda:1", "cpu", "auto" for all GPUs; by default a GPU if there is one. The precision is
+            bfloat16 on GPUs that support it, and float32 elsewhere.
 
     Attributes:
-        key: the model's name and revision, never a path; and the precision.
-        chat: 8 hexadecimal digits of the chat template's sha256; "no" without one.
+        key: the model's name and revision, never a path, and the precision.
+        chat: 8 hexadecimal digits of the chat template's sha256; "no" without a chat template.
 
     Raises:
-        ValueError: if there is no such model or device, or transformers cannot load it as one for images.
-        MissingExtra: without torch and transformers.
+        ValueError: if the model or the device does not exist, or transformers cannot load the model for images.
+        MissingExtra: if torch or transformers is not installed.
     """
 
     def __init__(self, model: str, device: str | None = None) -> None:
@@ -54,7 +54,7 @@ class Vlm:
         name, _, revision = (model, "", "") if Path(model).is_dir() else model.partition("@")
         if not Path(name).is_dir() and (name.startswith((".", "/", "~")) or name.count("/") != 1):
             raise ValueError(
-                f"There is no model {model!r}: neither a folder, nor an id of the Hub (org/name)."
+                f"There is no model {model!r}; expected a folder, or an id of the Hub (org/name)."
             )
         place: dict[str, Any] = {"trust_remote_code": False} | ({"revision": revision} if revision else {})
         try:
@@ -63,7 +63,7 @@ class Vlm:
                 loaded = AutoModelForImageTextToText.from_pretrained(
                     name, dtype=torch.bfloat16 if half else torch.float32, **place, **spread
                 )
-        except Exception as error:  # transformers, safetensors, torch and the Hub each raise their own
+        except Exception as error:  # transformers, safetensors, torch and the Hub each raise their own errors
             raise ValueError(
                 f"The model {model!r} cannot be loaded ({type(error).__name__}: {str(error)[:300]}). Expected a folder "
                 "or a Hub id of a model of images and text, which AutoModelForImageTextToText loads; code that comes "
@@ -85,7 +85,7 @@ class Vlm:
         """Check that the model can be shown an earlier turn.
 
         Raises:
-            ValueError: if it has no chat template, or one that leaves out what was said before.
+            ValueError: if it has no chat template, or a template that leaves out earlier turns.
         """
         asked, said = "What is there?", "There is a cup."
         try:
@@ -95,12 +95,12 @@ class Vlm:
                 f"fails on a second turn ({type(error).__name__}: {one_line(error, 200)})"
             ) from error
         if asked not in shown or said not in shown:
-            raise self._one_turn("leaves out what was said before" if self._chat else "is missing")
+            raise self._one_turn("leaves out earlier turns" if self._chat else "is missing")
 
     def _one_turn(self, what: str) -> ValueError:
         return ValueError(
-            f"A first turn needs a chat template, and that of {self.key} {what}; leave the first turn out, or take a "
-            "model with a chat template of several turns."
+            f"A first turn needs a chat template, and that of {self.key} {what}; leave out the first turn, or use a "
+            "model whose chat template takes several turns."
         )
 
     def reply(
@@ -111,20 +111,20 @@ class Vlm:
         earlier: Sequence[tuple[str, str]] | None = None,
         draws: tuple[float, Sequence[int]] | None = None,
     ) -> list[str]:
-        """Reply to prompts, each about its image, or each about none.
+        """Generate responses to prompts, each about its image, or all without images.
 
         Args:
-            prompts: in plain words; the model's chat template is put around them, if it has one.
-            images: one per prompt; None for prompts without an image.
-            max_new_tokens: how long a reply may be.
-            earlier: the turn before each prompt, what was asked and what was said; None for none.
-            draws: the temperature, and a seed for each prompt; None decodes greedily.
+            prompts: plain texts; the model's chat template is put around them, if it has one.
+            images: one per prompt; None for prompts without images.
+            max_new_tokens: the most tokens of a response.
+            earlier: per prompt, the turn before it: what was asked, and the reply; None for no earlier turns.
+            draws: the temperature, and one seed per prompt; None decodes greedily.
 
         Returns:
-            The replies, without the spaces around them.
+            The responses, without the spaces around them.
 
         Raises:
-            ValueError: if the model's processor does not take them, or they do not fit into memory together.
+            ValueError: if the model's processor rejects the prompts or images, or they do not fit into memory together.
         """
         before: Sequence[tuple[str, str] | None] = earlier or [None] * len(prompts)
         try:
@@ -134,8 +134,8 @@ class Vlm:
             ]
         except Exception as error:  # jinja's errors and Python's
             raise ValueError(
-                f"The model's chat template cannot be used ({type(error).__name__}: {one_line(error, 200)}). Mend the "
-                "template, or take another model."
+                f"The model's chat template cannot be used ({type(error).__name__}: {one_line(error, 200)}). Correct "
+                "the template, or use another model."
             ) from error
         drawn = {"logits_processor": self._steps([Noise(self._torch, *draws)])} if draws else {}
         try:
@@ -150,15 +150,17 @@ class Vlm:
                     **drawn,
                 )
         except self._torch.OutOfMemoryError as error:
-            raise ValueError(f"{len(prompts)} prompts at a time do not fit into memory: {error}") from error
+            raise ValueError(
+                f"{len(prompts)} prompts at a time do not fit into memory: {error}. Use a smaller batch size."
+            ) from error
         asked = given["input_ids"]
         if ids.shape[1] >= asked.shape[1] and bool((ids[:, : asked.shape[1]] == asked).all()):
-            ids = ids[:, asked.shape[1] :]  # some models give only the reply
+            ids = ids[:, asked.shape[1] :]  # some models return only the new tokens
         said: list[str] = self._tokenizer.batch_decode(ids, skip_special_tokens=True)
         return [text.strip() for text in said]
 
     def _inputs(self, texts: Sequence[str], images: Sequence[Image] | None) -> Any:
-        """What the model gets, made by the processor."""
+        """Make the model's inputs by its processor."""
         begun = self._tokenizer.bos_token is not None and texts[0].startswith(self._tokenizer.bos_token)
         try:
             return self._processor(
@@ -168,7 +170,9 @@ class Vlm:
                 return_tensors="pt",
                 **({"add_special_tokens": False} if begun else {}),
             )
-        except Exception as error:  # each processor raises its own, for an image that is too narrow, say
+        except (
+            Exception
+        ) as error:  # each processor raises its own errors, such as for an image that is too narrow
             sizes = ", ".join(f"{image.width} x {image.height}" for image in images or ()) or "no"
             raise ValueError(
                 f"The model's processor does not take these {len(texts)} prompts, with images of {sizes} pixels "
@@ -176,7 +180,7 @@ class Vlm:
             ) from error
 
     def _turn(self, prompt: str, with_image: bool, earlier: tuple[str, str] | None = None) -> str:
-        """A prompt as the processor gets it. The image stands in the first of the turns."""
+        """Return a prompt as the processor takes it, with the image in the first of the turns."""
         if self._chat is None:
             return str(self._content(prompt, with_image, in_parts=False))
         said = [earlier[0], earlier[1], prompt] if earlier else [prompt]
@@ -185,14 +189,14 @@ class Vlm:
         )
 
     def _content(self, text: str, with_image: bool, in_parts: bool) -> Content:
-        """What is said in a turn."""
+        """Return the content of a turn."""
         if in_parts:
             return [*([{"type": "image"}] if with_image else []), {"type": "text", "text": text}]
         mark = getattr(self._processor, "image_token", None)
         return f"{mark}\n{text}" if with_image and isinstance(mark, str) else text
 
     def _rendered(self, contents: Sequence[Content]) -> str:
-        """Turns in the chat template, the user's first."""
+        """Render turns in the chat template; the first turn is the user's."""
         turns = [
             {"role": ("user", "assistant")[place % 2], "content": content}
             for place, content in enumerate(contents)
@@ -200,7 +204,7 @@ class Vlm:
         return str(self._chat.apply_chat_template(turns, add_generation_prompt=True, tokenize=False))
 
     def _reads_parts(self) -> bool:
-        """Whether the tokenizer's chat template takes images as parts of a turn: most know only text."""
+        """Whether the tokenizer's chat template takes images as parts of a turn; most templates take only text."""
         mark = getattr(self._processor, "image_token", None)
         try:
             text = self._rendered([[{"type": "image"}, {"type": "text", "text": "?"}]])
@@ -210,7 +214,7 @@ class Vlm:
 
 
 def _device(torch: Any, device: str) -> Any:
-    """A device that is there."""
+    """Return a device, after checking that it exists."""
     try:
         found = torch.device(device)
     except RuntimeError as error:
@@ -219,13 +223,13 @@ def _device(torch: Any, device: str) -> Any:
         ) from error
     if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
         raise ValueError(
-            f"There is no device {device!r:.80}: torch finds {torch.cuda.device_count()} GPUs here."
+            f"There is no device {device!r:.80}: torch finds {torch.cuda.device_count()} GPUs. Name another device."
         )
     return found
 
 
 def _key(name: str, config: Any) -> str:
-    """Which model this is: the folder's name and a digest of its files, or the Hub's id and commit."""
+    """Return the model's key: the folder's name and a digest of its files, or the Hub's id and commit."""
     if Path(name).is_dir():
         return weights.find(name).key
     return f"{name}@{str(getattr(config, '_commit_hash', None) or 'unknown')[:12]}"

@@ -1,5 +1,5 @@
 """Builds datasets: turns upstream files into a folder that `load_dataset` reads and the Hub shows.
 
 A benchmark's room uses these modules in turn: spec (says what is needed), fetch (gets it), images (checks them), output
-(writes Parquet, statistics and card). command is the command line that all builders share.
+(writes Parquet, statistics and card). The module command holds the command line that all builders share.
 """

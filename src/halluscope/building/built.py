@@ -52,7 +52,7 @@ FORM = form.record(
     ),
     written_by=_WRITER,
 )
-"""The form of a stats.json. Its texts cannot be Markdown, HTML or YAML, so that a card may show every value unchanged."""
+"""The form of a stats.json. Its texts cannot be Markdown, HTML or YAML, so a card may show every value unchanged."""
 
 
 def read_stats(file: Path) -> dict[str, Any]:

@@ -267,7 +267,7 @@ def _link(source: str, target: str) -> None:
 
 
 def _keep_what_came(work: Path, path: Path, replaced: Collection[str]) -> None:
-    """Move files over that were put into the old folder after `_keep`."""
+    """Move over the files that were put into the old folder after `_keep` ran."""
     for file in sorted(work.rglob("*")):
         _, *name = file.relative_to(work).parts  # without "new" or "old"
         if name and name[0] not in replaced and not os.path.lexists(path.joinpath(*name)):

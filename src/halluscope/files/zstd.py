@@ -1,4 +1,4 @@
-"""Reads zips whose members are packed by Zstandard, such as Inspect's logs; zipfile can only from Python 3.14 on."""
+"""Reads zips whose members are packed by Zstandard, such as Inspect's logs; zipfile does so only from Python 3.14."""
 
 import io
 import struct

@@ -1,1 +1,1 @@
-"""The benchmarks as tasks of lm-eval, lmms-eval and Inspect."""
+"""Offers the benchmarks as tasks of lm-eval, lmms-eval and Inspect."""

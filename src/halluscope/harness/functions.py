@@ -1,8 +1,9 @@
-"""The functions that the task files of lm-eval and lmms-eval name.
+"""Holds the functions that the task files of lm-eval and lmms-eval name.
 
-A document is a row of the dataset, without its image, and the name of its task. Scoring is of a whole set: a document
-gives its answer to each score, and the set is judged once, whichever score is asked for first. What a document adds to
-a score that is a mean stands in its answer too, so that the harness has standard errors.
+A document is a row of the dataset, without its image, plus the name of its task. A set is scored as a whole: each
+score receives the responses to all documents, and the set is judged once, for whichever score is asked first. For a
+score that is a mean, each response also carries its own value of the score, so that the harness can compute standard
+errors.
 """
 
 import logging
@@ -36,27 +37,27 @@ IMAGE = "<image>"
 """Where lm-eval puts the image: before the prompt, as `halluscope answer` does."""
 
 SCORE, CLUSTER = "score", "cluster"
-"""Where an answer holds what it adds to a score, and what it shares with those that it depends on. The first is
-lmms-eval's name for it; the second is told to it as `cluster_key`."""
+"""The keys of an item for its value of a score, and for its cluster. lmms-eval prescribes the first name; the task file
+gives it the second as `cluster_key`."""
 
 CLUSTERED = "_stderr_clustered"
-"""What stands behind a score's name for its standard error by clusters, as lmms-eval has it."""
+"""The suffix of a score's name for its standard error by clusters, as in lmms-eval."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What an LVLM said about a document."""
+    """A response to a document."""
 
     doc: Mapping[str, Any]
     text: str
 
 
 class Item(dict[str, Any]):
-    """An answer, for one score; what it holds is what a harness logs.
+    """A response, for one score; a harness logs the item's content.
 
-    For the principal score that is whose answer it is (`halluscope.responses.files` reads that). For a score that is a
-    mean it is the answer's `CLUSTER`, and what it adds as `SCORE`: from the start where no judge is needed, else once
-    the set is judged.
+    For the principal score, the content identifies the document (`halluscope.responses.files` reads it). For a score
+    that is a mean, it holds the response's cluster as `CLUSTER` and its value as `SCORE`; the value is there from the
+    start if no judge is needed, and otherwise after the set is judged.
     """
 
     def __init__(self, name: str, answer: Answer) -> None:
@@ -65,7 +66,7 @@ class Item(dict[str, Any]):
 
 
 Scored = tuple[dict[str, Any], list[dict[str, float]]]
-"""A result, and what each row adds to the scores that are means."""
+"""A result, and per row its values of the scores that are means."""
 
 _opened: dict[str, tuple[Settings, Source]] = {}
 _scored: dict[tuple[str, str], tuple[list[Answer], Scored]] = {}
@@ -73,13 +74,13 @@ _scoring = threading.Lock()
 
 
 def dataset(task: str, prompt: str = "", **metadata: Any) -> Any:
-    """lm-eval's `custom_dataset`: the documents of a task, as a `DatasetDict` of one split.
+    """Return the documents of a task as a `DatasetDict` with one split, as lm-eval's `custom_dataset`.
 
     Args:
         task: the name of a dataset.
-        prompt: the name of what is asked instead of the benchmark's own prompt, if anything.
-        metadata: what lm-eval was given with --metadata: settings by dataset, such as
-            {"throne_coco": {"judges": "flan-t5"}}; and much that is not ours.
+        prompt: the name of another prompt to use; "" for the benchmark's own prompt.
+        metadata: the value of lm-eval's --metadata: settings by dataset, such as
+            {"throne_coco": {"judges": "flan-t5"}}; other keys are ignored.
     """
     from datasets import DatasetDict
 
@@ -87,52 +88,52 @@ def dataset(task: str, prompt: str = "", **metadata: Any) -> Any:
 
 
 def documents(marker: Any) -> Any:
-    """lmms-eval's `process_docs`: the documents of the task that the file beside the task names."""
+    """Return the documents of the task that the task's JSON file names, as lmms-eval's `process_docs`."""
     return _open(marker[0][TASK], marker[0].get(PROMPT, ""))
 
 
 def images(doc: Mapping[str, Any]) -> list[Image]:
-    """The image that a document is about, which it shares with others; none for a question without one."""
+    """Return a list with a document's image, or [] if it has none; documents share image objects."""
     _, source = _opened[doc[TASK]]
     image = source.image(doc)
     return [] if image is None else [image]
 
 
 def prompt(doc: Mapping[str, Any], _: Any = None) -> str:
-    """What the LVLM is asked."""
+    """Return what the LVLM is asked."""
     benchmark = registry.benchmark(doc[TASK])
     return benchmark.asked(doc, benchmark.named_prompt(doc.get(PROMPT)))
 
 
 def marked_prompt(doc: Mapping[str, Any]) -> str:
-    """What the LVLM is asked, with a mark where the image belongs."""
+    """Return what the LVLM is asked, with a mark in the image's place."""
     _, source = _opened[doc[TASK]]
     return prompt(doc) if doc[source.key] is None else IMAGE + prompt(doc)
 
 
 def target(doc: Mapping[str, Any]) -> str:
-    """What is right."""
+    """Return the right answer as a text."""
     right = doc[registry.benchmark(doc[TASK]).target]
     return right if isinstance(right, str) else ", ".join(map(str, right or ()))
 
 
 def marks(task: str, prompt: str = "") -> dict[str, str]:
-    """What the documents of a task hold of it: its name, and that of its prompt, if it has one."""
+    """Return the marks that the documents of a task hold: the task's name, and the prompt's, if it has one."""
     return {TASK: task} | ({PROMPT: prompt} if prompt else {})
 
 
 def marks_of(doc: Mapping[str, Any]) -> dict[str, str]:
-    """The marks that a document holds."""
+    """Return the marks that a document holds."""
     return marks(doc[TASK], doc.get(PROMPT, ""))
 
 
 def averaged(benchmark: Benchmark) -> tuple[str, ...]:
-    """The scores that lm-eval may average itself: means of what each row adds, which no judge is needed for."""
+    """Return the scores that lm-eval may average itself: means over rows, in benchmarks that need no judge."""
     return () if benchmark.judges else benchmark.means
 
 
 def items(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Item]:
-    """lmms-eval's `process_results`: the answer to a document, for each score of its task."""
+    """Return the response to a document, as an item for each score of its task, as lmms-eval's `process_results`."""
     benchmark, answer = registry.benchmark(doc[TASK]), Answer(doc, results[0])
     each = {name: Item(name, answer) for name in benchmark.scores}
     each[benchmark.principal].update(marks_of(doc) | registry.dataset(doc[TASK]).identity(doc))
@@ -145,9 +146,9 @@ def items(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Item]:
 
 
 def answers(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | Item]:
-    """lm-eval's `process_results`: the answer to a document, for each score and standard error of its task.
+    """Return the response to a document, for each score and standard error of its task, as lm-eval's `process_results`.
 
-    Of a score that lm-eval averages it is a number; a document that has no part in the score has none.
+    For a score that lm-eval averages, it is a number; the score is absent if the document does not count for it.
     """
     benchmark, each = registry.benchmark(doc[TASK]), items(doc, results)
     errors = {f"{name}{CLUSTERED}": each[name] for name in benchmark.means}
@@ -156,36 +157,35 @@ def answers(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float |
 
 
 def score(given: Sequence[Item]) -> float:
-    """A score of a whole set.
+    """Return a score of a whole set.
 
-    What cannot be scored is no reason to lose the answers, which a harness writes only afterwards: whatever a judge
-    raises is logged as an error, with the file that keeps the answers and the command that scores it, and the score is
-    NaN.
+    A harness writes the responses only afterwards. So that they are not lost if scoring fails, any error of a judge is
+    logged, with the file that keeps the responses and the command that scores it, and the score is NaN.
     """
     name, (result, _) = given[0].name, _filled(given)
     return float(result.get(name, math.nan))
 
 
 def error(given: Sequence[Item]) -> float:
-    """The standard error of a score that is a mean, by clusters; NaN for fewer than two of them."""
+    """Return the standard error, by clusters, of a score that is a mean; NaN for fewer than two clusters."""
     _filled(given)
     known = [item for item in given if SCORE in item]
     return standard_error([item[SCORE] for item in known], [item[CLUSTER] for item in known])
 
 
 def opened(task: str, setting: Settings, keep: int | None = None) -> Source:
-    """The dataset of a task: the rows that its settings want.
+    """Open the dataset of a task, with the rows that the task's settings select.
 
     Args:
         task: the name of a dataset.
-        setting: what holds for it.
+        setting: the task's settings.
         keep: how many images stay open; None for all.
 
     Raises:
-        ValueError: if it cannot be opened, or a judge that is named is not to be had.
+        ValueError: if the dataset cannot be opened, or a judge cannot be used.
     """
     benchmark, wanted = registry.benchmark(task), registry.dataset(task)
-    if benchmark.judges and setting.judged:  # missing, it is better missed before an LVLM answers for hours
+    if benchmark.judges and setting.judged:  # better to fail now than after an LVLM has run for hours
         benchmark.judges.find(setting.options)
     source = sources.open_source(setting.dataset, setting.images, wanted, keep)
     rows = benchmark.module("rows")
@@ -199,7 +199,7 @@ def _open(task: str, prompt: str = "", given: Any = None) -> Any:
         setting = settings.read(task, given)
         source = opened(task, setting)
     except ValueError as error:
-        log.error("%s: %s", task, error)  # lmms-eval shows only that it tried five times
+        log.error("%s: %s", task, error)  # lmms-eval itself would only report that it tried five times
         raise
     _opened[task] = setting, source
     asked = source.rows
@@ -209,20 +209,20 @@ def _open(task: str, prompt: str = "", given: Any = None) -> Any:
 
 
 def _added(benchmark: Benchmark, answer: Answer) -> dict[str, float]:
-    """What an answer adds to the scores that are means, where no judge is needed for it; NaN if it cannot be scored."""
+    """Return a response's values of the scores that are means, if no judge is needed; NaN if it cannot be scored."""
     if not averaged(benchmark):
         return {}
     task = answer.doc[TASK]
     try:
         _, (added,) = scoring.of_each(benchmark, [answer.doc], [answer.text], _opened[task][0].options)
-    except Exception as error:  # whatever it is, a harness has not yet written what the LVLM said
+    except Exception as error:  # whatever it is: the harness has not written the responses yet
         _complain(f"{task} is not scored: {reason(error)}")
         return dict.fromkeys(benchmark.means, math.nan)
     return added
 
 
 def _filled(given: Sequence[Item]) -> Scored:
-    """The result of a set, and its items with what each of them adds."""
+    """Return the result of a set, after giving each item its value of its score."""
     result, each = _result([item.answer for item in given])
     for item, added in zip(given, each, strict=True):
         if item.name in added:
@@ -231,7 +231,7 @@ def _filled(given: Sequence[Item]) -> Scored:
 
 
 def _result(given: list[Answer]) -> Scored:
-    """The result of a set; the last one of each task is kept."""
+    """Return the result of a set; the last result of each task is cached."""
     task, prompt = given[0].doc[TASK], given[0].doc.get(PROMPT, "")
     with _scoring:
         known = _scored.get((task, prompt))
@@ -244,7 +244,7 @@ def _compute(task: str, prompt: str, given: Sequence[Answer]) -> Scored:
     setting, source = _opened[task]
     called = "_".join(filter(None, (task, prompt)))
     rows, texts = [answer.doc for answer in given], [answer.text for answer in given]
-    # Before a judge starts: a process that is killed leaves the file too.
+    # The file is written before a judge starts, so that it survives even if the process is killed.
     file = kept.keep(task, rows, texts, prompt)
     where = _where(task, setting, file, len(rows) < len(source.rows))
     score = partial(scoring.of_each, registry.benchmark(task), rows, texts, setting.options, prompt)
@@ -257,16 +257,16 @@ def _compute(task: str, prompt: str, given: Sequence[Answer]) -> Scored:
 
 
 def judged(score: Callable[[], Scored], setting: Settings, called: str, where: str) -> Scored | None:
-    """Score a set; None if it cannot be judged, which is logged.
+    """Score a set; if it cannot be judged, log this and return None.
 
     Args:
-        score: does it.
-        setting: of the task.
-        called: what is scored.
-        where: its responses are, and what scores them later, for the log.
+        score: scores the set.
+        setting: the task's settings.
+        called: the name of the set, for the log.
+        where: where its responses are, and which command scores them later, for the log.
     """
     if not setting.judged:
-        log.warning("%s is not scored: a language model judges it, and none is named. %s", called, where)
+        log.warning("%s is not scored: its judge is a language model, and none is named. %s", called, where)
         return None
     try:
         return score()
@@ -276,7 +276,7 @@ def judged(score: Callable[[], Scored], setting: Settings, called: str, where: s
 
 
 def nothing(given: Sized) -> Scored:
-    """What is found where nobody judges."""
+    """Return an empty result, for a set that is not judged."""
     return {}, [{} for _ in range(len(given))]
 
 
@@ -287,19 +287,19 @@ def _complain(line: str) -> None:
 
 
 def _tell(line: str) -> None:
-    """Log a line where it is seen: lmms-eval shows of this log only what is a warning at least."""
+    """Log a line at a level that is shown: lmms-eval shows only warnings and errors of this log."""
     log.log(logging.INFO if log.hasHandlers() else logging.WARNING, "%s", line)
 
 
 def reason(error: Exception) -> str:
-    """An error as the log shows it; one that is not ours with its type, which may be all that it says."""
+    """Return an error as the log shows it; a foreign error is shown with its type, because its message may be empty."""
     if isinstance(error, ValueError | OSError):
         return one_line(error, 1000)
     return f"{type(error).__name__}: {one_line(error, 500)}"
 
 
 def _where(task: str, setting: Settings, file: Path | None, partial: bool) -> str:
-    """Where the answers are, and what scores them."""
+    """Say where the responses are, and which command scores them."""
     if file is None:
-        return "Its answers are kept only if the harness logs samples: halluscope score NAME --responses."
-    return f"The answers are kept in {file}; to score them: {kept.command(task, setting, file, partial)}"
+        return "Its responses are kept only if the harness logs samples: halluscope score NAME --responses."
+    return f"The responses are kept in {file}; to score them: {kept.command(task, setting, file, partial)}"

@@ -1,8 +1,9 @@
-"""The benchmarks as tasks of Inspect, one per dataset: `inspect eval halluscope/pope --model openai/gpt-4o`.
+"""Defines the benchmarks as Inspect's tasks, one per dataset: `inspect eval halluscope/pope --model openai/gpt-4o`.
 
 Inspect imports this module by its entry point. A sample is a row of the dataset; its image is put before the prompt
-when its turn comes. A sample's score holds what the row adds to the scores that are means. The metrics are those of the
-whole set, scored once when all samples are there, with Inspect's standard errors by clusters, such as images.
+only when the sample is run. A sample's score holds the row's values of the scores that are means. The metrics are the
+scores of the whole set, computed once when all samples are done, with Inspect's standard errors by clusters, such as
+images.
 """
 
 import base64
@@ -33,16 +34,16 @@ from halluscope.harness.functions import CLUSTER
 from halluscope.registry import SIGNATURE, Benchmark
 
 KEPT = 64
-"""How many images are kept as they were sent: rows about one image follow each other."""
+"""How many encoded images are cached: rows about the same image follow each other."""
 
 LOG = Path("LOG.eval")
-"""Stands for Inspect's log in a command: nobody tells a task where it is."""
+"""The placeholder for Inspect's log in a command, because a task does not know the log's name."""
 
 VERSION = "1.0"
-"""Of the tasks: the prompts, the image before them, greedy decoding and the length are part of it."""
+"""The tasks' version. It covers the prompts, the image before them, greedy decoding and the length."""
 
 OURS = "scores"
-"""What Inspect calls the scorer, and in its log what came of it."""
+"""The name of the scorer in Inspect, and of its scores in Inspect's log."""
 
 Figures = dict[str, float]
 """Scores by name; standard errors as NAME_stderr."""
@@ -53,8 +54,8 @@ class _Run:
     """A run of a task.
 
     Attributes:
-        said: by the samples that are done.
-        figures: of the whole set; None before all samples are done.
+        said: sample's id -> response, for samples that are done.
+        figures: the scores of the whole set; None before all samples are done.
     """
 
     said: dict[str, str] = field(default_factory=dict)
@@ -62,12 +63,12 @@ class _Run:
 
 
 _run: ContextVar[_Run | None] = ContextVar("run", default=None)
-"""The run that is under way where somebody looks: Inspect runs several tasks, or models, at the same time."""
+"""The run of the current context: Inspect may run several tasks or models at the same time."""
 
 
 @solver
 def image_first(asked: Asked) -> Solver:
-    """Put the row's image, if it has one, before the prompt; it is opened only now."""
+    """Put the row's image, if it has one, before the prompt; the image is opened only then."""
     source = asked.source
     shown = lru_cache(KEPT)(lambda key: ContentImage(image=data_uri(source.find(key))))
 
@@ -82,7 +83,7 @@ def image_first(asked: Asked) -> Solver:
 
 
 def data_uri(image: Image) -> str:
-    """An image as a data URI: a JPEG as it is stored, any other as PNG, which loses nothing."""
+    """Return an image as a data URI: a JPEG as it is stored, any other image as a PNG, which is lossless."""
     content, kind = BytesIO(), "png"
     if isinstance(image, JpegImageFile) and image.fp is not None:
         image.fp.seek(0)
@@ -94,7 +95,7 @@ def data_uri(image: Image) -> str:
 
 @scorer(metrics=[], name=OURS)
 def scores(asked: Asked) -> Scorer:
-    """What a response adds to the scores that are means."""
+    """Make the scorer, which gives a response's values of the scores that are means."""
 
     async def score(state: TaskState, target: Target) -> Score:
         text = state.output.completion
@@ -105,10 +106,10 @@ def scores(asked: Asked) -> Scorer:
 
 @metric
 def whole_set(asked: Asked) -> Metric:
-    """The scores of all responses together, as `halluscope score` has them, and the standard errors of means.
+    """Make the metric: the scores of all responses, as `halluscope score` computes them, and standard errors of means.
 
-    Inspect asks for them while a run goes on as well, to show them. If a language model judges they are NaN until all
-    samples are done.
+    Inspect also shows them while a run is going on. If a language model judges, they are NaN until all samples are
+    done.
     """
 
     def figures(scores: list[SampleScore]) -> Value:
@@ -132,7 +133,7 @@ def _figures(
 
 
 def _error(name: str, each: Sequence[Mapping[str, float]], clusters: Sequence[str]) -> float:
-    """Inspect's standard error of a mean by clusters; NaN for fewer than two of them."""
+    """Return Inspect's standard error of a mean by clusters; NaN for fewer than two clusters."""
     known = [
         SampleScore(score=Score(value=added[name]), sample_metadata={CLUSTER: cluster})
         for added, cluster in zip(each, clusters, strict=True)
@@ -143,40 +144,40 @@ def _error(name: str, each: Sequence[Mapping[str, float]], clusters: Sequence[st
 
 
 class AtTheEnd:
-    """Scores a set when all its samples are done, and puts the signature into the log.
+    """Scores a set when all its samples are done, and writes the signature to the log.
 
-    Inspect tells nobody of a run's beginning and end but who may stop it early, and keeps what that one says in the
-    log, as `results.early_stopping.metadata`. This one stops nothing.
+    It is an early-stopping hook that stops nothing: only such hooks are called at a run's beginning and end, and
+    Inspect logs what they return as `results.early_stopping.metadata`.
     """
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """A run begins.
+        """Prepare for a run, which Inspect is about to begin.
 
         Raises:
             ValueError: for several epochs.
         """
         if epochs != 1:
             raise ValueError(
-                f"epochs is {epochs}; expected 1: scores of a whole set are of one response per row. Run the task "
-                "several times instead, each with a seed of its own."
+                f"epochs is {epochs}; expected 1: the scores of a whole set need one response per row. Run the task "
+                "several times instead, each time with another seed."
             )
         _run.set(_Run())
         return "halluscope"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> None:
-        """A sample is about to begin; none is stopped."""
+        """Let a sample begin; None stops nothing."""
 
     async def complete_sample(self, id: str | int, epoch: int, scores: Mapping[str, SampleScore]) -> None:
-        """A sample is done."""
+        """Keep the response of a sample that is done."""
         run = _run.get()
         if run and OURS in scores:
             run.said[str(id)] = scores[OURS].score.answer or ""
 
     async def complete_task(self) -> dict[str, Any]:
-        """All samples are done: the set is scored beside the event loop, on which other tasks may still ask."""
+        """Score the set after all samples are done, in its own thread: the event loop may still run other tasks."""
         run = _run.get()
         if not run or not run.said:
             return {}
@@ -186,7 +187,7 @@ class AtTheEnd:
 
 
 def _register(name: str) -> Any:
-    """The task of a dataset."""
+    """Define the task of a dataset."""
     benchmark = registry.benchmark(name)
 
     def of_dataset(
@@ -211,9 +212,9 @@ def _register(name: str) -> Any:
     of_dataset.__doc__ = f"""{benchmark.title}: {benchmark.about}.
 
     Args:
-        dataset: a folder or a Hub id; by default where `halluscope build` puts it.
-        images: the folder of image files, if the dataset has none.
-        prompt: the name of what is asked instead of the benchmark's own prompt.
+        dataset: a folder or a Hub id; by default the folder that `halluscope build` makes.
+        images: the folder of image files, if the dataset holds no images.
+        prompt: the name of a prompt to use instead of the benchmark's own.
         options: of the benchmark, such as those of its judges.
     """
     return task(name=name)(of_dataset)
@@ -223,15 +224,15 @@ def _check_prompt(benchmark: Benchmark, prompt: str) -> None:
     """Check the name of a prompt; "" stands for the benchmark's own.
 
     Raises:
-        ValueError: for a name that it does not have.
+        ValueError: for a name that the benchmark does not have.
     """
     if prompt and prompt not in benchmark.prompts:
-        known = ", ".join(benchmark.prompts) or "none, for it has no other"
+        known = ", ".join(benchmark.prompts) or "no name, because it has no other prompts"
         raise ValueError(f"{benchmark.name} has no prompt {brief(prompt)}; expected {known}.")
 
 
 def _samples(asked: Asked) -> list[Sample]:
-    """The rows, without their images."""
+    """Return the rows as samples, without their images."""
     documents, clusters = asked.documents(), asked.clusters(dict.fromkeys(asked.rows, ""))
     return [
         Sample(

@@ -1,4 +1,4 @@
-"""Keeps what an LVLM said while it is scored: a harness writes its samples only when every score is there."""
+"""Keeps responses in a file while they are scored: a harness writes its samples only after all scores are computed."""
 
 import hashlib
 import logging
@@ -30,7 +30,7 @@ def keep(task: str, rows: Sequence[Mapping[str, Any]], texts: Sequence[str], pro
         prompt: the name of the prompt that was asked, if it has one.
 
     Returns:
-        The file; None if it cannot be written, which is logged, and is no reason not to score.
+        The file; None if it cannot be written, which is logged and does not stop the scoring.
     """
     key, asked = registry.dataset(task).key, {PROMPT: prompt} if prompt else {}
     lines = [
@@ -51,13 +51,13 @@ def keep(task: str, rows: Sequence[Mapping[str, Any]], texts: Sequence[str], pro
 
 
 def command(task: str, setting: Settings, responses: Path, partial: bool) -> str:
-    """The command that scores kept responses as the harness would have.
+    """Return the command that scores kept responses as the harness would have scored them.
 
     Args:
         task: the name of a dataset.
-        setting: what holds for it.
-        responses: the file.
-        partial: whether rows of the dataset have no response.
+        setting: the task's settings.
+        responses: the file of responses.
+        partial: whether some rows of the dataset have no response.
     """
     dataset, benchmark = registry.dataset(task), registry.benchmark(task)
     words = [
@@ -78,7 +78,7 @@ def command(task: str, setting: Settings, responses: Path, partial: bool) -> str
 
 
 def _written(setting: Settings, config: str) -> str:
-    """The dataset with the config that is asked, as the command line takes it."""
+    """Return the dataset and its config as the command line takes them."""
     source = Written.of(setting.dataset)
     source = replace(source, config=source.config or config or None)
     marked = ((":", source.config), ("@", source.split))
@@ -86,7 +86,7 @@ def _written(setting: Settings, config: str) -> str:
 
 
 def _option(name: str, value: Any) -> list[str]:
-    """An option as words; a flag is one word, and what is not set none."""
+    """Return an option as words of a command line; a flag is one word, and an option that is not set no word."""
     if value is None or value is False:
         return []
     values = [] if value is True else value if isinstance(value, list | tuple) else [value]

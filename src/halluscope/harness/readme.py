@@ -1,4 +1,4 @@
-"""The README of a benchmark's tasks, made from its record, in the form that lm-eval asks of those who add tasks."""
+"""Makes the README of a benchmark's tasks from its record, in the form that lm-eval requires for new tasks."""
 
 import re
 from collections.abc import Mapping
@@ -14,13 +14,13 @@ _BETTER = {HIGHER: "higher", LOWER: "lower", None: "neither"}
 
 
 def text(harness: str, benchmark: Benchmark, tag: str, tasks: Mapping[str, tuple[str, str]]) -> str:
-    """A README.
+    """Make a README.
 
     Args:
         harness: "lm_eval" or "lmms_eval".
-        benchmark: whose tasks these are.
-        tag: what stands for all of them.
-        tasks: what each is called -> the name of its dataset, and of its prompt ("" for the benchmark's own).
+        benchmark: the tasks' benchmark.
+        tag: the tag that runs all tasks.
+        tasks: task -> the names of its dataset and of its prompt ("" for the benchmark's own prompt).
     """
     form = Template((Path(__file__).parent / "readme.md").read_text(encoding="utf-8"))
     return form.substitute(
@@ -43,27 +43,27 @@ def text(harness: str, benchmark: Benchmark, tag: str, tasks: Mapping[str, tuple
 
 
 def _paper(benchmark: Benchmark) -> str:
-    """The paper's title, as its BibTeX has it."""
+    """Return the paper's title from its BibTeX."""
     found = _TITLE.search(benchmark.citation)
     return " ".join(re.sub(r"[{}]", "", found[1]).split()) if found else benchmark.title
 
 
 def _asked(benchmark: Benchmark, dataset: str, prompt: str) -> str:
-    """What a task asks."""
+    """Describe what a task asks."""
     if prompt:
-        return f"the same, asked with {benchmark.prompts[prompt]!r}."
-    return f"`{dataset}` (`halluscope build {dataset}`), asked with {benchmark.prompt!r}; the main variant."
+        return f"the same dataset, asked with {benchmark.prompts[prompt]!r}."
+    return f"`{dataset}` (`halluscope build {dataset}`), asked with {benchmark.prompt!r}; this is the main variant."
 
 
 def _scores(benchmark: Benchmark) -> list[str]:
-    """A row of the table for each score."""
+    """Return a row of the table for each score."""
     what = dict.fromkeys(benchmark.scores, "of the whole set")
     what |= dict.fromkeys(benchmark.means, "mean over documents")
     return [f"| `{name}` | {_BETTER[benchmark.scores[name]]} | {kind} |" for name, kind in what.items()]
 
 
 def _errors(means: tuple[str, ...], independent: tuple[str, ...]) -> str:
-    """Which standard errors there are, and what they take for independent."""
+    """Say which scores have standard errors, and what these assume to be independent."""
     whole = "A score of the whole set has no standard error."
     if not means:
         return whole
@@ -72,18 +72,18 @@ def _errors(means: tuple[str, ...], independent: tuple[str, ...]) -> str:
         "depend on each other (Miller, 2024, arXiv:2411.00640, equation 4)."
     )
     if independent:
-        clustered += " What lm-eval puts behind ± takes them for independent."
+        clustered += " The number that lm-eval shows after ± assumes that documents are independent."
     return f"{clustered}\n{whole}"
 
 
 def _judge(benchmark: Benchmark) -> str:
-    """Who judges."""
+    """Say which judge is used."""
     if not benchmark.judges:
         return ""
     option, rule = benchmark.judges.option, benchmark.judges.rule
     if not rule:
         return (
-            f"\nA language model judges, and none is loaded unless `{option}` names it. Otherwise the answers are\n"
-            "kept, and the log has the command that scores them.\n"
+            f"\nThe judge is a language model, which is loaded only if `{option}` names it. Otherwise the responses\n"
+            "are kept, and the log has the command that scores them.\n"
         )
-    return f"\nThe judge is `{rule}`, which asks no language model, unless `{option}` names another.\n"
+    return f"\nThe judge is `{rule}`, which uses no language model, unless `{option}` names another judge.\n"

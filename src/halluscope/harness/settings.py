@@ -1,4 +1,4 @@
-"""What a user sets for a task: its dataset, its folder of images, and the metric's options."""
+"""Reads a user's settings for a task: its dataset, its folder of images, and the metric's options."""
 
 import os
 from collections.abc import Mapping
@@ -13,18 +13,19 @@ from halluscope.foreign import brief
 from halluscope.options import check
 
 TASKS = "HALLUSCOPE_TASKS"
-"""The variable that holds settings: JSON, or a JSON file's name, of task -> settings."""
+"""The environment variable for settings: a JSON object of task -> settings, or the name of a file that holds one."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What holds for a task.
+    """The settings of a task.
 
     Attributes:
         dataset: a folder or a Hub id.
-        images: the folder of image files, if the dataset has none.
+        images: the folder of image files, if the dataset holds no images.
         options: of the metric.
-        judged: whether responses are scored here: not where a language model must judge, and the user names none.
+        judged: whether the harness scores the responses; it does not if the judge must be a language model, and the
+            user names none.
     """
 
     dataset: str
@@ -34,16 +35,17 @@ class Settings:
 
 
 def read(task: str, given: Any = None) -> Settings:
-    """The settings of a task: what is given, what `TASKS` says, and the defaults, in this order.
+    """Return the settings of a task: those in `given` first, then those of `TASKS`, then the defaults.
 
-    By default rules judge, whoever a benchmark's judge is otherwise: a language model is loaded if it is named.
+    By default the judge is one that needs no language model, whatever the benchmark's own default; a language model is
+    loaded only if it is named.
 
     Args:
         task: the name of a dataset.
-        given: such as {"dataset": "/data/throne_coco", "judges": "lexical"}.
+        given: settings such as {"dataset": "/data/throne_coco", "judges": "lexical"}.
 
     Raises:
-        ValueError: for what is not of this form, an unknown task or option, or a dataset that is nowhere.
+        ValueError: for settings in another form, an unknown task or option, or a dataset that is not found.
     """
     dataset, benchmark = registry.dataset(task), registry.benchmark(task)
     merged = _of_environment().get(task, {}) | _checked(given or {}, f"The setting {task}")

@@ -1,6 +1,6 @@
-"""The task files of lm-eval and lmms-eval, made from the benchmarks' records: a folder per benchmark, with its README.
+"""Makes the task files of lm-eval and lmms-eval from the benchmarks' records: a folder per benchmark, with a README.
 
-The prompt, the image before it, greedy decoding and the length are part of a task's version.
+A task's version covers the prompt, the image before it, greedy decoding and the length.
 """
 
 import json
@@ -23,18 +23,18 @@ HARNESSES = ("lm-eval", "lmms-eval")
 
 
 def write(harness: str, folder: Path | None = None) -> Path:
-    """Write a harness' task files where they are not there already; nobody else's are replaced.
+    """Write those of a harness' task files that are missing; other files are never replaced.
 
     Args:
         harness: "lm-eval" or "lmms-eval".
-        folder: where to; by default a folder of this version in the user's cache.
+        folder: the folder to write to; by default a folder of this version in the user's cache.
 
     Returns:
         The folder, for `--include_path`.
 
     Raises:
         ValueError: for another harness.
-        OutputError: if a file in `folder` has the name of a task file, and says something else.
+        OutputError: if a file in `folder` has the name of a task file, but another content.
     """
     if harness not in HARNESSES:
         raise ValueError(f"There is no harness {harness!r:.80}; expected {' or '.join(HARNESSES)}.")
@@ -60,7 +60,7 @@ def write(harness: str, folder: Path | None = None) -> Path:
 
 
 def _says(file: Path, text: str) -> bool:
-    """Whether there is such a file with this text."""
+    """Whether a file exists and has this text."""
     return file.is_file() and file.read_bytes() == text.encode()
 
 
@@ -80,26 +80,26 @@ class Task:
 
     @property
     def marks(self) -> dict[str, str]:
-        """What its documents hold of it."""
+        """The marks that its documents hold."""
         return functions.marks(self.dataset.name, self.prompt)
 
     @property
     def file(self) -> str:
-        """What its files are called, without an ending."""
+        """The name of its files, without an ending."""
         return "_".join(self.marks.values())
 
     def name(self, harness: str) -> str:
-        """What it is called; it has another name than its files where the harness has a task of that name."""
+        """Return the task's name, which differs from its files' name if the harness already has a task of that name."""
         named = self.dataset.harness_task.get(harness, self.dataset.name)
         return self.file.replace(self.dataset.name, named, 1)
 
 
 def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
-    """The files of a benchmark's tasks by name: each task as YAML, what else it needs, and a README.
+    """Return the files of a benchmark's tasks, name -> text: YAML per task, other files that it needs, and a README.
 
     Args:
         harness: "lm_eval" or "lmms_eval".
-        benchmark: one with datasets.
+        benchmark: a benchmark with datasets.
     """
     tasks = [
         Task(benchmark, dataset, prompt)
@@ -115,7 +115,7 @@ def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
 
 
 def _tag(benchmark: Benchmark) -> str:
-    """What stands for all tasks of a benchmark."""
+    """Return the tag that runs all tasks of a benchmark."""
     return f"halluscope_{benchmark.name}_all"
 
 
@@ -130,7 +130,9 @@ def _lm_eval(task: Task) -> dict[str, Any]:
         "test_split": "test",
         "output_type": "generate_until",
         "num_fewshot": 0,
-        "fewshot_config": {"samples": []},  # lm-eval would copy all documents, to draw examples from
+        "fewshot_config": {
+            "samples": []
+        },  # otherwise lm-eval copies all documents, to draw examples from them
         "doc_to_text": _function("marked_prompt"),
         "doc_to_image": _function("images"),
         "doc_to_target": _function("target"),
@@ -188,7 +190,7 @@ def _function(name: str) -> _Function:
 
 
 def _yaml(task: Mapping[str, Any]) -> str:
-    """A task as YAML, which is JSON but for the functions: a key a line."""
+    """Return a task as YAML, one key per line; the values are JSON, except functions."""
     return "".join(f"{key}: {_value(value)}\n" for key, value in task.items())
 
 

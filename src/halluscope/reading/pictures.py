@@ -19,7 +19,7 @@ ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 """The endings of image files' names, in lower case."""
 
 _NUMBER = re.compile(r"(?:.*[^0-9])?([0-9]{1,18})")
-"""A name that ends in a number."""
+"""Matches a name that ends in a number."""
 
 Find = Callable[[Any], Image]
 """Returns the image for a key. It may be the same object each time, so change only a copy."""

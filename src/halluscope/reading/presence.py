@@ -20,7 +20,7 @@ TEXTS = ("file_name", "prompt", "form")
 """The other columns that a row may have."""
 
 Located = tuple[Any, str]
-"""A row, and where it stands."""
+"""A row, and its location as text for messages."""
 
 
 @dataclass(frozen=True)

@@ -287,8 +287,8 @@ def _load(source: Source) -> Any:
         built = sorted(folder.name for folder in Path(FOLDER).glob("*") if (folder / "data").is_dir())
         raise ValueError(
             f"There is no dataset {brief(source.name)} in {Path(FOLDER).absolute()}.{nearest(source.name, built)} It "
-            f"holds {', '.join(built) or 'none'}; `halluscope build NAME` makes one. A folder, or an id of the Hub "
-            "(org/name), serves as well."
+            f"holds {', '.join(built) or 'no datasets'}; `halluscope build NAME` makes one. You may also name a "
+            "folder, or an id of the Hub (org/name)."
         )
     _check_folder(Path(source.name))
     there = True
@@ -375,7 +375,7 @@ def _check_parquet(path: Path) -> None:
             check_parquet(file.metadata, str(path))
     except LimitExceeded:
         raise
-    except Exception as error:  # pyarrow's own, of several kinds
+    except Exception as error:  # pyarrow's own errors, of several kinds
         raise BuildError(
             f"{path} is not a Parquet file, or is cut off: {brief(str(error), 200)}. Get the file again."
         ) from error

@@ -26,7 +26,7 @@ Located = tuple[str, Any]
 """A row's location, as text for messages, and the row."""
 
 ROWS_AT_ONCE = 64
-"""How many rows of a Parquet file are unpacked together: the file may hold a long text once for many rows."""
+"""How many rows of a Parquet file are unpacked together; few, because a long text may be stored once for many rows."""
 
 MOST_ROWS = 2**20
 """The most rows that a spreadsheet can have."""
@@ -91,7 +91,7 @@ def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
 
 
 def _is_one_per_line(text: str, start: int, end: int) -> bool:
-    """Whether the first lines of a text hold an object each: the first ends in a brace, or the second begins with it."""
+    """Whether a text's first lines hold an object each: the first ends in a brace, or the second begins with one."""
     return text[start:end].rstrip().endswith("}") or text.startswith("{", end + 1)
 
 

@@ -70,8 +70,8 @@ def _samples(found: Iterator[Located], log: str) -> Iterator[Located]:
         output = _output(sample, where)
         if sample["epoch"] != 1:
             raise ValueError(
-                f"{where} belongs to epoch {brief(sample['epoch'])}: this log holds several responses per row; expected "
-                "one. Run the task with --epochs 1."
+                f"{where} belongs to epoch {brief(sample['epoch'])}: this log holds several responses per row; "
+                "expected one. Run the task with --epochs 1."
             )
         if output.get("choices"):
             said = output.get("completion")

@@ -476,7 +476,7 @@ def _base(name: object) -> str:
 
 
 def _value(row: Mapping[str, Any], column: str, values: Sequence[str]) -> str | None:
-    """Return a response's value of a column of `Identity.also` or, if it is a known value, of a synonym; None if neither."""
+    """Return a response's value in a column of `Identity.also`, or a known value in a synonym; None if neither."""
     own = row.get(column)
     if isinstance(own, str) and own:
         return own

@@ -129,8 +129,8 @@ def said_of(code: int) -> str | None:
     return {YES: "yes", NO: "no"}.get(code)
 
 
-# How VLMEvalKit removes punctuation: if a mark is next to a blank anywhere in the text, all such marks are deleted, else
-# they become blanks; a number such as 1,000 anywhere deletes all marks. Only the first 32 full stops are deleted.
+# How VLMEvalKit removes punctuation: if a mark is next to a blank anywhere in the text, all such marks are deleted,
+# else they become blanks; a number such as 1,000 anywhere deletes all marks. Only the first 32 full stops are deleted.
 _SIGNS = frozenset(';/[]"{}()=+\\_-><@`,?!')
 _THOUSANDS = re.compile(r"\d,\d")
 _FULL_STOP = re.compile(r"\.(?!\d)")

@@ -1,1 +1,1 @@
-"""Ratios, intervals, correlations and shares: pure functions of numbers."""
+"""Computes ratios, intervals, correlations and shares, by pure functions of numbers."""

@@ -1,7 +1,6 @@
-"""Percentile intervals by resampling rows (images, captions, sets) from counts: nothing is judged again.
+"""Makes percentile intervals by resampling the counts of rows (images, captions, sets); nothing is judged again.
 
-Resamples are drawn and scored some at a time, so that memory does not grow with their number times the rows; the draws
-are the same as all at once.
+Resamples are drawn and scored in parts to save memory; the draws are the same as if all were drawn at once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,20 +17,20 @@ from halluscope.numbers import share, whole
 from halluscope.stats.ratios import Floats
 
 AT_ONCE = 2**24
-"""How many numbers are held of the resamples at one time, 128 MiB of them."""
+"""How many numbers of the resamples are in memory at a time (128 MiB)."""
 
 LARGEST_SEED = 2**64 - 1
 
 
 Scores = Mapping[str, Any]
-"""Scores [resamples] by name, which may be nested; of their intervals, the ends."""
+"""Scores by name, possibly nested: arrays [resamples], or the ends of their intervals."""
 
 _kept: ContextVar[list[tuple[Scores, Scores]] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
 def kept() -> Iterator[list[tuple[Scores, Scores]]]:
-    """Keep what intervals are made of, for a while: each call's intervals, and the scores of each resample."""
+    """Collect, inside a `with` block, the intervals of each call and the resampled scores that they are made from."""
     found: list[tuple[Scores, Scores]] = []
     before = _kept.set(found)
     try:
@@ -41,11 +40,11 @@ def kept() -> Iterator[list[tuple[Scores, Scores]]]:
 
 
 def parts(resamples: int, numbers: int) -> Iterator[int]:
-    """How many resamples to take at a time, so that no more than `AT_ONCE` numbers are held.
+    """Yield how many resamples to take at a time, so that at most `AT_ONCE` numbers are in memory.
 
     Args:
-        resamples: how many there are in all.
-        numbers: how many numbers are held of each.
+        resamples: how many resamples there are in all.
+        numbers: how many numbers each resample needs.
     """
     most = max(1, AT_ONCE // max(1, numbers))
     return (min(most, resamples - first) for first in range(0, resamples, most))
@@ -76,19 +75,19 @@ class Bootstrap:
         share("level", self.level)
 
     def __str__(self) -> str:
-        """As it stands in a signature."""
+        """Return the text for a signature."""
         return f"{self.level:g},percentile,{self.resamples},seed{self.seed}" if self.resamples else "no"
 
     def over(self, what: str) -> str:
-        """As it stands in a signature, with what is resampled, such as "images"."""
+        """Return the text for a signature, with what is resampled, such as "images"."""
         return f"{self},{what}" if self.resamples else str(self)
 
     def weights(self, rows: int, numbers: int = 0) -> Iterator[Floats]:
-        """How often each row is drawn in each resample, in parts [resamples, rows]; each resample sums to `rows`.
+        """Yield how often each row is drawn in each resample, in parts [resamples, rows]; a resample sums to `rows`.
 
         Args:
-            rows: that are resampled.
-            numbers: how many numbers are made of each resample, if these are more.
+            rows: the number of rows.
+            numbers: how many numbers are made from a resample, if they are more than the rows.
         """
         draws = np.random.default_rng(self.seed)
         for part in parts(self.resamples, max(rows, numbers)):
@@ -98,10 +97,10 @@ class Bootstrap:
             yield weights
 
     def intervals(self, parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-        """The interval of each score.
+        """Return the interval of each score.
 
         Args:
-            parts: scores [resamples] by name, of some resamples at a time; they may be nested, and so is the result.
+            parts: scores [resamples] by name, each part for some of the resamples; the result is nested as they are.
         """
         scores = _joined(list(parts))
         found = self._ends(scores)
@@ -110,7 +109,7 @@ class Bootstrap:
         return found
 
     def interval(self, values: Floats) -> tuple[float, float]:
-        """The percentile interval of values [resamples]; resamples where the value is undefined are left out."""
+        """Return the percentile interval of values [resamples]; undefined values are left out."""
         defined = values[~np.isnan(values)]
         if not len(defined):
             return np.nan, np.nan
@@ -125,7 +124,7 @@ class Bootstrap:
 
 
 def _joined(parts: Sequence[Scores]) -> dict[str, Any]:
-    """The same scores, of all resamples."""
+    """Join the parts' scores to scores of all resamples."""
     columns = {name: [part[name] for part in parts] for name in parts[0]}
     return {
         name: _joined(values) if isinstance(values[0], Mapping) else np.concatenate(values)

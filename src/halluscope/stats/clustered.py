@@ -1,4 +1,4 @@
-"""The standard error of a mean over rows of which some depend on each other, such as questions about one image."""
+"""Computes the standard error of a mean over rows that depend on each other within clusters, such as images."""
 
 from collections.abc import Hashable, Sequence
 
@@ -9,14 +9,14 @@ from halluscope.stats.tallies import numbers
 
 
 def standard_error(values: ArrayLike, clusters: Sequence[Hashable]) -> float:
-    """The standard error of the mean of values.
+    """Return the standard error of the mean of values.
 
-    The variance of independent rows, and to it what the rows of each cluster have in common: Miller, "Adding Error Bars
-    to Evals" (2024, arXiv:2411.00640), equation 4, as lmms-eval has it.
+    It adds to the variance of independent rows the covariances of rows in the same cluster: Miller, "Adding Error Bars
+    to Evals" (2024, arXiv:2411.00640), equation 4, as lmms-eval implements it.
 
     Args:
-        values: [rows].
-        clusters: what each row shares with those that it depends on.
+        values: [rows], one number per row.
+        clusters: [rows], each row's cluster; rows of the same cluster depend on each other.
 
     Returns:
         At least 0, in the unit of the values; NaN for fewer than two clusters.

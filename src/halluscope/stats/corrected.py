@@ -1,36 +1,39 @@
-"""Scores of a judge's labels, corrected by the labels that people gave to a sample of texts.
+"""Corrects the scores of a judge's labels by the labels that people gave to a sample of texts.
 
-The estimate is prediction-powered (Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, "Prediction-powered inference",
-Science 382, 2023): a total over all cells is the total of a prediction `m`, plus what the sample says is wrong with it,
+A cell is a text and a class. The estimate is prediction-powered (Angelopoulos, Bates, Fannjiang, Jordan and Zrnic,
+"Prediction-powered inference", Science 382, 2023): a total over all cells is the total of a prediction `m`, plus an
+estimate from the sample of how wrong `m` is,
 
     T = sum over all cells of m + sum over labelled cells of (y - m) / pi,
 
-where `y` is a person's label and `pi` the probability with which the cell came to be labelled. Surveys know it as the
-difference estimator, and with a fitted `m` as the generalized regression estimator (Särndal, Swensson and Wretman,
+where `y` is a person's label and `pi` the probability that the cell was labelled. In survey statistics this is the
+difference estimator, and with a fitted `m` the generalized regression estimator (Särndal, Swensson and Wretman,
 "Model assisted survey sampling", 1992, sections 6.3, 6.4 and, for texts and cells within texts, 8.9). The steps:
 
-1. Prediction. Cells are of six kinds: what the judge says (yes, no, undecided) times whether the object is present. `m`
-   is the weighted share of people's yes in the cell's kind; of objects that are absent and that the judge denies, in
-   proportion to how often the judge says yes to the class. No class is fitted by itself, so that `m` is not bent to the
-   few labels of a rare class.
-2. Anchor. A class average is a mean of ratios, and a rare class's `T` is so noisy that its ratio would be biased or
-   negative. So the score is taken at totals that never are: labelled cells as they were labelled, the others at the
-   class's own share of yes, drawn towards `m` the more, the more alike the classes are. What is left follows the
-   score's slopes there (one step of Newton's method): score = score(anchor) + slopes x (T - anchor). Both know the
-   same labels, so that the slopes vary with what they multiply; the bias that this leaves is estimated and taken off.
-3. Interval. Student's t over three variances, of each text's influence (its cells times the slopes): which texts were
-   drawn (Deville's approximation for a drawing of fixed size, "Variance estimation for complex statistics and
-   estimators", Survey Methodology 25, 1999, per stratum), which cells were drawn within them (Särndal, result 4.3.1),
-   and which images there are.
+1. Prediction. There are six kinds of cells, by what the judge says (yes, no, undecided) and by whether the object is
+   present. `m` is the weighted share of cells of the same kind to which people say yes; for absent objects that the
+   judge denies, it is in proportion to how often the judge says yes to the class. No class is fitted by itself, so that
+   the few labels of a rare class do not distort `m`.
+2. Anchor. A class average is a mean of ratios, and the `T` of a rare class is so noisy that its ratio could be biased
+   or negative. So the score is first computed at totals that cannot be negative, the anchor: labelled cells count by
+   their labels, and other cells by the class's own share of yes, which is drawn towards `m`, more strongly if classes
+   are alike. The rest is added by the score's slopes at the anchor (one step of Newton's method): score = score(anchor)
+   + slopes x (T - anchor). Slopes and T depend on the same labels; the bias that this causes is estimated and
+   subtracted.
+3. Interval. It uses Student's t, and the sum of three variances of each text's influence (its cells times the slopes):
+   by which texts were drawn (Deville's approximation for draws of fixed size, "Variance estimation for complex
+   statistics and estimators", Survey Methodology 25, 1999, per stratum), by which cells were drawn within them
+   (Särndal, result 4.3.1), and by which images are in the dataset.
 
-The `ppi-python` package (0.2.3) does this for means, quantiles and regressions of independent rows; it has neither
-clusters nor ratios of totals, and its weights are no inclusion probabilities, so it does not fit.
+The `ppi-python` package (0.2.3) does this for means, quantiles and regressions of independent rows. It does not fit
+here: it has neither clusters nor ratios of totals, and its weights are not inclusion probabilities.
 
-It assumes that people are right, that the chances are those of the draw, that it could have drawn each text, and that
-images are independent. It does not need the judge's errors to be alike in classes or in texts. Which texts to draw:
-`halluscope.stats.drawn`. In `perf/coverage.py` (1,000 runs, 200 labelled texts) the 95 % interval holds the truth in
-93.3 to 97.1 % for each of 80 scores; it does so least often for class-averaged precision where a few classes have most
-errors. Where no error was found, the interval knows of the images only.
+The method assumes that people are right, that the given chances are those of the draw, that each text could have been
+drawn, and that images are independent. It does not assume that the judge errs equally often in all classes or texts.
+`halluscope.stats.drawn` chooses the texts to label. In `perf/coverage.py` (1,000 runs, 200 labelled texts) the 95 %
+interval holds the truth in 93.3 to 97.1 % of runs, for each of 80 scores; the coverage is lowest for class-averaged
+precision if a few classes have most of the errors. If no error was found, the interval reflects only the choice of
+images.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,14 +51,14 @@ from halluscope.stats.totals import Totals, linear
 __all__ = ["FEWEST_TEXTS", "UNLABELLED", "Corrected", "Sample", "correct"]
 
 FEWEST_TEXTS = 100
-"""With 100 labelled texts, 95 % intervals cover 91 to 97 %; with 50 some cover 86 %: a judge that errs in every tenth
-text is then seen to err five times."""
+"""With 100 labelled texts, 95 % intervals cover the truth in 91 to 97 % of runs; with 50, some in only 86 %, because a
+judge that errs in every tenth text then shows only five errors."""
 
 MOST_UNSEEN = 0.25
-"""The share of the classes that may have no label on what the judge says yes to, or on what is present."""
+"""The most classes, as a share, without a labelled cell among those that the judge says yes to, or that are present."""
 
 FEW_CELLS = 0.01
-"""A kind of cells may be without any label if there are so few of them, as a share of what the judge says yes to."""
+"""A kind of cells may have no label if its cells are at most this share of the cells that the judge says yes to."""
 
 FEWEST_DEGREES, MOST_DEGREES = 3.0, 1e9
 LEAST = 1e-300
@@ -67,7 +70,7 @@ class Corrected:
 
     Attributes:
         scores: name -> "value", "low" and "high", fractions in [0, 1]; NaN where refused.
-        refused: name -> why the labels cannot carry this score; empty if all scores are given.
+        refused: name -> why the labels do not suffice for this score; empty if all scores are given.
     """
 
     scores: dict[str, dict[str, float]]
@@ -85,22 +88,23 @@ def correct(
     """Estimate what the scores would be if people had read every text.
 
     Args:
-        labels: [texts, classes] of the judge: 1, 0, or any other number where too few votes agree.
+        labels: [texts, classes], the judge's: 1, 0, or any other number if too few votes agree.
         present: [texts, classes], the ground truth.
-        sample: what people said.
+        sample: people's labels.
         betas: of the F scores.
         class_f: "of_means" is F of the two class averages, "mean" the mean of each class's F.
         level: of the interval, in (0, 1).
 
     Returns:
         `precision recall f1 f0.5` (one F per beta), pooled over all cells (`_all`) and averaged over the classes where
-        they are defined (`_cls`). All are refused for fewer than `FEWEST_TEXTS` labelled texts (unless these are all
-        texts), for a stratum with fewer than two, and for a kind of cells that nobody labelled; class averages if more
-        than `MOST_UNSEEN` of the classes have no label on what the judge says yes to, or on what is present.
+        they are defined (`_cls`). All scores are refused if fewer than `FEWEST_TEXTS` texts are labelled (unless these
+        are all texts), if fewer than two of a stratum are, or if a kind of cells has no label. Class averages are also
+        refused if more than `MOST_UNSEEN` of the classes have no labelled cell among those that the judge says yes to,
+        or among those that are present.
 
     Raises:
-        ValueError: for tables of unequal shapes, a chance outside (0, 1], a text that comes twice, or chances by which
-            the sample stands for another number of texts than there are.
+        ValueError: for tables of unequal shapes, a chance outside (0, 1], a text that occurs twice, or chances by which
+            the sample would represent a different number of texts than there are.
     """
     sample.check(labels, present)
     read = Reading.of(present, sample)
@@ -130,7 +134,7 @@ def correct(
 
 
 def student(level: float, degrees: Floats) -> Floats:
-    """How many standard errors a two-sided interval reaches, by Student's t: Abramowitz and Stegun, 26.7.5.
+    """Return Student's t for a two-sided interval, by Abramowitz and Stegun, 26.7.5.
 
     >>> student(0.95, np.array([3.0, 10.0, 1e6])).round(2).tolist()
     [3.16, 2.23, 1.96]
@@ -142,11 +146,11 @@ def student(level: float, degrees: Floats) -> Floats:
 
 
 def _bias(kinds: Sequence[Kind], read: Reading, curves: Floats) -> Floats:
-    """The bias [scores] of second order: curves x (covariance of true and predicted, variance of predicted).
+    """Return the second-order bias [scores]: curves x (covariance of true and predicted, variance of predicted).
 
-    If the draw moves the totals by t and the anchor by a, the estimate is off by H (a t - a^2 / 2), with H for twice
-    the curves. As far as a class's own share trusts its labels, a is trust x t, and of the variance of t stays the
-    part (1 - (1 - trust)^2) / 2. That variance is of what people's labels and the own share differ by.
+    If the draw moves the totals by t and the anchor by a, the error of the estimate is H (a t - a^2 / 2), where H is
+    twice the curves. As a class's own share follows its labels by the factor trust, a is trust x t, and the part
+    (1 - (1 - trust)^2) / 2 of the variance of t remains. It is the variance of people's labels minus the own share.
     """
     off = sum(
         kind.labelled * (1 - (1 - kind.trust) ** 2) * ((read.said - kind.own) / read.cell) ** 2
@@ -159,7 +163,7 @@ def _bias(kinds: Sequence[Kind], read: Reading, curves: Floats) -> Floats:
 
 
 def _influence(read: Reading, wrong: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-    """How much what is wrong moves each score, by text [n, scores], and the variance of the draw of cells in that."""
+    """Return how much each text's errors move each score [n, scores], and the variance of that from drawing cells."""
     here, elsewhere = slopes[:, 0] + slopes[:, 1], slopes[:, 1]
     found, invented = wrong * read.present, wrong * ~read.present
     within = (1 - read.cell) * found**2 @ here.T**2 + (1 - read.cell) * invented**2 @ elsewhere.T**2
@@ -167,7 +171,7 @@ def _influence(read: Reading, wrong: Floats, slopes: Floats) -> tuple[Floats, Fl
 
 
 def _of_texts(read: Reading, wrong: Floats, slopes: Floats) -> Floats:
-    """Each labelled text's part [n, scores] in the variance of the draw of texts and of cells."""
+    """Return each labelled text's part [n, scores] of the variance from drawing texts and cells."""
     moved, within = _influence(read, wrong, slopes)
     moved, parts, left = moved / read.chance, within / read.chance, 1 - read.chance
     for stratum in np.unique(read.strata):
@@ -179,9 +183,9 @@ def _of_texts(read: Reading, wrong: Floats, slopes: Floats) -> Floats:
 
 
 def _of_images(kinds: Sequence[Kind], present: Bools, read: Reading, wrong: Floats, slopes: Floats) -> Floats:
-    """The variance [scores] of the draw of images: the squared influences of what is predicted, corrected like totals.
+    """Return the variance [scores] from the choice of images: squared influences of predictions, corrected by labels.
 
-    It is never less than that of what is predicted, which is smoother than what people say.
+    It is never less than the variance of the prediction alone, which is smoother than people's labels.
     """
     expected = present @ slopes[:, 2].T
     for kind in kinds:
@@ -194,7 +198,7 @@ def _of_images(kinds: Sequence[Kind], present: Bools, read: Reading, wrong: Floa
 
 
 def _degrees(parts: Floats, variance: Floats) -> Floats:
-    """Degrees of freedom by Satterthwaite, 2 V^2 / Var(V): few where few texts make up the variance."""
+    """Return degrees of freedom by Satterthwaite, 2 V^2 / Var(V), which are few if few texts make up the variance."""
     of_variance = (parts**2).sum(axis=0) - parts.sum(axis=0) ** 2 / len(parts)
     degrees: Floats = 2 * variance**2 / np.maximum(of_variance, LEAST)
     return np.clip(degrees, FEWEST_DEGREES, MOST_DEGREES)
@@ -203,11 +207,11 @@ def _degrees(parts: Floats, variance: Floats) -> Floats:
 def _refused(
     present: Bools, kinds: Sequence[Kind], read: Reading, sample: Sample, values: Mapping[str, float]
 ) -> dict[str, str]:
-    """Why the labels cannot carry a score, by its name."""
+    """Return score -> why the labels do not suffice for it."""
     if why := _too_few(len(present), sample) or _unlabelled(kinds):
         return dict.fromkeys(values, why)
     found = {
-        name: "It is undefined: nothing is predicted, nothing present, or nothing both."
+        name: "It is undefined: no cell is predicted, no cell is present, or no cell is both."
         for name, value in values.items()
         if np.isnan(value)
     }
@@ -217,15 +221,15 @@ def _refused(
         unseen = classes & ~(cells[read.rows] & read.told).any(axis=0)
         if unseen.sum() > MOST_UNSEEN * classes.sum():
             why = (
-                f"Of the {classes.sum()} classes {what}, {unseen.sum()} have no label there; expected at most "
-                f"{MOST_UNSEEN:.0%}. Label more texts."
+                f"Of the {classes.sum()} classes {what}, {unseen.sum()} have no labelled cell; expected at most "
+                f"{MOST_UNSEEN:.0%} of them. Label more texts."
             )
             found |= dict.fromkeys((name for name in values if name.endswith("_cls")), why)
     return found
 
 
 def _too_few(texts: int, sample: Sample) -> str | None:
-    """Why so few labelled texts say nothing of the others."""
+    """Say why the labelled texts are too few; None if they are not."""
     fewest = min(FEWEST_TEXTS, texts)
     if len(sample.texts) < fewest:
         return f"Only {len(sample.texts)} texts are labelled; expected at least {fewest}."
@@ -233,17 +237,17 @@ def _too_few(texts: int, sample: Sample) -> str | None:
         for stratum, size in zip(*np.unique(sample.strata, return_counts=True), strict=True):
             labelled = int((sample.strata[sample.texts] == stratum).sum())
             if labelled < min(2, size):
-                return f"Of stratum {stratum}, with {size} texts, {labelled} are labelled; expected at least two."
+                return f"Stratum {stratum} has {size} texts, of which {labelled} are labelled; expected at least two."
     return None
 
 
 def _unlabelled(kinds: Sequence[Kind]) -> str | None:
-    """Why nothing is known of a kind of cells."""
+    """Name a kind of cells that has no label; None if each kind has labels, or is rare enough to do without."""
     few = FEW_CELLS * sum(kind.cells.sum() for kind in kinds if kind.says == "yes")
     for kind in kinds:
         if kind.cells.sum() > few and not kind.labelled.any():
             return (
-                f"There are {kind.cells.sum()} cells where the judge says {kind}, and none of them is labelled. Label "
-                "whole texts, or a random share of such cells."
+                f"No cell is labelled among the {kind.cells.sum()} where the judge says {kind}. Label whole texts, or "
+                "a random share of these cells."
             )
     return None

@@ -1,8 +1,8 @@
-"""How alike two benchmarks order the same models: Pearson, Spearman and Kendall, with intervals.
+"""Measures how similarly two benchmarks order the same models: Pearson, Spearman and Kendall, with intervals.
 
 Sources: THRONE, section 5.2 and Figure 6 (Spearman); HQM, equations 1, 2 and 4 (Pearson). scipy computes the
-coefficients (Kendall's is tau-b). An interval resamples the models. Of a few models it says little: three that lie on
-a line lie on it in every resample. So `by_chance` stands beside it, which no few models can make small.
+coefficients (Kendall's is tau-b). An interval resamples the models. With few models it says little: three models that
+lie on a line do so in every resample. So `by_chance` is reported too, which is never small for few models.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,15 +21,15 @@ from halluscope.stats.bootstrap import Bootstrap, parts
 
 FEWEST_MODELS = 3
 EVERY_ORDER = 8
-"""Up to so many models all orders are tried, 40,320; of more models as many are drawn."""
+"""Up to this many models, all orders are tried (40,320); for more models, `DRAWN_ORDERS` orders are drawn."""
 
 DRAWN_ORDERS = 40_320
 
 ROUNDING = 1e-12
-"""Scores that differ by less, relative to the greatest, are equal: 0.1 + 0.2 is 0.3."""
+"""Scores that differ by less than this share of the greatest score are equal, so that 0.1 + 0.2 is 0.3."""
 
 LARGEST_SCORE = 1e100
-"""Of larger ones, squares overflow."""
+"""The largest score; squares of larger scores would overflow."""
 
 Scores = Sequence[float] | NDArray[np.float64]
 """A score per model."""
@@ -41,7 +41,7 @@ def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[s
     """Correlate the scores of n models in two benchmarks.
 
     Args:
-        first: a score a model.
+        first: one score per model.
         second: the same models' scores in the other benchmark, in the same order.
         resampling: how the intervals are made. A resample in which one benchmark's scores are all equal has no
             coefficient and is left out.
@@ -51,8 +51,8 @@ def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[s
         without resamples, and all are NaN where `undefined` says why.
 
     Raises:
-        ValueError: for unequal lengths, fewer than three models, or a score that is no finite number.
-        MissingExtra: without scipy.
+        ValueError: for unequal lengths, fewer than three models, or a score that is not a finite number.
+        MissingExtra: if scipy is not installed.
     """
     x, y = _both(first, second)
     if undefined(x, y):
@@ -73,7 +73,7 @@ def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[s
 
 
 def undefined(first: Scores, second: Scores) -> str | None:
-    """Why there is no correlation: one benchmark gives all models the same score; None if there is one."""
+    """Say why the correlation is undefined: one benchmark gives all models the same score. None if it is defined."""
     for which, scores in (("first", np.asarray(first)), ("second", np.asarray(second))):
         if _constant(scores):
             return f"All {which} scores are {float(scores[0]):g}: a correlation with a constant is undefined."
@@ -81,17 +81,17 @@ def undefined(first: Scores, second: Scores) -> str | None:
 
 
 def by_chance(first: Scores, second: Scores) -> float:
-    """How often a Pearson correlation at least as far from 0 comes about if models are put to scores at random.
+    """Return how often models assigned to scores at random have a Pearson correlation at least as far from 0.
 
-    With n models it is at least 1 / n!: from three models nothing can be concluded, however high the coefficient.
+    With n models it is at least 1 / n!, so three models prove nothing, however high the coefficient.
 
     Args:
-        first: a score a model.
-        second: in the other benchmark.
+        first: one score per model.
+        second: the same models' scores in the other benchmark, in the same order.
 
     Returns:
-        A fraction in (0, 1], exact for up to `EVERY_ORDER` models, for more from orders drawn the same each time; NaN
-        where the correlation is undefined.
+        A fraction in (0, 1]; exact for up to `EVERY_ORDER` models, otherwise from orders that are drawn with a fixed
+        seed; NaN if the correlation is undefined.
 
     Raises:
         ValueError: as `correlations`.
@@ -105,13 +105,13 @@ def by_chance(first: Scores, second: Scores) -> float:
 
 
 def _orders(models: int) -> Iterator[NDArray[np.int64]]:
-    """Orders of the models, in parts [orders, models]: all of them, or as many as were drawn; the given one first."""
+    """Yield orders of the models in parts [orders, models]: all orders, or drawn ones; the given order is the first."""
     if models <= EVERY_ORDER:
         yield np.array(list(permutations(range(models))))
         return
     yield np.arange(models)[np.newaxis]
     draws = np.random.default_rng(0)
-    for part in parts(DRAWN_ORDERS - 1, 64 * models):  # so few at a time are several times as fast
+    for part in parts(DRAWN_ORDERS - 1, 64 * models):  # small parts are several times as fast
         yield draws.permuted(np.tile(np.arange(models), (part, 1)), axis=1)
 
 
@@ -123,7 +123,7 @@ def _both(first: Scores, second: Scores) -> tuple[NDArray[np.float64], NDArray[n
     x, y = _checked(first, "first"), _checked(second, "second")
     if len(x) != len(y):
         raise ValueError(
-            f"There are {len(x)} and {len(y)} scores; expected one of each a model, in the same order."
+            f"There are {len(x)} and {len(y)} scores; expected one of each per model, in the same order."
         )
     return x, y
 

@@ -1,11 +1,11 @@
-"""Which texts people should read, so that few labels say much about every score.
+"""Draws the texts that people should label, so that few labels say much about every score.
 
-A text is drawn with a probability in proportion to how much it is expected to move the scores (Isaki and Fuller,
-"Survey design under the regression superpopulation model", JASA 77, 1982): more often one whose cells are doubtful, or
-of rare classes. A cell's expected squared error is `doubt (1 - doubt)`, and its slope says what an error does to a
-score (`halluscope.stats.totals`): a text's part in a score's variance is the sum of `doubt (1 - doubt) slope^2`. The
-mean of its parts over pooled and class-averaged precision and recall is the square of its size. No text is drawn
-less often than `EVEN` of a plain draw.
+The probability of drawing a text is in proportion to how much it is expected to move the scores (Isaki and Fuller,
+"Survey design under the regression superpopulation model", JASA 77, 1982): texts with doubtful cells, or with cells of
+rare classes, are drawn more often. A cell's expected squared error is `doubt (1 - doubt)`, and its slope says how an
+error changes a score (`halluscope.stats.totals`). So a text's part in a score's variance is the sum of
+`doubt (1 - doubt) slope^2`. The mean of these parts over pooled and class-averaged precision and recall is the square
+of the text's size. No text is drawn less often than `EVEN` times as often as in a uniform draw.
 """
 
 import numpy as np
@@ -16,10 +16,10 @@ from halluscope.stats.tallies import Bools, Ints
 from halluscope.stats.totals import Totals, linear
 
 EVEN = 0.3
-"""The share of the draw that is the same for each text: without it, a text that looks harmless would weigh too much."""
+"""The share of the draw that is uniform; without it, a rarely drawn text would get too large a weight."""
 
 DOUBT_YES, DOUBT_NO, UNDECIDED = 0.1, 0.05, 0.5
-"""How likely a label is taken to be wrong before anybody looked; only their proportions matter."""
+"""The assumed probabilities that a label is wrong: a yes, a no, or an undecided one. Only their proportions matter."""
 
 
 def draw(
@@ -27,20 +27,20 @@ def draw(
 ) -> tuple[Ints, Floats]:
     """Draw texts for people to read (systematic sampling in random order, Särndal, section 3.6.2).
 
-    People read the whole of each text and name every class that it implies; if that is too much, they label each cell
-    that the judge says yes to, each on which its votes disagree and each object that is present, and of the other cells
-    a random share, the same everywhere (`Sample.cell_chances`).
+    People should read each text completely and name every class that it implies. If that is too much work, they label
+    every cell that the judge says yes to, on which its votes disagree, or whose object is present; and a random share
+    of the other cells, which is the same for all texts (`Sample.cell_chances`).
 
     Args:
-        labels: [texts, classes] of the judge, as `correct` has them.
+        labels: [texts, classes], the judge's, as in `correct`.
         present: [texts, classes], the ground truth.
-        texts: how many to draw; all if there are no more.
+        texts: how many texts to draw; at most all are drawn.
         seed: of the draw.
         doubt: [texts, classes], how likely the judge is to be wrong about each cell, in [0, 1] (such as the share of
-            its votes that are outvoted); by default from the label alone.
+            its votes that are outvoted); by default, it is derived from the label alone.
 
     Returns:
-        The rows that were drawn, in order, and the probability with which each was.
+        The rows that were drawn, in order, and the probability of drawing each.
     """
     chances = _chances(_sizes(labels, present, doubt), min(texts, len(labels)))
     random = np.random.default_rng(seed)
@@ -51,18 +51,18 @@ def draw(
 
 
 def doubts(labels: NDArray[np.int8], present: Bools) -> Floats:
-    """How likely the judge is taken to be wrong about each cell, from the label alone: [texts, classes] in [0, 1]."""
+    """Return the assumed probability that the judge is wrong, from its label: [texts, classes], in [0, 1]."""
     denied = np.where(present, DOUBT_NO, DOUBT_NO * _says(labels).mean(axis=0))
     return np.where(labels == 1, DOUBT_YES, np.where(labels == 0, denied, UNDECIDED))
 
 
 def _says(labels: NDArray[np.int8]) -> Floats:
-    """What a judge says of each cell, 1/2 where it is undecided."""
+    """Return the judge's label of each cell as 1 or 0, and 1/2 where the judge is undecided."""
     return np.where(labels == 1, 1.0, np.where(labels == 0, 0.0, 0.5))
 
 
 def _sizes(labels: NDArray[np.int8], present: Bools, doubt: Floats | None) -> Floats:
-    """How much each text is expected to move the scores, 1 on average."""
+    """Return each text's size, which says how much it is expected to move the scores; the mean is 1."""
     says = _says(labels)
     at = Totals((says * present).sum(axis=0), says.sum(axis=0), present.sum(axis=0).astype(float))
     doubt = doubts(labels, present) if doubt is None else doubt
@@ -81,7 +81,7 @@ def _sizes(labels: NDArray[np.int8], present: Bools, doubt: Floats | None) -> Fl
 
 
 def _chances(sizes: Floats, texts: int) -> Floats:
-    """Chances in proportion to the sizes, none above 1, that add up to the number of texts."""
+    """Return chances in proportion to the sizes, none above 1, that add up to the number of texts."""
     chances = np.zeros(len(sizes))
     while (open_ := chances < 1).any():
         part = sizes[open_] * (texts - (~open_).sum()) / sizes[open_].sum()

@@ -1,7 +1,7 @@
-"""How often a judge errs about yes and no, and how far its probabilities can be believed, by a weighted sample.
+"""Estimates from a weighted sample how often a judge errs about yes and no, and how well calibrated it is.
 
-Each label counts by its weight, 1 / the probability that it was asked for (Horvitz and Thompson, 1952). Labels of one
-text depend on each other, so that intervals resample whole texts.
+Each label's weight is 1 / the probability that it was asked for (Horvitz and Thompson, 1952). Labels of one text depend
+on each other, so intervals resample whole texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,12 @@ RATES = ("false_yes", "false_no", "wrong_yes")
 
 @dataclass(frozen=True)
 class Judged:
-    """What a judge and people say of the cells of a sample of texts.
+    """The labels of a judge and of people for the cells of a sample of texts.
 
     Attributes:
         yes: bool [texts, cells], whether the judge says yes.
-        implied: bool [texts, cells], whether people do.
-        weights: [texts, cells], 0 where nobody was asked.
+        implied: bool [texts, cells], whether people say yes.
+        weights: [texts, cells], the labels' weights; 0 where people were not asked.
     """
 
     yes: Bools
@@ -35,24 +35,24 @@ class Judged:
     weights: Floats
 
     def among(self, cells: Bools) -> "Judged":
-        """The same, of some cells alone: bool [texts, cells], [cells], or [texts, 1]."""
+        """Return the labels of only some cells, given as bool [texts, cells], [cells], or [texts, 1]."""
         return Judged(self.yes, self.implied, np.where(cells, self.weights, 0.0))
 
 
 def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str, dict[str, Any]]:
-    """A judge's errors.
+    """Estimate a judge's error rates.
 
     Args:
-        judged: what the judge and people say, by name: of all cells of a sample of texts, of some of them, and so on.
-            The texts are the same in all.
-        resampling: how the intervals are made. Where a sample holds no error, or only errors, all resamples are
-            alike; the interval is then Wilson's, with one trial per text, for labels of a text depend on each other.
+        judged: name -> labels, such as those of all cells, or of some cells. The texts are the same for all names.
+        resampling: how the intervals are made. If a sample holds no errors, or only errors, all resamples are equal;
+            Wilson's interval is then used, with one trial per text, because labels of a text depend on each other.
 
     Returns:
-        By name `false_yes`, of what people deny, the share that the judge says yes to; `false_no`, of what people say
-        yes to, the share that it does not; `wrong_yes`, of what the judge says yes to, the share that people deny: each
-        with "value", "low" and "high", fractions in [0, 1], NaN where there is no such label; and how many labels there
-        are, `labels`, in how many `texts`, `implied` by how many (unweighted counts).
+        Per name, the rates `false_yes`, the share of cells denied by people that the judge says yes to; `false_no`, the
+        share of cells affirmed by people that the judge does not say yes to; and `wrong_yes`, the share of cells
+        affirmed by the judge that people deny. Each has "value", "low" and "high", fractions in [0, 1], NaN if there is
+        no such cell. Also per name, three unweighted counts: `labels`, the `texts` with labels, and the labels that are
+        yes, `implied`.
     """
     cells = {f"{name}/{rate}": of for name, one in judged.items() for rate, of in _cells(one).items()}
     tally: Tally = {
@@ -76,7 +76,7 @@ def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str
 
 
 def calibration(chances: Floats, implied: Bools, weights: Floats, resampling: Bootstrap) -> dict[str, Any]:
-    """How far a judge's probabilities of yes are from how often people say yes.
+    """Measure how far a judge's probabilities of yes are from how often people say yes.
 
     Source: Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks" (ICML 2017), equation 3, with
     `BINS` bins of equal width over the probability of yes.
@@ -88,9 +88,9 @@ def calibration(chances: Floats, implied: Bools, weights: Floats, resampling: Bo
         resampling: how the interval is made.
 
     Returns:
-        `ece`, the expected calibration error, with "value", "low" and "high", NaN without votes; `bins`, of each bin
-        with votes where it begins and ends ("from", "to"), how many `votes`, their mean probability `said`, and the
-        share that people say yes to, `implied`.
+        `ece`, the expected calibration error, with "value", "low" and "high", NaN without votes; and `bins`, for each
+        bin with votes: its limits ("from", "to"), the number of `votes`, their mean probability `said`, and the share
+        that people say yes to, `implied`.
     """
     place = np.minimum((chances * BINS).astype(np.int64), BINS - 1)
     sums = [
@@ -113,13 +113,13 @@ def calibration(chances: Floats, implied: Bools, weights: Floats, resampling: Bo
 
 
 def _weighed(cells: Bools, weights: Floats) -> Floats:
-    """The weight of some cells, by text."""
+    """Return the total weight of some cells per text."""
     total: Floats = np.where(cells, weights, 0.0).sum(axis=1)
     return total
 
 
 def _counts(judged: Judged) -> dict[str, int]:
-    """How many labels there are."""
+    """Count the labels, the texts with labels, and the labels that are yes."""
     told = judged.weights > 0
     return {
         "labels": int(told.sum()),
@@ -129,7 +129,7 @@ def _counts(judged: Judged) -> dict[str, int]:
 
 
 def _cells(judged: Judged) -> Mapping[str, tuple[Bools, Bools]]:
-    """The cells that are errors of each kind, and those among which they are."""
+    """Return, per rate, the cells that are errors, and the cells that the rate is a share of."""
     told = judged.weights > 0
     wrong, missed = told & judged.yes & ~judged.implied, told & ~judged.yes & judged.implied
     return {
@@ -151,5 +151,5 @@ def _ends(part: Bools, whole: Bools, ends: Sequence[float] | None, level: float)
 
 
 def _ece(total: Floats, said: Floats, yes: Floats) -> NDArray[np.float64]:
-    """The expected calibration error [resamples], of sums [resamples, bins]."""
+    """Return the expected calibration error [resamples] from sums [resamples, bins]."""
     return ratio(np.abs(said - yes).sum(axis=1), total.sum(axis=1))

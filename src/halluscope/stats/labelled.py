@@ -1,6 +1,6 @@
-"""What people said about a sample of texts, and the totals of all texts that follow from it.
+"""Estimates the totals over all texts from the labels that people gave to a sample of texts.
 
-Steps 1 and 2 of `halluscope.stats.corrected`: the kinds of cells, the prediction, the anchor, the estimate.
+These are steps 1 and 2 of `halluscope.stats.corrected`: the kinds of cells, the prediction, the anchor, the estimate.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,26 +13,26 @@ from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints
 
 UNLABELLED = -1
-"""In a table of labels: nobody labelled the cell, or too few votes agree on it."""
+"""The value in a table of labels for a cell that nobody labelled, or on which too few votes agree."""
 
 LEAST_PRIOR = 0.01
-"""A kind's share of yes counts in a class as much as so many labels, however unlike the classes are."""
+"""A kind's share of yes counts in a class at least as much as this many labels, however different the classes are."""
 
 FARTHEST = 6.0
-"""By so many standard errors the number of texts that a sample stands for may be off."""
+"""The greatest error, in standard errors, of the number of texts that a sample represents."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What people said about a sample of texts.
+    """People's labels of a sample of texts.
 
     Attributes:
         texts: [n], the rows of the labelled texts, each once.
-        chances: [n], with which probability each of them was drawn, in (0, 1].
-        labels: [n, classes], 1 where the text implies the class, 0 where it does not, `UNLABELLED` where nobody said.
-        cell_chances: [n, classes], with which probability each labelled cell was drawn once its text was, in (0, 1],
-            independently of the others; by default 1, people read the whole text and name every class that it implies.
-        strata: [all texts], the number of the stratum that each text was drawn from; by default one stratum.
+        chances: [n], the probability with which each text was drawn, in (0, 1].
+        labels: [n, classes], 1 if the text implies the class, 0 if it does not, `UNLABELLED` if nobody said.
+        cell_chances: [n, classes], the probability, in (0, 1], with which each labelled cell was drawn after its text,
+            independently of other cells; by default 1: people read the whole text and name every class that it implies.
+        strata: [all texts], the number of the stratum that each text was drawn from; by default there is one stratum.
     """
 
     texts: Ints
@@ -42,7 +42,7 @@ class Sample:
     strata: Ints | None = None
 
     def check(self, labels: NDArray[np.int8], present: Bools) -> None:
-        """Check that it fits the tables [texts, classes], and that its chances can be those of the draw.
+        """Check that the sample fits the tables [texts, classes], and that its chances can be those of the draw.
 
         Raises:
             ValueError: as `halluscope.stats.corrected.correct` says.
@@ -52,13 +52,13 @@ class Sample:
         if labels.shape != present.shape or not self.labels.shape == cells.shape == drawn:
             raise ValueError(
                 f"labels, present, and the sample's labels and cell_chances have the shapes {labels.shape}, "
-                f"{present.shape}, {self.labels.shape} and {cells.shape}; expected two equal ones, and twice {drawn}."
+                f"{present.shape}, {self.labels.shape} and {cells.shape}; expected two equal shapes, and twice {drawn}."
             )
         if self.chances.shape != drawn[:1] or (self.strata is not None and len(self.strata) != len(labels)):
             raise ValueError("The sample's chances or strata have another length; expected one chance per labelled "
                              f"text ({drawn[0]}) and one stratum per text ({len(labels)}).")  # fmt: skip
         if len(np.unique(self.texts)) != drawn[0]:
-            raise ValueError("A text is in the sample twice; expected each once.")
+            raise ValueError("A text is in the sample twice; expected each text once.")
         for name, chances in ("chances", self.chances), ("cell_chances", cells[self.labels != UNLABELLED]):
             if not ((chances > 0) & (chances <= 1)).all():
                 raise ValueError(
@@ -71,21 +71,21 @@ class Sample:
         error = np.sqrt(((1 - self.chances) / self.chances**2).sum())
         if abs(stands - texts) > FARTHEST * error + texts / 1e6:
             raise ValueError(
-                f"By its chances the sample stands for {stands:,.0f} texts (give or take {error:,.0f}), but there are "
+                f"By its chances the sample represents {stands:,.0f} texts (give or take {error:,.0f}), but there are "
                 f"{texts:,}; expected the probability with which each text was drawn."
             )
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A sample beside the ground truth.
+    """A sample with the ground truth of its texts.
 
     Attributes:
-        rows: [n], of the texts.
-        strata: [n], of the texts.
-        chance: [n, 1], of the texts.
-        cell: [n, classes], the chance of each cell within its text.
-        told: [n, classes], whether people said anything.
+        rows: [n], the texts' rows.
+        strata: [n], the texts' strata.
+        chance: [n, 1], the probability of drawing each text.
+        cell: [n, classes], the probability of drawing each cell within its text.
+        told: [n, classes], whether people labelled the cell.
         said: [n, classes], whether they said yes.
         present: [n, classes], the ground truth.
     """
@@ -100,7 +100,7 @@ class Reading:
 
     @classmethod
     def of(cls, present: Bools, sample: Sample) -> "Reading":
-        """Of a sample that was checked."""
+        """Make a reading from a sample that was checked."""
         told = sample.labels != UNLABELLED
         cell = np.where(told, 1.0 if sample.cell_chances is None else sample.cell_chances, 1.0)
         strata = np.zeros(len(told), dtype=np.int64) if sample.strata is None else sample.strata[sample.texts]
@@ -110,16 +110,16 @@ class Reading:
 
 @dataclass(frozen=True)
 class Kind:
-    """The cells on which the judge says the same, of objects that are present, or absent.
+    """A kind of cells: those with the same label of the judge whose objects are all present, or all absent.
 
     Attributes:
-        says: the judge: "yes", "no" or "undecided".
-        present: whether the objects are.
-        cells: [texts, classes], which they are.
-        labelled: [n, classes], those that people labelled.
-        share: [classes], the prediction, how likely people are to say yes.
-        own: [classes], the same, drawn towards what they said of the class.
-        trust: [classes], how far, from 0 to 1.
+        says: the judge's label, "yes", "no" or "undecided".
+        present: whether the objects are present.
+        cells: [texts, classes], which cells are of this kind.
+        labelled: [n, classes], which of them people labelled.
+        share: [classes], the prediction: the probability that people say yes.
+        own: [classes], the share, drawn towards people's labels of the class.
+        trust: [classes], how far it is drawn, from 0 to 1.
     """
 
     says: str
@@ -131,12 +131,12 @@ class Kind:
     trust: Floats
 
     def __str__(self) -> str:
-        """As it is told to people."""
+        """Return the kind in words, for a message."""
         return f"{self.says}, and the object is {'present' if self.present else 'absent'}"
 
 
 def kinds_of(labels: NDArray[np.int8], present: Bools, read: Reading) -> Iterator[Kind]:
-    """The six kinds of cells, with the shares that people's labels give them."""
+    """Yield the six kinds of cells, with their shares of yes by people's labels."""
     yes, no = labels == 1, labels == 0
     often = yes.sum(axis=0) * labels.shape[1] / max(1, yes.sum())
     for says, cells, guess in (("yes", yes, 1.0), ("no", no, 0.0), ("undecided", ~(yes | no), 0.5)):
@@ -149,10 +149,10 @@ def kinds_of(labels: NDArray[np.int8], present: Bools, read: Reading) -> Iterato
 
 
 def totals(kinds: Sequence[Kind], read: Reading) -> tuple[Floats, Floats, Floats]:
-    """True and predicted cells.
+    """Estimate how many cells of each class are true, and how many are predicted.
 
     Returns:
-        The anchor and the estimate, each [2, classes], and how wrong the prediction is, by cell [n, classes].
+        The anchor and the estimate, each [2, classes], and how wrong the prediction is, per cell [n, classes].
     """
     anchor, total = np.zeros((2, 2, read.told.shape[1]))
     shares = np.zeros(read.told.shape)
@@ -170,7 +170,7 @@ def totals(kinds: Sequence[Kind], read: Reading) -> tuple[Floats, Floats, Floats
 
 
 def _share(weights: Floats, said: Bools, size: Floats, guess: float) -> Floats:
-    """The weighted share of yes, in each class in proportion to its size; a guess where nobody labelled a cell."""
+    """Return the weighted share of yes, in each class in proportion to `size`; `guess` if nobody labelled a cell."""
     whole = (weights * size).sum()
     if not whole:
         return np.full(len(size), guess)
@@ -179,11 +179,12 @@ def _share(weights: Floats, said: Bools, size: Floats, guess: float) -> Floats:
 
 
 def _own(share: Floats, labelled: Bools, said: Bools) -> tuple[Floats, Floats]:
-    """The kind's share of yes, drawn towards that of each class, the more the more classes differ, and how far.
+    """Return the kind's share of yes, drawn towards each class's own share, and how far it is drawn, from 0 to 1.
 
-    They differ by the intraclass correlation r of the beta-binomial distribution, estimated by moments (Kleinman,
-    "Proportions with extraneous variance", JASA 68, 1973): the number of yes among n labels has the variance
-    n s (1 - s) (1 + (n - 1) r). The kind's share then counts as much as (1 - r) / r labels.
+    It is drawn further if classes differ more. Their difference is measured by the intraclass correlation r of the
+    beta-binomial distribution, estimated by moments (Kleinman, "Proportions with extraneous variance", JASA 68, 1973):
+    the number of yes among n labels has the variance n s (1 - s) (1 + (n - 1) r). The kind's share then counts as much
+    as (1 - r) / r labels.
     """
     yes, seen = (labelled & said).sum(axis=0), labelled.sum(axis=0)
     variance = share * (1 - share)

@@ -1,6 +1,6 @@
-"""Two models on the same rows: the difference of a score, its interval and p value, and Holm's correction for many.
+"""Compares two models on the same rows: a score's difference, its interval and p value, and Holm's correction.
 
-Both are scored on the same resamples, so that what is hard for both moves the difference little.
+Both models are scored on the same resamples, so rows that are hard for both change the difference little.
 """
 
 from collections.abc import Sequence
@@ -13,20 +13,20 @@ from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Tally
 
 ROUNDING = 1e-12
-"""Differences that are so near to each other are the same one."""
+"""Differences that are nearer to each other than this count as equal."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much one score is larger than another.
+    """The difference of two scores.
 
     Attributes:
-        value: the first less the second; NaN if one of them is undefined.
-        low: where its percentile interval begins; NaN for a single cluster.
-        high: where it ends.
-        p: the p value of no difference, two-sided: the smallest share outside of an interval that holds 0; never below
-            2 / (resamples + 1), nor below 2 / 2^clusters, the chance that all clusters favour one of two models
-            that are alike.
+        value: the first score minus the second; NaN if either is undefined.
+        low: the lower end of the percentile interval; NaN for a single cluster.
+        high: the upper end; NaN likewise.
+        p: the two-sided p value of no difference: the share of resamples outside the narrowest interval that holds 0;
+            never below 2 / (resamples + 1), nor below 2 / 2^clusters, the probability that all clusters favour the same
+            of two equal models.
     """
 
     value: float
@@ -42,9 +42,10 @@ def difference(
 
     Args:
         one: the first model's score.
-        other: the second's.
-        ones: the first's [resamples].
-        others: the second's on the same resamples; where either is undefined, the resample is left out.
+        other: the second model's score.
+        ones: [resamples], the first model's scores.
+        others: [resamples], the second model's scores on the same resamples; where either is undefined, the resample is
+            left out.
         clusters: the number of clusters that are resampled, such as images.
         level: of the interval, in (0, 1).
     """
@@ -60,15 +61,16 @@ def difference(
 
 
 def by_swapping(one: Tally, other: Tally, resampling: Bootstrap) -> dict[str, float]:
-    """The p value of no difference of each score, two-sided, where few clusters count: also for a single one.
+    """Return each score's two-sided p value of no difference, which is valid even for few clusters.
 
-    If the models are alike, each cluster could as well be the other's. So each resample swaps the clusters of half by
-    chance; the p value is the share of these whose difference is as large (undefined ones among them).
+    If the models are alike, a cluster's counts could as well be the other model's. So each resample swaps the two
+    models' counts in about half of the clusters, at random; the p value is the share of resamples whose difference is
+    at least as large as the real one, or undefined.
 
     Args:
         one: the first model's counts.
-        other: the second's, of the same clusters and scores.
-        resampling: how often they are swapped, and by which seed.
+        other: the second model's counts, for the same clusters and scores.
+        resampling: how many resamples there are, and their seed.
     """
     if not one:
         return {}
@@ -87,7 +89,7 @@ def by_swapping(one: Tally, other: Tally, resampling: Bootstrap) -> dict[str, fl
 
 
 def can_differ(one: Tally, other: Tally, by_chance: float) -> list[str]:
-    """The scores of both in which so many clusters differ that swapping them all one way is rarer than `by_chance`."""
+    """Return the shared scores in which enough clusters differ for `by_swapping` to reach a p below `by_chance`."""
     return [
         score
         for score in one
@@ -97,15 +99,15 @@ def can_differ(one: Tally, other: Tally, by_chance: float) -> list[str]:
 
 
 def _difference(one: Floats, other: Floats) -> Floats:
-    """Of totals [..., 2 per score], a part and a whole each."""
+    """Return the differences of scores, from totals [..., 2 per score]: a part and a whole each."""
     found: Floats = ratio(one[..., ::2], one[..., 1::2]) - ratio(other[..., ::2], other[..., 1::2])
     return found
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """P values corrected for their number (Holm, 1979); an undefined one does not count.
+    """Correct p values for their number (Holm, 1979); undefined p values do not count.
 
-    If those below 0.05 are called differences, the chance that any of them is none is at most 0.05.
+    If the values below 0.05 are called differences, the probability that any of them is a false one is at most 0.05.
 
     >>> holm([0.01, 0.04, float("nan"), 0.03])
     [0.03, 0.06, nan, 0.06]

@@ -1,4 +1,4 @@
-"""Ratios of counts: a part over a whole, their means, and F. What is undefined is NaN, never 0.
+"""Computes ratios of counts (a part over a whole), their means, and F. Undefined values are NaN, never 0.
 
 Sources: THRONE, section 3.1, equation 3 (F); the averages are those that its section 3.1 and POPE's section 5.1 use.
 """
@@ -10,14 +10,14 @@ Floats = NDArray[np.float64]
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
-    """`part / whole`, NaN (undefined) where the whole is 0."""
+    """Return `part / whole`, NaN (undefined) where the whole is 0."""
     undefined = np.full(np.shape(whole), np.nan)
     quotient: Floats = np.divide(part, whole, out=undefined, where=whole != 0)
     return quotient
 
 
 def f_score(precision: Floats, recall: Floats, beta: float) -> Floats:
-    """F of equation 3; NaN where precision or recall is undefined, or both are 0.
+    """Return F of equation 3; NaN where precision or recall is undefined, or both are 0.
 
     >>> float(f_score(np.array(0.8), np.array(0.4), beta=0.5).round(3))
     0.667
@@ -26,7 +26,7 @@ def f_score(precision: Floats, recall: Floats, beta: float) -> Floats:
 
 
 def f_of_means(precision: Floats, recall: Floats, beta: float) -> Floats:
-    """F of averages: 0 where precision and recall are both 0 (nothing was right), NaN where one is undefined.
+    """Return F of averages: 0 where precision and recall are both 0 (nothing was right), NaN where one is undefined.
 
     >>> [float(f_of_means(np.array(p), np.array(0.0), 1.0)) for p in (0.0, np.nan)]
     [0.0, nan]
@@ -35,12 +35,12 @@ def f_of_means(precision: Floats, recall: Floats, beta: float) -> Floats:
 
 
 def defined_mean(values: Floats) -> Floats:
-    """The mean over the last axis of the values that are defined."""
+    """Return the mean over the last axis of the defined values."""
     defined = ~np.isnan(values)
     return np.asarray(ratio(np.where(defined, values, 0.0).sum(axis=-1), defined.sum(axis=-1)))
 
 
 def weighted_mean(values: Floats, weights: Floats) -> Floats:
-    """The mean of values [rows] for each row of weights [resamples, rows], where the values are defined."""
+    """Return the mean of the defined values [rows] for each row of weights [resamples, rows]."""
     defined = ~np.isnan(values)
     return ratio(weights @ np.where(defined, values, 0.0), weights @ defined.astype(float))

@@ -1,7 +1,7 @@
-"""How often a method errs, estimated from a reviewed sample of strata.
+"""Estimates how often a method errs, from reviewed samples of strata.
 
-Source: THRONE, supplement, section 4.1 and Table 3: two methods agree on most responses; those on which they disagree
-are reviewed more closely, and the error rates of the two strata are weighted by the strata's shares of all responses.
+Source: THRONE, supplement, section 4.1 and Table 3. There, two methods agree on most responses; responses on which they
+disagree are reviewed more closely, and the two strata's error rates are weighted by their shares of all responses.
 """
 
 import math
@@ -21,9 +21,9 @@ class Stratum:
     """A part of all rows, of which a sample was reviewed.
 
     Attributes:
-        rows: how many there are of it, reviewed or not; its weight is its share of all.
-        judgements: how many were reviewed.
-        errors: how many of those were wrong.
+        rows: the stratum's number of rows, reviewed or not; its share of all rows is the stratum's weight.
+        judgements: how many judgements were reviewed.
+        errors: how many of the reviewed judgements were wrong.
     """
 
     rows: float
@@ -32,11 +32,11 @@ class Stratum:
 
 
 def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, float]:
-    """The error rate over all rows: the sum of each stratum's rate times its share.
+    """Return the error rate over all rows, the sum of each stratum's rate times its share.
 
-    The interval joins the strata's Wilson intervals: on each side the square root of the sum of the squared, weighted
-    distances to their ends (Zou and Donner, 2008). It takes the judgements of a stratum as independent; where several
-    are about one response, it is too narrow: see `clustered_error_rate`.
+    The interval combines the strata's Wilson intervals: on each side it reaches the square root of the sum of their
+    squared, weighted half-widths (Zou and Donner, 2008). It assumes that the judgements of a stratum are independent;
+    if several are about one response, it is too narrow, and `clustered_error_rate` fits.
 
     Args:
         strata: at least one, each with at least one judgement.
@@ -46,12 +46,12 @@ def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, floa
         "value", "low" and "high", fractions in [0, 1].
 
     Raises:
-        ValueError: for no stratum, one without rows or judgements, or more errors than judgements.
+        ValueError: if there is no stratum, or a stratum has no rows, no judgements, or more errors than judgements.
     """
     total = sum(stratum.rows for stratum in strata)
     if not strata or any(stratum.rows <= 0 for stratum in strata):
         raise ValueError(
-            f"The strata have {[stratum.rows for stratum in strata]} rows; expected some of each."
+            f"The strata have {[stratum.rows for stratum in strata]} rows; expected at least one stratum, with rows."
         )
     value = below = above = 0.0
     for stratum in strata:
@@ -65,12 +65,12 @@ def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, floa
 
 @dataclass(frozen=True)
 class Clustered:
-    """A part of all rows, of which a sample was reviewed, each with several judgements, or none.
+    """A part of all rows, of which a sample was reviewed; a row in the sample has any number of judgements, or none.
 
     Attributes:
-        rows: how many there are of it, reviewed or not; its weight is its share of all.
-        judgements: how many were reviewed, of each row in the sample.
-        errors: how many of those were wrong.
+        rows: the stratum's number of rows, reviewed or not; its share of all rows is the stratum's weight.
+        judgements: how many judgements were reviewed, per row in the sample.
+        errors: how many of the reviewed judgements were wrong, per row in the sample.
     """
 
     rows: float
@@ -79,12 +79,12 @@ class Clustered:
 
 
 def clustered_error_rate(strata: Sequence[Clustered], resampling: Bootstrap) -> dict[str, float]:
-    """The error rate as `error_rate` has it, where judgements of one row depend on each other.
+    """Return the error rate as `error_rate` does, for judgements of a row that depend on each other.
 
     Args:
         strata: at least one, each with at least one row in its sample.
-        resampling: how the interval is made: the rows of each stratum's sample are drawn again, with all that was
-            judged of them. Of a stratum without an error, each resample is without one, and the interval too narrow.
+        resampling: how the interval is made: the rows of each stratum's sample are drawn again, with all their
+            judgements. If a stratum has no error, no resample of it has one, and the interval is too narrow.
 
     Returns:
         "value", "low" and "high", fractions in [0, 1]; NaN for a stratum without judgements.
@@ -101,7 +101,7 @@ def clustered_error_rate(strata: Sequence[Clustered], resampling: Bootstrap) -> 
 
 
 def _weighted(strata: Sequence[Clustered], weights: Sequence[Floats]) -> Floats:
-    """The error rates [resamples], of how often each row of each stratum's sample was drawn."""
+    """Return the error rates [resamples], given how often each row of each stratum's sample was drawn."""
     total = sum(stratum.rows for stratum in strata)
     rates = [
         one.rows / total * ratio(drawn @ one.errors, drawn @ one.judgements)
@@ -112,18 +112,18 @@ def _weighted(strata: Sequence[Clustered], weights: Sequence[Floats]) -> Floats:
 
 
 def share(marks: Sequence[float], strata: Mapping[str, Stratum], level: float = 0.95) -> dict[str, float]:
-    """The share of ones among the marks; over all rows, if the sample was drawn by strata.
+    """Return the share of ones among the marks, or its estimate for all rows if the sample was drawn by strata.
 
     Args:
-        marks: 1 or 0 a reviewed row.
-        strata: the same rows by stratum, in which a 0 is an error; empty if the sample has none.
+        marks: 1 or 0 per reviewed row.
+        strata: the same rows by stratum, in which a 0 is an error; empty if the sample has no strata.
         level: of the interval, in (0, 1).
 
     Returns:
-        "value", "low" and "high", fractions in [0, 1]: with strata 1 less `error_rate`, else as `content_validity`.
+        "value", "low" and "high", fractions in [0, 1]: with strata, 1 - `error_rate`; otherwise, `content_validity`.
 
     Raises:
-        ValueError: for no mark, or as `error_rate`.
+        ValueError: if there are no marks, and as `error_rate`.
     """
     if not strata:
         return content_validity(int(sum(marks)), len(marks), level)

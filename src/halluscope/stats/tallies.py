@@ -1,7 +1,7 @@
-"""Scores that are a part over a whole, each a sum over clusters of rows (a set of questions, an image).
+"""Computes scores that are a part over a whole, each a sum over clusters of rows (a set of questions, an image).
 
-Rows of a cluster depend on each other, so that an interval resamples clusters. Of several tallies of the same rows, one
-a repeat of the judging, a score is the mean.
+Rows of a cluster depend on each other, so intervals resample clusters. If there are several tallies of the same rows,
+one per repeat of the judging, a score is the mean over them.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 Tally = Mapping[str, tuple[Ints | Floats, Ints | Floats]]
-"""Score -> its part and its whole, each [clusters]: counts, or sums of weights; a part may be a sum of shares."""
+"""Score -> its part and its whole, each [clusters]: counts or sums of weights. A part may also be a sum of shares."""
 
 
 def grouped(
@@ -27,12 +27,12 @@ def grouped(
     """Count scores by cluster, over all rows and over those of each group.
 
     Args:
-        parts: score -> what each row adds to its part, and whether the row is in its whole: [rows].
-        cluster: the number of each row's cluster: [rows].
-        groups: name -> which rows belong to it: [rows].
+        parts: score -> what each row adds to its part, and whether the row is in its whole, each [rows].
+        cluster: [rows], the number of each row's cluster.
+        groups: name -> [rows], which rows belong to the group.
 
     Returns:
-        Each score, and each of each group, such as "accuracy/count".
+        Each score, over all rows and for each group, such as "accuracy/count".
     """
     clusters = int(cluster.max()) + 1
 
@@ -48,9 +48,9 @@ def grouped(
 
 
 def added(tally: Tally) -> list[dict[str, float | None]]:
-    """What each cluster adds to the scores, None where it is in no whole.
+    """Return each cluster's value of each score; None if the cluster does not count for the score.
 
-    Where each row is a cluster of its own, that is what each row adds.
+    If each row is its own cluster, these are the rows' values.
     """
     shares = {
         name: ratio(part.astype(np.float64), whole.astype(np.float64)).tolist()
@@ -65,15 +65,15 @@ def added(tally: Tally) -> list[dict[str, float | None]]:
 def counted(
     tallies: Sequence[Tally], named: Mapping[str, tuple[str, str]], groups: Iterable[str]
 ) -> dict[str, dict[str, float | None]]:
-    """What scores are made of, summed over the tallies, for "all" and each group.
+    """Return the parts and wholes of scores, summed over the tallies, for "all" and each group.
 
     Args:
-        tallies: as `grouped` makes them.
-        named: score -> what its whole is called, and its part.
-        groups: their names.
+        tallies: the results of `grouped`.
+        named: score -> the names of its whole and of its part.
+        groups: the groups' names.
 
     Returns:
-        Group -> each whole and each part; None for a part of nothing.
+        Group -> each whole and each part by name; a part is None if its whole is 0.
     """
     return {
         group or "all": {
@@ -88,14 +88,14 @@ def counted(
 
 
 def _totals(tallies: Sequence[Tally], score: str) -> tuple[int, float | None]:
-    """A score's whole and its part, a whole number where it is one."""
+    """Return a score's whole, and its part, as an integer if it is a whole number, and None if the whole is 0."""
     part, whole = (float(sum(tally[score][place].sum() for tally in tallies)) for place in (0, 1))
     plain = int(part) if part.is_integer() else part
     return int(whole), plain if whole else None
 
 
 def resampled(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[str, Floats]:
-    """The scores [resamples], the mean of several tallies; NaN where the whole is 0.
+    """Return the scores [resamples], as means over the tallies; NaN where the whole is 0.
 
     Args:
         tallies: of the same rows, at least one.
@@ -112,19 +112,19 @@ def resampled(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[s
 
 
 def scores(tallies: Sequence[Tally]) -> dict[str, float]:
-    """The scores, each cluster once."""
+    """Return the scores, counting each cluster once."""
     return {name: float(value[0]) for name, value in resampled(tallies).items()}
 
 
 def spread(tallies: Sequence[Tally]) -> dict[str, tuple[float, float]]:
-    """Each score's least and greatest value over the tallies; NaN if one of them is undefined."""
+    """Return each score's least and greatest value over the tallies; NaN if a value is undefined."""
     each = [scores([counts]) for counts in tallies]
     values = {name: np.array([row[name] for row in each]) for name in each[0]}
     return {name: (float(row.min()), float(row.max())) for name, row in values.items()}
 
 
 def uncertainty(tallies: Sequence[Tally], resampling: Bootstrap) -> dict[str, Any]:
-    """`interval`, over resampled clusters, if one is asked for; `spread`, as `spread` has it, of several tallies."""
+    """Return `interval`, from resampled clusters, if it is asked for, and `spread`, if there are several tallies."""
     found: dict[str, Any] = {}
     if resampling.resamples:
         clusters = len(next(iter(tallies[0].values()))[1])

@@ -1,7 +1,7 @@
-"""Precision, recall and F as functions of totals per class, with their slopes: what one cell more or less would do.
+"""Computes precision, recall and F from totals per class, with their slopes: the effect of one cell more or less.
 
-Each is one ratio, `true / (alpha predicted + (1 - alpha) present)`: precision with alpha 1, recall with 0, and F with
-`1 / (1 + beta^2)` (THRONE, equation 3, in counts). So one formula and one derivative serve all.
+Each score is a ratio `true / (alpha predicted + (1 - alpha) present)`: precision with alpha 1, recall with 0, and F
+with `1 / (1 + beta^2)` (THRONE, equation 3, in counts). So one formula and one derivative suffice for all.
 """
 
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
 
 HALF = 0.5
-"""A class has a precision if at least so many predictions of it are expected."""
+"""A class has a precision if its expected number of predictions is at least this."""
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Per class [classes], how many cells there are, expected ones among them.
+    """Numbers of cells per class [classes], which may be expected numbers.
 
     Attributes:
-        true: predicted and present.
-        predicted: the text implies the class.
-        present: in the ground truth.
+        true: cells that are predicted and present.
+        predicted: cells whose text implies the class.
+        present: cells whose class is in the ground truth.
     """
 
     true: Floats
@@ -36,10 +36,10 @@ class Linear:
     """A score near some totals.
 
     Attributes:
-        value: there.
+        value: the score at these totals.
         slopes: [3, classes], the change per true, predicted and present cell of each class.
-        curves: [2, classes], of class averages how the slopes change in each class: t more true and p more predicted
-            cells move the score by slopes x (t, p) + curves x (t p, p^2). Pooled scores are taken as straight.
+        curves: [2, classes], for class averages, how the slopes change in each class: t more true and p more predicted
+            cells change the score by slopes x (t, p) + curves x (t p, p^2). Pooled scores have curves of 0.
     """
 
     value: Floats
@@ -50,13 +50,13 @@ class Linear:
 def linear(
     totals: Totals, betas: Sequence[float], class_f: str = "of_means", spread: bool = False
 ) -> dict[str, Linear]:
-    """Each score at these totals: `precision recall f1 ...`, pooled (`_all`) and averaged over classes (`_cls`).
+    """Return each score at these totals: `precision recall f1 ...`, pooled (`_all`) and averaged over classes (`_cls`).
 
     Args:
-        totals: at least one of each kind in all, else the scores are NaN.
+        totals: if one of the three is 0 in all classes, scores may be NaN.
         betas: of the F scores.
         class_f: "of_means" is F of the two class averages, "mean" the mean of each class's F.
-        spread: give the slopes of class averages with which squares add up to a variance (`_mean`).
+        spread: whether to scale the slopes of class averages so that their squares add up to a variance (`_mean`).
     """
     defined = totals.predicted >= HALF, totals.present > 0
     both = (totals.true >= HALF) & defined[1]
@@ -86,11 +86,11 @@ def _pooled(totals: Totals, alpha: float) -> Linear:
 
 
 def _mean(totals: Totals, alpha: float, defined: Bools, spread: bool) -> Linear:
-    """The mean over the defined classes.
+    """Return the mean over the defined classes.
 
-    A class seen once is 0 or 1, with no distance to its own rate, so that squares would call it certain. With `spread`
-    its rate is drawn towards the mean of all by one cell, `(true + mean) / (n + 1)`, and the slopes are scaled by
-    `(n + 1) / sqrt(n^2 + n - 1)`: then the squares of n cells are expected to be n times their variance.
+    A class seen once has the rate 0 or 1, and no deviation from it, so squared deviations would call it certain. With
+    `spread`, a class's rate is drawn towards the mean of all by one cell, `(true + mean) / (n + 1)`, and the slopes are
+    scaled by `(n + 1) / sqrt(n^2 + n - 1)`: the sum of n squares is then expected to be n times the variance of a cell.
     """
     whole = np.where(defined, alpha * totals.predicted + (1 - alpha) * totals.present, 1.0)
     rate = np.where(defined, totals.true / whole, 0.0)
@@ -108,7 +108,7 @@ def _mean(totals: Totals, alpha: float, defined: Bools, spread: bool) -> Linear:
 
 
 def _f(precision: Linear, recall: Linear, alpha: float) -> Linear:
-    """F of two averages: their weighted harmonic mean, which is straight near them."""
+    """Return F of two averages, their weighted harmonic mean, as a linear function near them."""
     whole = (1 - alpha) * precision.value + alpha * recall.value
     one = ratio(np.ones(()), whole**2)
     by_precision, by_recall = alpha * recall.value**2 * one, (1 - alpha) * precision.value**2 * one

@@ -1,7 +1,7 @@
-"""The share of a reviewed sample that is valid, with Wilson's interval.
+"""Computes the share of a reviewed sample that is valid, with Wilson's interval.
 
-Source: HQM, equation 3 (content validity). Wilson (1927): the interval stays in [0, 1], and is not empty when all or
-none are valid.
+Source: HQM, equation 3 (content validity); Wilson (1927). The interval stays in [0, 1], and has a width even if all or
+no samples are valid.
 """
 
 import math
@@ -11,25 +11,25 @@ from halluscope.numbers import share
 
 
 def content_validity(valid: int, total: int, level: float = 0.95) -> dict[str, float]:
-    """Content validity (equation 3): how many of the reviewed samples are valid.
+    """Return the content validity (equation 3), the share of the reviewed samples that are valid.
 
     Args:
-        valid: how many are.
-        total: how many were reviewed.
+        valid: how many samples are valid.
+        total: how many samples were reviewed.
         level: of the interval, in (0, 1).
 
     Returns:
         "value", "low" and "high", fractions in [0, 1].
 
     Raises:
-        ValueError: for counts that cannot be, or nothing reviewed.
+        ValueError: for impossible counts, or if nothing was reviewed.
     """
     low, high = wilson(valid, total, level)
     return {"value": valid / total, "low": low, "high": high}
 
 
 def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a share `count` / `total`.
+    """Return Wilson's score interval of the share `count` / `total`.
 
     >>> [round(end, 3) for end in wilson(0, 10)]
     [0.0, 0.278]
@@ -38,10 +38,12 @@ def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
         ValueError: unless 0 <= count <= total, total is at least 1, and the level is in (0, 1).
     """
     if total < 1 or not 0 <= count <= total:
-        raise ValueError(f"There are {count} of {total}; expected a count of a total that is at least 1.")
+        raise ValueError(
+            f"The share is {count} of {total}; expected a total of at least 1, and a count up to it."
+        )
     z = NormalDist().inv_cdf((1 + share("level", level)) / 2)
     part, spread = count / total, z * z / total
     middle = (part + spread / 2) / (1 + spread)
     half = math.sqrt(part * (1 - part) * spread + spread * spread / 4) / (1 + spread)
-    # At the ends the formula is exact, its rounding is not.
+    # At the ends the formula is exact, but its rounding is not.
     return (0.0 if count == 0 else middle - half), (1.0 if count == total else middle + half)

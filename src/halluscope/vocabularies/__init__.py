@@ -153,7 +153,7 @@ def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
 def part_of(classes: Sequence[str]) -> Vocabulary:
     """Make a vocabulary of these classes, with the plurals and the lower case of a built-in one that has them all.
 
-    Some of the built-in classes are asked about as all of them are ("Is there a cabinet/shelf", "Are there scissors").
+    Some of the built-in classes are asked about just as all of them ("Is there a cabinet/shelf", "Are there scissors").
     If no built-in vocabulary has all the classes, those are plurals that are plurals in any built-in vocabulary.
 
     Raises:

@@ -40,7 +40,7 @@ class _Tables(NamedTuple):
 
 
 def common_nouns(text: str) -> list[Word]:
-    """Return a text's common nouns in their dictionary forms, in lower case; repeated nouns are repeated.
+    """Return a text's common nouns in their dictionary forms, in lower case, with repetitions.
 
     Raises:
         MissingExtra: if lemminflect is not installed.
@@ -67,7 +67,7 @@ def version() -> str:
 def _noun(tokens: Sequence[str], place: int) -> str:
     """Return the dictionary form of a word that may be a noun here; "" for any other word.
 
-    A word that can be a verb is taken for one between a noun and a determiner: "a boy rides his bike". For a word in
+    A word that can be a verb counts as a verb between a noun and a determiner: "a boy rides his bike". For a word in
     "-ing" one of the two is enough, and so is a form of "be": "a man sitting", "cutting the bread", "is painting".
     """
     readings = _readings(tokens[place])

@@ -16,7 +16,7 @@ NOUN = "NOUN"
 
 
 def common_nouns(text: str) -> list[Word]:
-    """Return a text's common nouns in their dictionary forms, repeated ones repeatedly; the text is read in lower case.
+    """Return a text's common nouns in their dictionary forms, with repetitions; the text is read in lower case.
 
     Raises:
         MissingExtra: if spaCy is not installed.
