@@ -144,7 +144,7 @@ def test_what_is_no_such_result_is_refused(benchmark, tmp_path):
 
 @pytest.mark.parametrize("result", [None, {}, {"accuracy": 1.0}, {"signature": 3}, "pope|version:1"])
 def test_what_is_no_result_at_all(result):
-    with pytest.raises(ValueError, match="expected what a metric's compute gave, with a signature"):
+    with pytest.raises(ValueError, match="expected what a metric's compute returned, with a signature"):
         halluscope.report(result, ["yes"], ["yes"])
 
 
