@@ -204,5 +204,7 @@ def test_a_judge_of_ones_own():
 def test_what_is_no_judge(lacks):
     judge = OwnJudge(WRONG["nothing"])
     setattr(judge, lacks, None)
-    with pytest.raises(ValueError, match="judges: .* is not a judge; expected .* key, stored, answer and close"):
+    with pytest.raises(
+        ValueError, match="judges: .* is not a judge; expected .* key, stored, answer and close"
+    ):
         throne.compute(["A dog."], [["dog"]], judges=[judge])

@@ -200,7 +200,10 @@ def raw(body: object) -> Said:
             "finish_reason ['stop']",
         ),
         (reply("correct", "\x1b[2J\nstop"), "finish_reason '\\x1b[2J\\nstop'"),
-        (reply("correct", headers={"Content-Encoding": "zstd"}), "compressed in a way that was not asked for"),
+        (
+            reply("correct", headers={"Content-Encoding": "zstd"}),
+            "compressed in a way that was not asked for",
+        ),
         (reply("correct", headers={"Content-Encoding": "gzip"}), "compressed, but damaged"),
         (refuse(301, "moved", headers={"Location": "/v2"}), "HTTP 301, a redirect, which is not followed"),
         (raw({}), "not the JSON of a chat completion"),
@@ -754,7 +757,9 @@ def test_an_access_key_that_is_missing_or_none(monkeypatch):
     resolve_chat("openai:gpt@http://h/v1")
     for bad in ("sk-\nInjected: header", "schlüssel"):
         monkeypatch.setenv("MY_KEY", bad)
-        with pytest.raises(JudgeUnavailable, match="MY_KEY holds characters that no access key has") as caught:
+        with pytest.raises(
+            JudgeUnavailable, match="MY_KEY holds characters that no access key has"
+        ) as caught:
             resolve_chat("openai:gpt", key_variable="MY_KEY")
         assert bad not in str(caught.value)
 

@@ -83,9 +83,7 @@ def test_who_judges():
     assert np.isnan(judged(judge="none").values["rating"]).all() and judged(judge="none").key == "none"
     assert judged([1, 2], judge="").key == "given"
     assert judged(judge=FakeJudge(lambda prompt, _: "")) == "asked"
-    with pytest.raises(
-        ValueError, match="No judge is named; expected 'openai:.*, or ratings of your own"
-    ):
+    with pytest.raises(ValueError, match="No judge is named; expected 'openai:.*, or ratings of your own"):
         judged(judge="")
     with pytest.raises(ValueError, match="repeats is 3, but the ratings are given"):
         judged([1, 2], judge="none", repeats=3)

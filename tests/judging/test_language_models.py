@@ -213,7 +213,9 @@ def test_a_broken_chat_template_is_an_error_that_names_the_judge(smollm2, monkey
 
 
 def test_a_very_long_text_loses_its_end_and_says_so(t5):
-    with pytest.warns(UserWarning, match="reads at most 2048 tokens of a text; the end of a text of .* was cut off"):
+    with pytest.warns(
+        UserWarning, match="reads at most 2048 tokens of a text; the end of a text of .* was cut off"
+    ):
         shown = t5.show("dog " * 25_000)
     ids = t5._tokenizer(shown, add_special_tokens=False)["input_ids"]
     assert len(ids) <= language_model.MAX_TEXT_TOKENS

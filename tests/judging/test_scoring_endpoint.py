@@ -313,8 +313,16 @@ def first_row(value):
     ("kind", "damage", "why"),
     [
         (VLLM, of_vllm(lambda data: data.pop()), "7 scores for 8 items"),
-        (VLLM, of_vllm(lambda data: data.append(data[0])), "an item that was not asked about, or the same item twice"),
-        (VLLM, of_vllm(lambda data: data[0].update(index=8)), "an item that was not asked about, or the same item twice"),
+        (
+            VLLM,
+            of_vllm(lambda data: data.append(data[0])),
+            "an item that was not asked about, or the same item twice",
+        ),
+        (
+            VLLM,
+            of_vllm(lambda data: data[0].update(index=8)),
+            "an item that was not asked about, or the same item twice",
+        ),
         (
             VLLM,
             of_vllm(lambda data: data[1].update(index=True)),
@@ -432,7 +440,10 @@ def test_labels_of_another_form_are_refused(labels):
 
 @pytest.mark.parametrize(
     ("labels", "why"),
-    [("Affirmatively/No", "'Affirmatively' is not one token"), ("Yes/Yes", "two of these words are the same token")],
+    [
+        ("Affirmatively/No", "'Affirmatively' is not one token"),
+        ("Yes/Yes", "two of these words are the same token"),
+    ],
 )
 def test_labels_that_are_not_a_token_each_are_refused(serve, voter, labels, why):
     server = serve()
@@ -442,7 +453,9 @@ def test_labels_that_are_not_a_token_each_are_refused(serve, voter, labels, why)
 
 
 def test_vllm_adds_up_no_words_for_yes(serve, voter):
-    with pytest.raises(JudgeUnavailable, match="gives the share of one token only; expected one word for yes"):
+    with pytest.raises(
+        JudgeUnavailable, match="gives the share of one token only; expected one word for yes"
+    ):
         voter(serve(VLLM), labels="Yes,yes/No").settle()
     several = voter(serve(VLLM), labels="Yes/No,no")
     assert set(answers(several)[0]) == {YES, NO}

@@ -62,7 +62,7 @@ FoundBy = tuple[bytes, bytes, int, int]
 
 @dataclass(frozen=True)
 class Named:
-    """Judges, questions or texts.
+    """Judges, questions or texts, by number and digest.
 
     Attributes:
         ids: their numbers in the file, -1 if they have no number.

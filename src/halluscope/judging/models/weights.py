@@ -28,7 +28,7 @@ _EMBEDDED = "The judge 'lexical' needs no model."
 
 @dataclass(frozen=True)
 class Weights:
-    """A model whose files have been found.
+    """A model that is on this machine or can be fetched.
 
     Attributes:
         source: the folder that transformers loads.

@@ -19,7 +19,7 @@ from halluscope.vocabularies import Vocabulary
 
 LEXICAL = "lexical"
 REPLAY = "replay:"
-"""The prefix that names a file of votes given elsewhere."""
+"""The prefix for a file of votes given elsewhere."""
 
 
 ENSEMBLES = {"flan-t5": FLAN_T5}
