@@ -237,7 +237,7 @@ class OverChat:
 
 
 def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",)) -> str | Failure:
-    """Return what a chat completion says, or a `Failure` that tells why it says nothing.
+    """Return what a chat completion says, or a `Failure` with the reason why it says nothing.
 
     Args:
         completion: a server's JSON, or a `Failure`, which is returned as it is.

@@ -160,7 +160,7 @@ class AnswerStore:
         """Keep all of these replies, or none if an error occurs; on return they are in the file.
 
         Args:
-            replies: pairs of what a reply is found by and the reply; no two are found by the same.
+            replies: pairs of what identifies a reply and the reply, each identified differently.
             replace: as for `keep_reply`.
 
         Returns:
@@ -255,7 +255,7 @@ class AskAnew:
 
     Args:
         store: a store, or its path; it is opened when it is needed.
-        came: what the replies are found by that already came through.
+        came: what identifies the replies that already came through.
     """
 
     def __init__(self, store: AnswerStore | str | Path | None = None, came: Iterable[FoundBy] = ()) -> None:

@@ -159,7 +159,7 @@ class EndpointVoter(OverChat):
 
 
 def vote_of(completion: Any) -> Vote | Failure:
-    """Return the vote in a chat completion with its margin, or a `Failure` that tells why it has no vote.
+    """Return the vote in a chat completion with its margin, or a `Failure` that says why it has no vote.
 
     The margin is log P(yes) - log P(no) in nats, for the reply's first token; see `margin`.
     """

@@ -124,7 +124,7 @@ def modal(words: list[str], end: int, definite: bool) -> str:
 
 
 def place_of(words: list[str], start: int, end: int) -> str:
-    """Whether the text only tells a thing's place or time: "where the clock ought to hang", "when the bus comes"."""
+    """Whether the text gives only a thing's place or time: "where the clock ought to hang", "when the bus comes"."""
     before = words[start - 1] if start else ""
     if before == "where":
         told = not words_of("hedges", "formerly").isdisjoint(words[end : end + 2])
