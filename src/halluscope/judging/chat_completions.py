@@ -75,7 +75,9 @@ class Usage:
     def __str__(self) -> str:
         cached = f" ({self.cached:,} of them cached)" if self.cached else ""
         tokens = (
-            f"{self.read:,} tokens read{cached}, {self.said:,} said" if self.read else "tokens not counted"
+            f"{self.read:,} tokens read{cached}, {self.said:,} generated"
+            if self.read
+            else "tokens not counted"
         )
         return f"{self.replies:,} replies, {tokens}"
 
