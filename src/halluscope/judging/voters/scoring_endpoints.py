@@ -188,7 +188,7 @@ def read(endpoint: Endpoint, said: Any, asked: Asked, labels: Labels) -> NDArray
         return Failure(f"not the scores that were asked for: {error}", 200)
     if read_tokens != asked.tokens:
         return Failure(
-            "read another number of tokens than were sent: prompts were cut, or joined by delimiters", 200
+            "another number of tokens was read than was sent: prompts were cut, or joined by delimiters", 200
         )
     return margins
 
