@@ -75,7 +75,7 @@ def test_a_dataset_on_a_hub_that_cannot_be_reached(tried, tmp_path, monkeypatch)
 
 def test_a_judge_on_a_hub_that_cannot_be_reached(tried):
     with pytest.raises(
-        JudgeUnavailable, match=r"nor can it be downloaded \(the Hub cannot be reached\)\. Where there is"
+        JudgeUnavailable, match=r"nor can it be downloaded \(the Hub cannot be reached\)\. On a networked"
     ):
         find("flan-t5")
     assert len(tried) == 1

@@ -602,9 +602,9 @@ def test_a_grader_that_never_keeps_the_form_is_not_asked_everything(serve, tmp_p
     schema = json_of(verdict={"type": "string"}, reason={"type": "string"})
     asked = [Asked(prompt, READ, schema) for prompt in prompts]
     message = (
-        r"50 of 50 prompts have no readable verdict from .*: 0 without a reply, 50 with a reply that says something else "
-        r"\('Well, Is it \d+\?!', .*\)\. Expected JSON with verdict and reason\. The other 250 were not asked\. "
-        r"Take .* --max-failed 0.5 or more"
+        r"50 of 50 prompts have no readable verdict from .*: 0 without a reply, 50 with a reply that says something "
+        r"else \('Well, Is it \d+\?!', .*\)\. Expected JSON with verdict and reason\. The other 250 were not asked\. "
+        r"Use .* --max-failed 0.5 or more"
     )
     for _ in range(2):
         with pytest.raises(JudgingFailed, match=message):

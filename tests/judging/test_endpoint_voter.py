@@ -522,7 +522,7 @@ def test_on_the_command_line(serve, files, capsys):
     assert cli.main(["score", *files, *judge, "--at-once", "3"]) == 0
     said = capsys.readouterr()
     assert re.search(
-        r"openai:m: 240 replies, 24,000 tokens read \(15,360 of them cached\), 480 said", said.err
+        r"openai:m: 240 replies, 24,000 tokens read \(15,360 of them cached\), 480 generated", said.err
     )
     assert "openai:m@" in said.out and server.most_at_once <= 3 and len(server.bodies) == 241
     assert cli.main([*plan, "--json"]) == 0

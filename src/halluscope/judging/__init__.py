@@ -1,1 +1,1 @@
-"""Who reads a text or a response: voters say yes or no, graders give a verdict. Nothing here knows a benchmark."""
+"""The judges of a text or a response: voters say yes or no, graders give a verdict. They know nothing of benchmarks."""

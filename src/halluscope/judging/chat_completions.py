@@ -24,7 +24,7 @@ SETTINGS = ("temperature", "max_tokens", SEED, FORMAT, LOGPROBS)
 
 LEAVE_OUT = Option(
     "leave_out",
-    "settings that an endpoint does not accept (default: it is asked): temperature, max_tokens, seed, ...",
+    "settings that an endpoint does not accept (default: the endpoint is asked): temperature, max_tokens, ...",
     choices=SETTINGS,
     many=True,
 )
@@ -33,7 +33,7 @@ LEAVE_OUT = Option(
 _PROBE = "Reply with one word: ready"
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 _NAMED = {FORMAT: f"{FORMAT}|json_schema", LOGPROBS: f"{LOGPROBS}|{TOPS}"}
-"""How servers may name a setting that they refuse, where they do not always use its own name."""
+"""Patterns of the names under which servers refuse a setting, if they may use another name than its own."""
 _ALONG = {LOGPROBS: TOPS}
 """The setting that is left out along with another."""
 _SHOWN = {FORMAT: "JSON schema of a reply"}
@@ -75,7 +75,9 @@ class Usage:
     def __str__(self) -> str:
         cached = f" ({self.cached:,} of them cached)" if self.cached else ""
         tokens = (
-            f"{self.read:,} tokens read{cached}, {self.said:,} said" if self.read else "tokens not counted"
+            f"{self.read:,} tokens read{cached}, {self.said:,} generated"
+            if self.read
+            else "tokens not counted"
         )
         return f"{self.replies:,} replies, {tokens}"
 
@@ -86,7 +88,7 @@ class ChatCompletions:
     A setting that the server refuses is left out from then on, with a warning, or sent by its newer name.
 
     Args:
-        client: asks its server.
+        client: the client that asks the server.
         leave_out: those of `SETTINGS` that the server is known to refuse.
         settings: what is sent with each prompt, by OpenAI's names; None leaves a setting to the server. `temperature`
             and `max_tokens` must be among them.
@@ -237,7 +239,7 @@ class OverChat:
 
 
 def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",)) -> str | Failure:
-    """Return what a chat completion says, or a `Failure` that tells why it says nothing.
+    """Return what a chat completion says, or a `Failure` with the reason why it says nothing.
 
     Args:
         completion: a server's JSON, or a `Failure`, which is returned as it is.

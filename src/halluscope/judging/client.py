@@ -112,7 +112,7 @@ class Pace:
         return int(self._allowed)
 
     def hear(self, said: Any, began: float) -> None:
-        """Take note of what an attempt brought; `began` is its start on the monotonic clock."""
+        """Take note of an attempt's outcome; `began` is the attempt's start on the monotonic clock."""
         if not isinstance(said, Failure):
             self._allowed = min(self._most, self._allowed + 1 / self._allowed)
         elif said.overloaded and began > self._slowed:
@@ -125,7 +125,7 @@ class Client:
 
     After a time-out, a dropped connection or one of the statuses 408, 409, 429 and 5xx, a request is tried again. Each
     wait is twice the one before, or as long as Retry-After says. Redirects are not followed. No more of a reply is read
-    than the limit `reply`, whether it comes packed or not. The environment's proxies are used, except for servers on
+    than the limit `reply`, whether it is compressed or not. The environment's proxies are used, except for servers on
     this machine.
 
     Args:
@@ -197,7 +197,7 @@ class Client:
                 if isinstance(said, Failure) and (said.final or unserved >= DOWN_AFTER):
                     raise self.unavailable(said)
                 yield place, said
-                under_way -= 1  # not before the reply is taken and kept: a kill loses few
+                under_way -= 1  # only after the caller has kept the reply, so that a kill loses few
 
     def unavailable(self, failure: Failure) -> JudgeUnavailable:
         """Return the error for a failure that ends the whole run."""

@@ -53,13 +53,13 @@ class QuestionSet:
 
     Attributes:
         name: the set's name in a signature.
-        templates: each holds `{x}`, and mostly `{a/an} {x}`.
+        templates: the templates; each holds `{x}`, usually as `{a/an} {x}`.
         frame: the whole prompt, with `{response}` before `{question}`.
         max_characters: how many characters of the response a judge sees; None for all.
         ask_as: maps a class's word to the word that a question uses for it.
         own: maps a class's name to templates of its own, as many as `templates`.
         by_letter: whether questions use the classes' own names, with "an" before a, e, i, o and u, and "a" before all
-            else; otherwise they use `Vocabulary.word` with the article that its sound needs, and plurals without one.
+            else; otherwise they use `Vocabulary.word` with the article that its sound needs, or none for plurals.
         of_many: the templates for nouns that take a plural verb, as many as `templates`; if there are any, questions
             use the words of `Vocabulary.plain`.
         claims: whether the templates are claims for a checker rather than questions. What the dataset means by a

@@ -13,10 +13,10 @@ from halluscope import foreign
 from halluscope.errors import JudgeUnavailable
 
 ENDPOINT = "openai:"
-"""The prefix that names a model behind an OpenAI-compatible endpoint."""
+"""The prefix for a model behind an OpenAI-compatible endpoint."""
 
 SCORING = "scoring:"
-"""The prefix that names a model whose server compares the probabilities of labels."""
+"""The prefix for a model whose server compares the probabilities of labels."""
 
 OPENAI = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"

@@ -73,12 +73,12 @@ class AnswerStore:
         self._db = self._open(self.path)
 
     def of(self, judge: str, texts: Sequence[str]) -> "KeptAnswers":
-        """Return the votes that the judge with this key gave about these texts."""
+        """Return the votes on these texts by the judge with this key."""
         hashes = [(records.sha256(text),) for text in texts]
         return KeptAnswers(self, self._named("judge", [(utf8(judge),)]), self._named("text", hashes))
 
     def question_names(self, questions: Sequence[Question]) -> Named:
-        """Return questions, each with its frame, in the form in which the file finds them."""
+        """Return the numbers and digests of questions, each with its frame."""
         return self._named(
             "question", [(utf8(question.frame), utf8(question.text)) for question in questions]
         )
@@ -87,7 +87,7 @@ class AnswerStore:
         """Return the votes on one question about each text, `UNASKED` if no vote is kept, and their margins.
 
         Raises:
-            StoreError: if a vote is not the one that was kept.
+            StoreError: if a kept vote is damaged.
         """
         codes, margins = np.full(len(texts.ids), UNASKED, dtype=np.int8), np.full(len(texts.ids), np.nan)
         hit, votes = self._votes(int(judge.ids[0]), int(question.ids[0]), texts.ids)
@@ -139,7 +139,7 @@ class AnswerStore:
         """Return the kept replies of the judge with this key, by what was asked.
 
         Raises:
-            StoreError: if a reply is not the one that was kept.
+            StoreError: if a kept reply is damaged.
         """
         with self._explained():
             found = {one: self._reply(records.found_by(judge, *one)) for one in asked}
@@ -157,10 +157,10 @@ class AnswerStore:
         self.keep_replies([(records.found_by(judge, *asked), reply)], replace)
 
     def keep_replies(self, replies: Iterable[tuple[FoundBy, str]], replace: bool = False) -> list[str | None]:
-        """Keep all of these replies, or none if that fails; on return they are in the file.
+        """Keep all of these replies, or none if an error occurs; on return they are in the file.
 
         Args:
-            replies: replies after what each is found by, no two found by the same.
+            replies: pairs of what identifies a reply and the reply, each identified differently.
             replace: as for `keep_reply`.
 
         Returns:
@@ -182,7 +182,7 @@ class AnswerStore:
         self._db.close()
 
     def _votes(self, judge: int, question: int, texts: Ids) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-        """Return about which of these texts a vote is kept, and the kept votes."""
+        """Return for which of these texts a vote is kept, and the kept votes."""
         with self._explained():
             between = int(texts.min(initial=0)), int(texts.max(initial=0))
             rows = self._db.execute(records.FIND_VOTES, (judge, question, *between))
@@ -255,7 +255,7 @@ class AskAnew:
 
     Args:
         store: a store, or its path; it is opened when it is needed.
-        came: what the replies are found by that already came through.
+        came: what identifies the replies that already came through.
     """
 
     def __init__(self, store: AnswerStore | str | Path | None = None, came: Iterable[FoundBy] = ()) -> None:
@@ -301,7 +301,7 @@ class KeptAnswers:
             margins: an array of the same shape, if the margins are wanted too; NaN for a vote without a margin.
 
         Raises:
-            StoreError: if a vote is not the one that was kept.
+            StoreError: if a kept vote is damaged.
         """
         self._questions = self._store.question_names(questions)
         for column in range(len(questions)):

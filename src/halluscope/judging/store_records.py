@@ -57,12 +57,12 @@ VOTE = np.dtype([("text", "i8"), ("answer", "i8"), ("margin", "f8"), ("checksum"
 Ids = NDArray[np.int64]
 Margins = NDArray[np.float64]
 FoundBy = tuple[bytes, bytes, int, int]
-"""What a reply is found by: the judge's key, the prompt's sha256, the number of the repeat, and the seed."""
+"""What identifies a reply: the judge's key, the prompt's sha256, the number of the repeat, and the seed."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """Judges, questions or texts.
+    """Judges, questions or texts, by number and digest.
 
     Attributes:
         ids: their numbers in the file, -1 if they have no number.
@@ -115,7 +115,7 @@ def sha256(text: str) -> bytes:
 
 
 def found_by(judge: str, prompt: str, repeat: int, seed: int = 0) -> FoundBy:
-    """Return what a reply is found by."""
+    """Return what identifies a reply."""
     return utf8(judge), sha256(prompt), repeat, seed
 
 
@@ -140,7 +140,7 @@ def vote_checksums(
 
 
 def reply_checksum(judge: bytes, prompt: bytes, repeat: int, seed: int, reply: bytes) -> bytes:
-    """Return the checksum of a reply and of what it is found by."""
+    """Return the checksum of a reply and of what identifies it."""
     about = _sha256(judge) + prompt + f"{repeat:d} {seed:d} ".encode()
     return hashlib.blake2b(about + reply, digest_size=8).digest()
 

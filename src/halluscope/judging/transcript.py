@@ -121,7 +121,7 @@ class Transcript:
 
 
 class Absent:
-    """Stands for the grader of a transcript, of which only the key is left: it gives no replies."""
+    """Takes the place of a transcript's grader, of which only the key is left; it gives no replies."""
 
     def __init__(self, key: str, greedy: bool) -> None:
         self.key, self.greedy = key, greedy

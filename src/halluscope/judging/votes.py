@@ -36,7 +36,7 @@ def whole(reply: str, ended: bool) -> int | None:
 
 
 def label(reply: str, ended: bool) -> int | None:
-    """Read yes if the whole stripped reply is "1", no if it is "0": a checker's labels for a supported claim or not.
+    """Read yes if the whole stripped reply is "1", no if it is "0": a checker's labels for supported and other claims.
 
     >>> label("1", True), label(" 0", True), label("yes", True), label("", False), label("10", False)
     (1, 0, 2, None, 2)

@@ -55,7 +55,7 @@ class Reply:
 
     @property
     def found_by(self) -> FoundBy:
-        """What the store finds the reply by."""
+        """What identifies the reply in the store."""
         return utf8(self.judge), bytes.fromhex(self.prompt), self.repeat, self.seed
 
 
@@ -130,7 +130,7 @@ def came(folder: Path) -> set[str]:
 
 
 def came_anew(folder: Path) -> set[FoundBy]:
-    """Return what the replies are found by that were asked again and have come."""
+    """Return what identifies the replies that were asked for again and have come."""
     ids = came(folder)
     of_lists = (one for part in rounds(folder) if ids for one in read_list(part))
     return {wanted.found_by for id, wanted in of_lists if id in ids and isinstance(wanted, Reply)}

@@ -91,7 +91,7 @@ def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> li
 
 
 def _behind(name: str, served: Served) -> Outlook:
-    """Return the outlook on a model behind a server; the server is not asked, and assumed to accept every setting."""
+    """Return the outlook on a model behind a server; no request is sent, and other settings count as accepted."""
     judge = served.judge(name)
     if isinstance(judge, ScoringVoter):
         return Outlook(name, judge.name, judge.key, None, None, by_text=True)

@@ -1,6 +1,6 @@
 """Plans a poll before it is held: questions, tokens, FLOP, time, and how much the store saves.
 
-The questions are those that `asking` puts to stand-ins, which give a judge's kept votes where there are any, and the
+The questions are those that `asking` asks stand-ins, which give a judge's kept votes where there are any, and the
 lexical judge's votes for the rest. With ask="all" every question is asked, and their number is exact; with ask="needed"
 it is an estimate.
 """
@@ -280,7 +280,7 @@ def check_prices(prices: Prices | None, meant: Sequence[str | Judge], option: st
     Args:
         prices: the prices of a million tokens read, and of a million generated.
         meant: the judges that are asked.
-        option: the option that names them.
+        option: the option that names these judges.
 
     Raises:
         ValueError: for malformed prices, or if no judge is behind an endpoint.

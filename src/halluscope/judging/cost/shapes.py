@@ -64,7 +64,7 @@ class DecoderOnly:
     Attributes:
         width: the width of a token's state.
         inner: heads x the width of a head.
-        kept: the width of the keys that attention keeps per token (key and value heads x the width of a head).
+        kept: the width of the keys, and of the values, that attention keeps per token: their heads x a head's width.
         hidden: the width of the feed-forward layers that a token passes through.
         layers: the number of layers.
         vocabulary: how many different tokens there are.

@@ -30,7 +30,7 @@ def foresee(judge: str, device: str | None = None, prices: Prices | None = None)
 
 
 def stand_in(judge: str, outlook: Outlook | None) -> str | ChatJudge:
-    """Return the judge that is asked while prompts are noted: the grader, or a stand-in if its weights are missing."""
+    """Return the judge for which prompts are noted: the grader, or a stand-in if its weights are missing."""
     return Absent(outlook.name, greedy=True) if outlook and outlook.missing else judge
 
 

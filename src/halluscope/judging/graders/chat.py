@@ -16,7 +16,7 @@ class ChatJudge(Protocol):
 
     A judge shows what else it can do by attributes that are true. With `structured` it holds its replies to a JSON
     schema: `replies` then gets `schemas`, one per prompt. With `seeded` it draws its replies by a seed: `replies` then
-    gets `seeds`, one per prompt. With `greedy` its reply to a prompt is always the same, so it is asked only once.
+    gets `seeds`, one per prompt. With `greedy` its reply to a prompt is always the same, so it gets each prompt once.
     """
 
     @property

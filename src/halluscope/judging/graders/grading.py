@@ -88,15 +88,17 @@ def given(name: str, columns: str, does: str) -> Option:
     Args:
         name: the option's name.
         columns: what each row of the file holds, for the help.
-        does: what no other judge then does, for the help, such as "rates".
+        does: what no rule or model then does, for the help, such as "rates".
     """
-    about = f"a file, or a run's folder, for each of --responses, with {columns}; nothing else {does}"
+    about = (
+        f"a file, or a run's folder, for each of --responses, with {columns}; no rule or model {does} then"
+    )
     return Option(name, about, many=True, metavar="FILE", each=True)
 
 
 @dataclass(frozen=True)
 class Grading:
-    """Who gives verdicts, and how it is asked.
+    """Who gives verdicts, and how a language model is asked.
 
     Attributes:
         judge: the name of a rule that the benchmark knows, or a language model: an endpoint "openai:MODEL[@BASE_URL]",

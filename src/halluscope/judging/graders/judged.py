@@ -102,7 +102,10 @@ class Judged:
         return ({name: rows[repeat] for name, rows in self.values.items()} for repeat in range(self.repeats))
 
     def of(self, row: int) -> dict[str, Any]:
-        """Return a response's verdict in the first repeat, for a table of rows; of several repeats, all."""
+        """Return what the first repeat says about a response, for a table of rows.
+
+        If there are several repeats, `repeats` holds each one's verdict.
+        """
         each = {one.name: [*map(one.plain, self.values[one.name][:, row].tolist())] for one in self.criteria}
         return {
             **{name: verdicts[0] for name, verdicts in each.items()},
@@ -111,7 +114,7 @@ class Judged:
         }
 
     def digest(self, ids: Sequence[Hashable]) -> dict[str, str]:
-        """Return `verdicts`, a digest that tells these verdicts of a language model from others; {} if no model judged.
+        """Return `verdicts`, a digest that tells a language model's verdicts from others; {} if no model judged.
 
         Args:
             ids: the responses' ids.
@@ -149,7 +152,7 @@ def judge(
         ask: asks the language model, after it has been found.
 
     Raises:
-        ValueError: for malformed verdicts, for repeats of what is the same each time, or if no judge is named.
+        ValueError: for malformed verdicts, for options without effect, or if no judge is named.
         JudgeUnavailable: if there is no such language model.
         JudgingFailed: if too many of the language model's replies cannot be read.
     """

@@ -58,7 +58,7 @@ def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
     if "/" in judge or "\\" in judge or is_there(judge):
         return
     known = (
-        f"Without a model there are {' and '.join(map(repr, rules))}."
+        f"These judges need no model: {', '.join(map(repr, rules))}."
         if rules
         else "`halluscope info NAME` says which rules the benchmark NAME knows."
     )

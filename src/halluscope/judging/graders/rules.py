@@ -135,7 +135,7 @@ _REFUSAL = re.compile(
 
 
 def spoken(text: str) -> str:
-    """Return the text outside of <think> ... </think>; a closing tag without an opening one ends a thought too."""
+    """Return the text outside of <think> ... </think>; all before a closing tag without an opening one is a thought."""
     *before, last = _THOUGHT.split(text)
     begun = [parts[0] for parts in map(_THINKS.split, before) if len(parts) > 1]
     return "".join([*begun, _THINKS.split(last)[0]])
@@ -193,7 +193,7 @@ def _restated(text: str, question: str) -> str | None:
     """Return yes or no if a sentence states or denies what was asked, with the question's words in their order.
 
     Only the last sentence of the question counts, without a phrase before its verb ("According to the map, ..."). It
-    must have at least two words.
+    must have at least two words that carry meaning.
     """
     asked = [part for part in _SENTENCE_END.split(question) if part.rstrip().endswith("?")]
     wanted = _content(_CONTEXT.sub("", asked[-1])) if asked else []

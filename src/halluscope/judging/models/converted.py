@@ -124,7 +124,7 @@ def _converted(weights: Weights, precision: str) -> Path:
     from filelock import FileLock
 
     class Converter(TransformersConverter):  # type: ignore[misc]
-        """Corrects the T5 converter, which scales logits if embeddings are tied: transformers 5 says so of every T5."""
+        """Corrects the T5 converter, which scales logits of tied embeddings: transformers 5 calls every T5's tied."""
 
         def load_model(self, model_class: Any, model_name_or_path: str, **options: Any) -> Any:
             model = super().load_model(model_class, model_name_or_path, **options | {"dtype": torch.float32})

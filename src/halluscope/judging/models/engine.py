@@ -20,7 +20,7 @@ RECHECKED = "ctranslate2-int8"
 """The engine whose votes can be asked again."""
 
 LARGEST_LEAD = 1000
-"""The upper limit for `recheck`, in logits; no lead is larger."""
+"""The upper limit of `recheck`, in logits; no lead is larger."""
 
 MOST_WORKERS = 1000
 

@@ -27,7 +27,7 @@ LARGEST_SHARE = 32_768
 """The largest number of questions that a worker gets at a time, on a GPU: large batches of one length need many."""
 
 SHARES_PER_GPU = 4
-"""Into how many shares per GPU many questions are divided, so that no GPU waits long for the last one."""
+"""The number of shares per GPU into which many questions are divided, so that no GPU waits long for the last one."""
 
 PATIENCE_S = 600
 """How long a worker may take to start, in seconds."""
@@ -120,7 +120,7 @@ class Fleet:
             self._dismiss(worker)
 
     def _share(self, questions: int) -> int:
-        """Return about how many questions of this number a worker gets at a time."""
+        """Return about how many of this number of questions a worker gets at a time."""
         return min(self._largest, max(SHARE, questions // (SHARES_PER_GPU * self._number)))
 
     def _dismiss(self, worker: Any) -> None:
@@ -155,7 +155,7 @@ class Fleet:
 
 @dataclass
 class _Task:
-    """A worker's task: the rows of `Pairs` it was given, which of them have votes, and how many workers may yet die."""
+    """A worker's task: the rows of `Pairs` it was given, which have votes, and how many workers may still die."""
 
     worker: Any
     rows: NDArray[np.int64]

@@ -39,7 +39,7 @@ BFLOAT16_FROM = 8
 """The major compute capability from which on GPUs compute bfloat16 themselves; older ones emulate it."""
 
 MEMORY_SHARE = 0.5
-"""The share of a GPU's free memory that a batch may use, as planned."""
+"""The share of a GPU's free memory for which batches are planned."""
 
 PADDING = -1
 """Fills the places before a prompt that is shorter than the others in its batch."""

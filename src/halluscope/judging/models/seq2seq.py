@@ -27,7 +27,7 @@ FLAN_T5 = ("google/flan-t5-base", "google/flan-t5-large", "google/flan-t5-xl")
 """The paper's ensemble, the cheapest first."""
 
 CHECKER = "checker:"
-"""The prefix that names a model that is asked about claims, and whose replies are read by the rule "label"."""
+"""The prefix for a model that is asked about claims, and whose replies are read by the rule "label"."""
 
 LABEL = "label"
 SEPARATOR = "</s>"

@@ -23,7 +23,7 @@ class Seq2SeqSteps:
         return self.go_on(start, (encoded, None))
 
     def go_on(self, tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
-        """Read one token more of each reply."""
+        """Read one more token of each reply; return the logits of the next token, and the state."""
         encoded, cache = state
         out = self._model(
             encoder_outputs=(encoded,),
@@ -35,7 +35,7 @@ class Seq2SeqSteps:
         return out.logits[:, -1], (encoded, out.past_key_values)
 
     def keep(self, state: Any, rows: list[int]) -> Any:
-        """Go on with these rows alone."""
+        """Return the state of only these rows."""
         encoded, cache = state
         cache.reorder_cache(torch.tensor(rows))
         return encoded[rows], cache
@@ -59,12 +59,12 @@ class CausalSteps:
         return self._read(ids.clamp(min=0), (cache, mask))
 
     def go_on(self, tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
-        """Read one token more of each reply."""
+        """Read one more token of each reply; return the logits of the next token, and the state."""
         cache, mask = state
         return self._read(tokens[:, None], (cache, torch.cat([mask, mask.new_ones((len(mask), 1))], 1)))
 
     def keep(self, state: Any, rows: list[int]) -> Any:
-        """Go on with these rows alone."""
+        """Return the state of only these rows."""
         cache, mask = state
         cache.reorder_cache(torch.tensor(rows))
         return cache, mask[rows]

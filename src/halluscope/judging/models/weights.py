@@ -28,7 +28,7 @@ _EMBEDDED = "The judge 'lexical' needs no model."
 
 @dataclass(frozen=True)
 class Weights:
-    """A model whose files have been found.
+    """A model that is on this machine or can be fetched.
 
     Attributes:
         source: the folder that transformers loads.
@@ -152,7 +152,7 @@ def _on_hub(name: str, revision: str) -> Weights:
         reason = "it has no weights in a form that transformers reads"
     raise JudgeUnavailable(
         f"The judge {name!r} (revision {revision}) is neither on this machine nor can it be downloaded ({reason}). "
-        f"On a machine with network, run `hf download {name} --revision {revision} --local-dir {name.split('/')[1]}`, "
+        f"On a networked machine, run `hf download {name} --revision {revision} --local-dir {name.split('/')[1]}`, "
         f"copy the folder here and name it as the judge: ./{name.split('/')[1]}. {_EMBEDDED}"
     )
 

@@ -24,7 +24,7 @@ from halluscope.terminal import tell
 ASK = ("needed", "all")
 
 PRESENT = "present"
-"""Ask every question about the cells that are present, and about no others: for texts with classes of their own."""
+"""Ask every question about the cells that are present, and about no others; for texts that each have other classes."""
 
 
 def ask(

@@ -159,7 +159,7 @@ class EndpointVoter(OverChat):
 
 
 def vote_of(completion: Any) -> Vote | Failure:
-    """Return the vote in a chat completion with its margin, or a `Failure` that tells why it has no vote.
+    """Return the vote in a chat completion with its margin, or a `Failure` that says why it has no vote.
 
     The margin is log P(yes) - log P(no) in nats, for the reply's first token; see `margin`.
     """
@@ -175,7 +175,7 @@ def margin(completion: Any, code: int) -> float:
 
     P is the sum over those of the most likely tokens that the reading rule reads as the word. If none of them is the
     opposite word, its P is taken to be all that these tokens leave, and at least `LEAST_LEFT`. The margin is then a
-    bound: the true margin is at least as large.
+    bound: the true margin is at least as large in absolute value.
 
     Args:
         completion: a chat completion with a reply.

@@ -46,7 +46,7 @@ OPTIONS = (
     Option("engine", "what runs language models (default: torch); int8 changes votes", choices=ENGINES),
     Option(
         "recheck",
-        "ask again for votes with a smaller lead than this, in logits: int8 in float32, and scoring: as openai:",
+        "vote again if the lead, in logits, is smaller than this: int8 judges in float32, scoring: as openai:",
         float,
     ),
     Option(

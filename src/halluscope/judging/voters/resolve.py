@@ -19,7 +19,7 @@ from halluscope.vocabularies import Vocabulary
 
 LEXICAL = "lexical"
 REPLAY = "replay:"
-"""The prefix that names a file of votes given elsewhere."""
+"""The prefix for a file of votes given elsewhere."""
 
 
 ENSEMBLES = {"flan-t5": FLAN_T5}
@@ -105,7 +105,7 @@ def lexical(judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary)
         if judge == LEXICAL or isinstance(judge, LexicalJudge):
             return judge if isinstance(judge, LexicalJudge) else LexicalJudge(vocabulary)
     raise ValueError(
-        f"explain tells which rule of the lexical judge took a mention back, but judges names {brief(judges)}; "
+        f"explain says which rule of the lexical judge took a mention back, but judges names {brief(judges)}; "
         "expected judges='lexical', alone or among others."
     )
 

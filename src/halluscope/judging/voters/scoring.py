@@ -32,13 +32,13 @@ from halluscope.judging.votes import FAILED, NO, YES
 from halluscope.numbers import finite
 
 LABELS = "Yes/No"
-"""Instruct models begin a reply with a capital, even if they are told to answer yes or no."""
+"""The default labels: instruct models begin a reply with a capital, even if they are told to answer yes or no."""
 
 MOST_ITEMS = 1_000
 """The most questions about a text in one request."""
 
 TIMEOUT_S = 300.0
-"""Long, because a request holds hundreds of prompts, and may wait for other clients' prompts."""
+"""The default time-out is long, because a request holds hundreds of prompts, and may wait for other clients'."""
 
 TOKENIZED = "Is it there? \u00c4pfel, 3 x \u3042."
 """A prompt of several kinds of letters, by which two tokenizers are compared."""

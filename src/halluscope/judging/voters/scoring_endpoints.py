@@ -5,7 +5,7 @@ follows stored copies of the files below, read in November 2026; neither server 
 
 - vLLM, `POST /generative_scoring`: vllm/entrypoints/generate/generative_scoring/serving.py at 0487d5c, the same at
   055e47c under vllm/frontend/, and docs.vllm.ai/en/v0.22.1/serving/online_serving/generative_scoring. A reply holds one
-  number per item, the share of the first label among the labels. A prompt that is too long is silently cut off.
+  number per item, the share of the first label among the labels. The end of an overlong prompt is cut off silently.
 - SGLang, `POST /v1/score`: python/sglang/srt/managers/tokenizer_manager_score_mixin.py at 016f96e,
   srt/entrypoints/openai/protocol.py, docs.sglang.io/docs/basic_usage/native_api, and pull request 18381 for `usage`. A
   reply holds one probability per item and label. With --enable-mis (formerly --multi-item-scoring-delimiter) all
@@ -188,7 +188,7 @@ def read(endpoint: Endpoint, said: Any, asked: Asked, labels: Labels) -> NDArray
         return Failure(f"not the scores that were asked for: {error}", 200)
     if read_tokens != asked.tokens:
         return Failure(
-            "read another number of tokens than were sent: prompts were cut, or joined by delimiters", 200
+            "another number of tokens was read than was sent: prompts were cut, or joined by delimiters", 200
         )
     return margins
 

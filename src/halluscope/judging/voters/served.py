@@ -16,7 +16,7 @@ class Served:
 
     Attributes:
         at_once: the most requests under way.
-        leave_out: settings that a server is known to refuse, of `halluscope.judging.chat_completions.SETTINGS`.
+        leave_out: settings that a server is known to refuse, from `halluscope.judging.chat_completions.SETTINGS`.
         tokenizer: the tokenizer of "scoring:" judges, if it is not found by the model's name.
         recheck: a "scoring:" judge's vote with a smaller margin than this, in nats, is asked again as "openai:" asks.
 

@@ -98,9 +98,9 @@ def label(yes: Counts, no: Counts, k: int) -> NDArray[np.int8]:
 
 
 def known(labels: NDArray[np.int8], present: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Return labels that are the same whether everything was asked or only what is needed (see `undecided`).
+    """Return labels that do not depend on whether everything or only the needed was asked (see `undecided`).
 
-    For an absent object, only an agreed yes is such a label, so an ignored cell becomes a no.
+    For an absent object only an agreed yes is certain, so an ignored cell becomes a no.
     """
     return np.where(~present & (labels == IGNORED), NO, labels).astype(np.int8)
 

@@ -8,7 +8,7 @@ from halluscope.judging.voters.lexical.sentences import Sentence
 from halluscope.judging.voters.lexical.tables import cue_phrases, phrases_of, words_of
 
 RECENT = 40
-"""How many mentions before a cue it may refer to."""
+"""The most mentions before a cue that the cue may refer to."""
 
 Read = list[tuple[Sentence, list[Found]]]
 """A text's sentences in their order, each with its mentions."""

@@ -172,7 +172,7 @@ class LexicalJudge:
             reading.scopes.skip_to(end)
 
     def _named(self, sentence: Sentence, place: int) -> tuple[int, tuple[str, ...]] | None:
-        """Return the end and the classes of the longest phrase here that names any; "surf-board" is "surfboard" too."""
+        """Return the end and the classes of the longest class name at this place; "surf-board" is "surfboard" too."""
         found = self._objects.at(sentence.words, place)
         if place + 1 in sentence.hyphened and (found is None or found[0] == place + 1):
             classes = self._objects.word("".join(sentence.words[place : place + 2]))
@@ -180,7 +180,7 @@ class LexicalJudge:
         return found
 
     def _compound_places(self, words: list[str], starts: list[int]) -> rules.Places:
-        """Return for each word that is only part of a compound the compound's first place, its end, and its rule."""
+        """Map each word that is only part of a compound to the compound's first place, its end, and its rule."""
         places: dict[int, tuple[int, int, str]] = {}
         for first in starts:
             if found := self._compounds.at(words, first):

@@ -39,7 +39,7 @@ def pictured_beside(words: list[str], start: int) -> str:
 
 
 def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
-    """Whether a cue applies here: one that tells of a picture needs the picture before it, "the poster shows a dog"."""
+    """Whether a cue applies here; a cue such as "shows" needs a picture before it: "the poster shows a dog"."""
     if not cue.after:
         return cue.rule != "depicted" or not _is_the_image(words, place)
     before = [i for i in range(max(0, place - cue.near), place) if words[i] in cue.after]
@@ -69,12 +69,12 @@ def _is_the_image(words: list[str], place: int) -> bool:
 
 
 def _framed(words: list[str], place: int) -> bool:
-    """Whether nothing but words such as "This is a black and white ..." come before the word at `place`."""
+    """Whether only words as in "This is a black and white ..." come before the word at `place`."""
     return place <= 12 and words_of("depiction", "frame").issuperset(words[:place])
 
 
 def opens_picture(words: list[str]) -> int:
-    """Return where a sentence goes on after a picture: "On the poster, a dog ..."; 0 if it begins with no picture.
+    """Return where a sentence goes on after a picture: "On the poster, a dog ..."; 0 if it does not begin with one.
 
     "Painted on the bus is a dog" begins with a picture too.
     """

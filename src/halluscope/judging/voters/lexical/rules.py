@@ -10,7 +10,7 @@ from halluscope.judging.voters.lexical.tables import Cue, grammar, readings, wor
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
 
 Places = Mapping[int, tuple[int, int, str]]
-"""Maps the place of a word that only is part of a compound to the compound's first place, its end, and the rule."""
+"""Maps the place of a word that is only part of a compound to the compound's first place, its end, and its rule."""
 
 
 def compound(sentence: Sentence, place: int, end: int, compounds: Places) -> str:
@@ -53,7 +53,7 @@ def tells_what_kind(mention: Found, words: list[str], place: int) -> bool:
 
 
 def shares_compound(mention: Found, place: int, end: int) -> bool:
-    """Whether a mention shares the noun behind the one at `place`: "a knife and fork symbol", "a cat and dog show"."""
+    """Whether a mention shares the noun after the one at `place`: "a knife and fork symbol", "a cat and dog show"."""
     words = mention.sentence.words
     joined = mention.place_after == place - 1 and words[place - 1] in {"and", "or"}
     determined = words[phrase_start(words, 0, mention.place)] in grammar().indefinite | grammar().definite
@@ -110,9 +110,9 @@ def _is_plural(word: str) -> bool:
 
 
 def modal(words: list[str], end: int, definite: bool) -> str:
-    """Whether an indefinite mention is said to be only able to do something: "where people can sit".
+    """Whether the text only says what an indefinite mention may do: "where people can sit".
 
-    "People can be seen" says that they are there.
+    "People can be seen", however, says that they are there.
     """
     if definite or end == len(words):
         return ""
@@ -124,7 +124,7 @@ def modal(words: list[str], end: int, definite: bool) -> str:
 
 
 def place_of(words: list[str], start: int, end: int) -> str:
-    """Whether the text only tells a thing's place or time: "where the clock ought to hang", "when the bus comes"."""
+    """Whether the text gives only a thing's place or time: "where the clock ought to hang", "when the bus comes"."""
     before = words[start - 1] if start else ""
     if before == "where":
         told = not words_of("hedges", "formerly").isdisjoint(words[end : end + 2])
@@ -201,7 +201,10 @@ def opens_hypothesis(words: list[str], place: int) -> bool:
 
 
 def takes_sense(mention: Found, around: set[str]) -> bool:
-    """Whether the rest of the text shows which sense a word has: a "boxer" on a leash is a dog. It sets the classes."""
+    """Choose the sense of an ambiguous word by the rest of the text: a "boxer" on a leash is a dog.
+
+    It sets the mention's classes, and returns whether the text supports the sense given in the table.
+    """
     if len(mention.words) > 1 or mention.words[0] not in readings().senses:
         return False
     own, by = readings().senses[mention.words[0]]

@@ -34,7 +34,7 @@ _TOKEN = re.compile(
     # Nothing else begins at a space, which saves time.
     r"|(?! )(?:(?P<mark>\.{4,}|(?<=[^\S\n])\.{3}(?=[^\S\n])|[-=]+>|</?(?:li|td|th|tr|ul|ol|b|p)>)"
     r"|(?P<stop>[.!?…]|\n(?![^\S\n]*[a-z](?![\w \-/]{0,40}(?:[:=|>\t]|\.{4}|,\d))))"
-    # Arrows, check marks and pictograms too; a sign that a joiner adds to another (a cook's pan) is no separate word.
+    # Arrows, check marks and pictograms too; a sign that a joiner adds to another (a cook's pan) is not a word.
     r"|(?P<sign>[,;:()\[\]—–|=]|(?<!\u200d)[\u2190-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"
     r"|~~|(?<=\s)(?:-+|/)(?=\s|$)))"
 )
@@ -130,7 +130,7 @@ def within(start: int, spans: Spans) -> bool:
 
 
 def _is_sentence(text: str, start: int, end: int) -> bool:
-    """Whether a quotation is a whole sentence, which does not go on after it as in '"Look, a bear!" shouts the boy'.
+    """Whether a quotation is a whole sentence. In '"Look, a bear!" shouts the boy', the sentence goes on after it.
 
     A name in JSON counts as a sentence too, so that it is not a quotation.
     """
