@@ -40,7 +40,7 @@ def compared(one: Tally, other: Tally, resampling: Bootstrap) -> Difference:
     values = [tallies.scores([tally])["score"] for tally in (one, other)]
     (weights,) = resampling.weights(len(one["score"][0]))
     drawn = [tallies.resampled([tally], weights)["score"] for tally in (one, other)]
-    return difference(*values, *drawn, len(one["score"][0]), resampling.level)
+    return difference(values[0], values[1], drawn[0], drawn[1], len(one["score"][0]), resampling.level)
 
 
 def main() -> None:
