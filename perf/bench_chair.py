@@ -35,7 +35,7 @@ def main() -> None:
     print(f"{TEXTS} texts of {words:.0f} words on average")
     with tempfile.TemporaryDirectory() as folder:
         listed = Path(folder, "words.txt")
-        listed.write_text("\n".join(", ".join([name, *COCO.mentions[name][:3]]) for name in COCO.classes))
+        listed.write_text("\n".join(", ".join([name, *_own(name)[:3]]) for name in COCO.classes))
 
         def ours() -> None:
             chair.compute(texts, present, synonyms=listed, allow_other_synonyms=True)
@@ -46,6 +46,12 @@ def main() -> None:
 def plain(texts: list[str]) -> list[list[str]]:
     """Return the dictionary forms of each text, without a cache."""
     return [[_form(word.form) for word in tokenise(text)] for text in texts]
+
+
+def _own(name: str) -> list[str]:
+    """The words of one class that no other class has."""
+    others = {word for one in COCO.classes if one != name for word in (one, *COCO.mentions[one])}
+    return [word for word in COCO.mentions[name] if word not in others]
 
 
 def _form(word: str) -> str:

@@ -7,7 +7,6 @@ usually have it; it is built for the first 2,000 questions, and the times per re
 import io
 import os
 import resource
-import runpy
 import sys
 import tempfile
 from pathlib import Path
@@ -16,7 +15,8 @@ import numpy as np
 from PIL import Image as Pillow
 
 from bench_pope_c import IMAGES, make_throne
-from halluscope.paths import PACKAGE, share
+from halluscope import registry
+from halluscope.harness import tasks
 from memory import measure
 
 SIZE = (160, 120)
@@ -91,13 +91,13 @@ def main() -> None:
         os.environ["HF_HUB_OFFLINE"] = "1"
         make_pictures(folder / "pictures")
         make_throne(folder / "throne", folder / "pictures")
-        build = runpy.run_path(str(share("builders", "pope_c.py")))["build"]
-        build(folder / "throne", folder / "pope_c")
+        dataset = registry.dataset("pope_c")
+        registry.benchmark("pope").builder(dataset).build(folder / "throne", out=folder / "pope_c")
         (folder / "plain").mkdir()
         (folder / "plain" / "plain.yaml").write_text(PLAIN_TASK)
         (folder / "plain" / "plain.py").write_text(PLAIN_CODE)
         ways = {
-            "ours": ("pope_c", str(PACKAGE / "tasks" / "lm_eval"), None, 400_000),
+            "ours": ("pope_c", str(tasks.write("lm-eval", folder / "tasks")), None, 400_000),
             "the image in each row": ("plain_pope_c", str(folder / "plain"), PLAIN, PLAIN),
         }
         took: dict[str, float] = {}

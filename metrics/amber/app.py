@@ -37,16 +37,16 @@ authors' script takes exactly "Yes" and "No": choose its convention to see what 
 """,
     score=compute,
     predictions=Box(
-        "Descriptions and replies, a row a line",
+        "Responses, one row per line",
         "A dog plays with a ball on the grass in front of a bench.\nNo.\nYes\nYes\nI am unsure.",
         responses=True,
     ),
     references=Box(
-        "Rows of the dataset, a JSON object a line", "\n".join(map(json.dumps, _ROWS)), json.loads
+        "Rows of the dataset, one JSON object per line", "\n".join(map(json.dumps, _ROWS)), json.loads
     ),
     choices={
         "convention": Choice(
-            "How figures are made",
+            "How scores are computed",
             {"exact": "exact", "as the authors' script prints them": "official"},
         )
     },

@@ -32,12 +32,12 @@ authors.
 """,
     score=_score,
     predictions=Box(
-        "Captions, an image a line",
+        "Captions, one image per line",
         "A brown dog catches a frisbee beside a bench.\nTwo cats sleep on a couch.",
         responses=True,
     ),
     references=Box(
-        "Objects in the image, divided by commas",
+        "Objects in the image, separated by commas",
         "dog, frisbee\ncat, couch, remote",
         names,
         keys=("objects",),

@@ -35,12 +35,12 @@ null is for nobody's. The package asks a judge (`judge="openai:MODEL"`); this pa
 """,
     score=_score,
     predictions=Box(
-        "Responses, an instruction a line",
+        "Responses, one instruction per line",
         "They play with a red ball.\nThe cat is black and sits on a chair.",
         responses=True,
     ),
     references=Box(
-        "Rows of the dataset, a JSON object a line", "\n".join(map(json.dumps, _ROWS)), json.loads
+        "Rows of the dataset, one JSON object per line", "\n".join(map(json.dumps, _ROWS)), json.loads
     ),
     options={"judge": "none", "per_question": True, "progress": False},
     each="per_question",

@@ -33,12 +33,12 @@ yes, no and uncertain here; published scores were judged by GPT-4, which needs t
 """,
     score=compute,
     predictions=Box(
-        "Answers, a question a line",
+        "Responses, one question per line",
         "I cannot tell without seeing the chart.\nYes, there are more red bars.\nYes, there are more red bars.",
         responses=True,
     ),
     references=Box(
-        "Rows of the dataset, a JSON object a line", "\n".join(map(json.dumps, _ROWS)), json.loads
+        "Rows of the dataset, one JSON object per line", "\n".join(map(json.dumps, _ROWS)), json.loads
     ),
     choices={
         "protocol": Choice(

@@ -54,12 +54,12 @@ a judge (`judge="openai:MODEL"`); this page only counts.
 """,
     score=_score,
     predictions=Box(
-        "Responses, a question a line",
+        "Responses, one question per line",
         "The bowl is red.\nI count six cups.\nThat cannot be told from the image.",
         responses=True,
     ),
     references=Box(
-        "Rows of the dataset, a JSON object a line", "\n".join(map(json.dumps, _ROWS)), json.loads
+        "Rows of the dataset, one JSON object per line", "\n".join(map(json.dumps, _ROWS)), json.loads
     ),
     options={"judge": NOBODY, "per_question": True, "progress": False},
     each="per_question",

@@ -25,12 +25,12 @@ scores were judged by GPT-4o, which needs the package (`judge="openai:MODEL"`).
 """,
     score=compute,
     predictions=Box(
-        "Answers, a question a line",
+        "Responses, one question per line",
         "There are 2 dogs.\nThey play with a stick.",
         responses=True,
     ),
     references=Box(
-        "Rows of the dataset, a JSON object a line", "\n".join(map(json.dumps, _ROWS)), json.loads
+        "Rows of the dataset, one JSON object per line", "\n".join(map(json.dumps, _ROWS)), json.loads
     ),
     options={"judge": "reference-only", "per_question": True, "progress": False},
     each="per_question",

@@ -17,7 +17,7 @@ Would a benchmark say the same again? Paste the scores that it gave to several m
 second test, in the same order. For content validity, paste a reviewer's marks alone: 1 valid, 0 not.
 """,
     score=_score,
-    predictions=Box("Scores, a model a line", "0.62\n0.71\n0.55\n0.80\n0.67", float, keys=("score",)),
+    predictions=Box("Scores, one model per line", "0.62\n0.71\n0.55\n0.80\n0.67", float, keys=("score",)),
     references=Box("Their scores in the second test", "0.60\n0.74\n0.52\n0.79\n0.70", float, keys=("score",)),
     choices={
         "indicator": Choice(

@@ -46,12 +46,12 @@ asks a judge (`judge="openai:MODEL"`); this page only adds up.
 """,
     score=_score,
     predictions=Box(
-        "Answers, a question a line",
+        "Responses, one question per line",
         "There are 2 dogs, one of them running.\nThe cat is looking at a bird.",
         responses=True,
     ),
     references=Box(
-        "Rows of the dataset, a JSON object a line", "\n".join(map(json.dumps, _ROWS)), json.loads
+        "Rows of the dataset, one JSON object per line", "\n".join(map(json.dumps, _ROWS)), json.loads
     ),
     options={"judge": "none", "per_question": True, "progress": False},
     each="per_question",

@@ -12,7 +12,7 @@ model, needs the package (`pip install 'halluscope[judge,words]'`).
 """,
     score=compute,
     predictions=Box(
-        "Captions, an image a line",
+        "Captions, one image per line",
         "a brown dog and a cat on a bench\na photo of a woman holding an umbrella",
         responses=True,
     ),

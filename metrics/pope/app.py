@@ -12,7 +12,7 @@ rules: try them on the same replies.
 """,
     score=compute,
     predictions=Box(
-        "Replies, a question a line",
+        "Responses, one question per line",
         "Yes, there is a dog on the lawn.\nNo.\nI cannot tell from this picture.\nYes",
         responses=True,
     ),

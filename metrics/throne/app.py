@@ -12,13 +12,13 @@ and the classes that are in each image. Rules read the texts here; the paper's F
 """,
     score=compute,
     predictions=Box(
-        "Descriptions, an image a line",
+        "Descriptions, one image per line",
         "A brown dog catches a frisbee while a man watches from a bench.\n"
         "Two cats sleep on a couch beside a laptop. There is no dog.",
         responses=True,
     ),
     references=Box(
-        "Objects in the image, divided by commas",
+        "Objects in the image, separated by commas",
         "dog, frisbee, person\ncat, couch, remote",
         names,
         keys=("objects",),

@@ -31,7 +31,7 @@ here: it has neither clusters nor ratios of totals, and its weights are not incl
 The method assumes that people are right, that the given chances are those of the draw, that each text could have been
 drawn, and that images are independent. It does not assume that the judge errs equally often in all classes or texts.
 `halluscope.stats.drawn` chooses the texts to label. In `perf/coverage.py` (1,000 runs, 200 labelled texts) the 95 %
-interval holds the truth in 93.3 to 97.1 % of runs, for each of 80 scores; the coverage is lowest for class-averaged
+interval holds the truth in 93 to 98 % of runs, for each of 80 scores; the coverage is lowest for class-averaged
 precision if a few classes have most of the errors. If no error was found, the interval reflects only the choice of
 images.
 """
