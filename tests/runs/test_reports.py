@@ -52,4 +52,4 @@ def test_what_was_not_counted_is_not_undefined(tmp_path, capsys):
     """A judge that answers every question ignores no cell, so null is not a valid score."""
     folder = write(made(registry.benchmark("throne"), tmp_path), tmp_path / "run")
     assert cli.main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0
-    assert "ignored for want of agreement" not in (tmp_path / "page.html").read_text("utf-8")
+    assert "cells ignored because the judges disagree" not in (tmp_path / "page.html").read_text("utf-8")
