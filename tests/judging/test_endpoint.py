@@ -345,7 +345,7 @@ def test_a_server_that_goes_down_in_between(serve, trouble):
     served = 20
     server = serve(lambda prompt, count, body: reply("correct") if len(server.bodies) <= served else trouble)
     got = []
-    with pytest.raises(JudgeUnavailable, match="not to be reached"):
+    with pytest.raises(JudgeUnavailable, match="cannot be reached"):
         for place, said in judge_of(server, at_once=4).replies([f"{i}" for i in range(500)]):
             got.append((place, said))
     assert sum(said is not None for _, said in got) == served - 1
@@ -463,7 +463,7 @@ def test_a_servers_words_are_withheld_where_the_key_is_short(serve, monkeypatch,
         judge_of(server).replies(["a"])
     assert ("withheld" in str(caught.value)) == withheld == (f"from {key}" not in str(caught.value))
     server = serve(picky("seed", wording=f"{{}} is nothing for {key}"))
-    with pytest.warns(UserWarning, match="takes no seed ") as warned:
+    with pytest.warns(UserWarning, match="accepts no seed ") as warned:
         assert ask(judge_of(server), ["a"]) == ["correct"]
     assert ("withheld" in str(warned[0].message)) == withheld == (f"for {key}" not in str(warned[0].message))
 
@@ -554,11 +554,11 @@ def picky(*refused: str, wording="Unsupported parameter: '{}' is not supported w
     ],
 )
 @pytest.mark.parametrize("status", [400, 422])
-@pytest.mark.filterwarnings("ignore:judge takes no seed")
+@pytest.mark.filterwarnings("ignore:judge accepts no seed")
 def test_a_setting_that_is_refused_is_left_out_and_the_key_says_so(serve, refused, key, status):
     server = serve(picky(*refused, status=status))
     judge = judge_of(server)
-    with pytest.warns(UserWarning, match=f"takes no {refused[0]}(=0)? and is asked without"):
+    with pytest.warns(UserWarning, match=f"accepts no {refused[0]}(=0)? and is asked without"):
         assert ask(judge, ["a", "b"]) == ["correct", "correct"]
     assert judge.key == f"openai:judge@{digest(server)}:{key}:max_tokens=256"
     assert len(server.bodies) == len(refused) + 1 + 2
@@ -577,7 +577,7 @@ def test_the_newer_name_of_the_limit(serve):
     assert judge.key == f"openai:judge@{digest(server)}:temperature=0:max_tokens=99"
 
 
-@pytest.mark.filterwarnings("ignore:judge takes no seed")
+@pytest.mark.filterwarnings("ignore:judge accepts no seed")
 def test_replies_without_a_setting_are_found_again(serve, tmp_path):
     """The key changes before anything is stored, and a second run finds what the first one kept."""
     server = serve(picky("seed"))
@@ -669,7 +669,7 @@ def test_a_server_that_refuses_schemas_is_asked_without(serve, tmp_path, wording
     asked = [Asked(f"{i}", READ, SCHEMA) for i in range(5)]
     for _ in range(2):
         judge = judge_of(server, structured=True)
-        with pytest.warns(UserWarning, match="takes no JSON schema of a reply and is asked without"):
+        with pytest.warns(UserWarning, match="accepts no JSON schema of a reply and is asked without"):
             assert verdicts.collect(asked, judge, store=store) == [["correct"] * 5]
         assert not judge.structured and "json_schema" not in judge.key
     assert len(server.prompts) == 5

@@ -161,7 +161,7 @@ def test_a_server_that_takes_no_seed_is_asked_again_all_the_same(files, tossed, 
         return refuse(400, "Unsupported parameter: 'seed'") if "seed" in body else coin(prompt, count, body)
 
     tossed.script = script
-    with pytest.warns(UserWarning, match="takes no seed and is asked without"):
+    with pytest.warns(UserWarning, match="accepts no seed and is asked without"):
         first = scored(files, "first", tossed, capsys)
         second = scored(files, "second", tossed, capsys, "--seed", "1")
     assert {*Counter(tossed.prompts).values()} == {2}
