@@ -93,7 +93,7 @@ def test_what_is_not_there(folder, tmp_path):
     (tmp_path / "datasets" / "half").mkdir()
     with pytest.raises(
         ValueError,
-        match=r"no dataset 'nowhere' in \S+datasets\. It holds hqh; `halluscope build NAME` makes one\. You may also name a folder, or",
+        match=r"no dataset 'nowhere' in \S+datasets\. It holds hqh; `halluscope build NAME` makes one\. You",
     ):
         read_rows("nowhere")
     with pytest.raises(ValueError, match=r"no dataset 'hqj' in \S+\. Did you mean 'hqh'\? It holds hqh;"):
