@@ -252,7 +252,7 @@ def _is_masked(values: Any) -> bool:
 
 
 def _unlike(name: str, values: Any, what: str) -> str:
-    return f"{name} is {brief(values)}, of the type {type(values).__name__}; expected {what}."
+    return f"{name} is {brief(values)}; expected {what}; it is of the type {type(values).__name__}."
 
 
 def _any_of(known: Sequence[str]) -> str:

@@ -317,8 +317,8 @@ def _inputs(
         values = given[option]
         if len(values) != count:
             raise ValueError(
-                f"There are {len(values)} files of {option} and {count} files of responses; expected one {option} per "
-                "file of responses, in the same order."
+                f"There are {len(values)} files of {option} and {count} of responses; expected one for each, in the "
+                "same order."
             )
         given[option] = values[place]
     return given | ({"responses": name} if "responses" in keywords(function) else {})

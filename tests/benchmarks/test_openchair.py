@@ -428,7 +428,7 @@ def test_other_sources(tmp_path, built):
         build(built, out=tmp_path / "out")
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1")
-    with pytest.raises(BuildError, match="no Parquet file"):
+    with pytest.raises(BuildError, match="not a Parquet file"):
         build(broken, out=tmp_path / "out")
 
 

@@ -677,7 +677,7 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"question_id": 12, "text": "No"}, "line 12: question_id 12 stands in"),
+        ({"question_id": 12, "text": "No"}, "line 12: question_id 12 is already in"),
         ({"question_id": 99, "text": "No"}, "line 1: question_id 99 is not among the 12 rows of the dataset"),
         (None, "no response to 1 of the 12 rows of the dataset, such as question_id 1."),
         ({"text": "No"}, "line 1 has no question_id, but other responses do"),

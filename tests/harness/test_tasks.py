@@ -310,7 +310,7 @@ def test_where_datasets_are_looked_for(data: Path, monkeypatch: pytest.MonkeyPat
 def test_datasets_that_cannot_be_asked(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be loaded as a dataset"):
         sources.open_source(str(tmp_path / "nowhere"))
-    with pytest.raises(ValueError, match="has no column objects: not throne_coco"):
+    with pytest.raises(ValueError, match="has no column objects; expected the dataset throne_coco"):
         sources.open_source(str(data / "pope"), dataset=registry.dataset("throne_coco"))
     with pytest.raises(ValueError, match=r"pope:coco was built without images; build it with them, or name"):
         sources.open_source(str(data / "pope"))

@@ -30,7 +30,7 @@ def read(file: Readable, read_all: Callable[[Sequence[Any], str], list[Q]], what
     """
     rows = [row for _, row in json_rows(file)]
     if not rows:
-        raise BuildError(f"{file} is empty; expected a list of {what}.")
+        raise BuildError(f"{file} holds nothing; expected a list of {what}.")
     try:
         return read_all(rows, str(file))
     except ValueError as error:

@@ -223,8 +223,8 @@ def once_by_id(located: Iterable[tuple[Identified, str]]) -> list[Identified]:
     for question, where in located:
         if first.setdefault(question.id, where) != where:
             raise ValueError(
-                f"{where} has the id {question.id}, which {first[question.id]} has too; expected each question once. "
-                "Remove one of them."
+                f"{where} has the id {question.id}, as {first[question.id]} has; expected each question once. Remove "
+                "one of them."
             )
         questions.append(question)
     return questions
