@@ -42,6 +42,12 @@ def contents(folder):
     }
 
 
+def test_empty_responses_are_told(folder, capsys):
+    (folder / "rest.jsonl").write_text(json.dumps({"image_id": 2, "caption": ""}))
+    assert score() == 0
+    assert "model: 1 responses are empty." in capsys.readouterr().err
+
+
 TAKEN = ["mine.jsonl", "./rest.jsonl", "labels.json", "votes.jsonl", "store.sqlite", "soft", "hard", "round"]
 
 

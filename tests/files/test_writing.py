@@ -365,3 +365,33 @@ def test_links_in_a_circle(tmp_path: Path) -> None:
     with pytest.raises(OSError), writing.only_writer(tmp_path / "one"):
         pytest.fail("it is written to")
     assert not writing.is_same(tmp_path / "one", tmp_path / "three")
+
+
+AS_NOBODY = """
+import os, sys
+from pathlib import Path
+from halluscope.errors import OutputError
+from halluscope.files import writing
+
+path = Path(sys.argv[1])
+if os.geteuid() == 0:
+    for folder in path.parents[1:4]:  # pytest makes them for its user alone
+        folder.chmod(folder.stat().st_mode | 0o055)
+    os.setuid(65534)
+for write in (writing.check_new, writing.new_file, writing.new_folder):
+    try:
+        begun = write(path)
+        begun and begun.__enter__()
+    except OutputError as error:
+        print(error)
+"""
+
+
+def test_a_folder_that_may_not_be_written_to(tmp_path: Path) -> None:
+    """The error names the user's file and its folder, not a temporary name."""
+    tmp_path.chmod(0o555)
+    said = subprocess.run(
+        [sys.executable, "-c", AS_NOBODY, tmp_path / "page"], capture_output=True, text=True, check=True
+    )
+    error = f"{tmp_path / 'page'} cannot be written: you may not write to the folder {tmp_path}. Name another folder."
+    assert said.stdout.splitlines() == [error] * 3

@@ -379,7 +379,7 @@ def test_the_command_that_scores_with_plan_for_score(files, tiny_t5, tmp_path, c
     assert not (tmp_path / "answers.sqlite").exists()
     assert cli.main(["plan", *options, "--calibrate", "0.001", "--engine", "torch", "--workers", "2"]) == 0
     out = capsys.readouterr().out
-    assert "TFLOP/s" in out and "their answers are kept" in out and "divided among 2 workers" in out
+    assert "TFLOP/s" in out and "their votes are kept" in out and "divided among 2 workers" in out
     assert "are exact" in out and str(tiny_t5) not in out
     assert cli.main(["score", *options, "--quiet"]) == 0
     capsys.readouterr()

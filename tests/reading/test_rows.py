@@ -51,6 +51,20 @@ def test_names(folder, written, source):
     assert Source.of(written) == source
 
 
+@pytest.mark.parametrize(
+    "facts", ['{"subset": true}', '{"subset": false}', '{"other": 1}', "[1]", "no JSON", None]
+)
+def test_a_subset_says_so(folder, facts, recwarn):
+    """As `halluscope build --subset` writes it; any other file in its place says nothing."""
+    if facts:
+        (folder / "stats.json").write_text(facts)
+    assert len(read_rows("hqh@test")) == 2
+    told = [str(one.message) for one in recwarn if "--subset" in str(one.message)]
+    assert [text.startswith("datasets/hqh was built with --subset") for text in told] == [True] * (
+        facts == '{"subset": true}'
+    )
+
+
 def test_splits(folder):
     assert read_rows("hqh@test")["id"][:] == [1, 2] and len(read_rows(f"{folder}@validation")) == 1
     with pytest.raises(ValueError, match=r"hqh has the splits .*; name one: hqh@(test|validation)\."):

@@ -139,6 +139,17 @@ def test_markdown_has_the_best_in_bold():
     )
 
 
+def test_what_papers_print_does_not_compete():
+    """A row without a number of rows is a paper's: the best of the two others is in bold."""
+    rows = [["mine", Number(8, "d", 1), share(0.5)], ["other", Number(8, "d", 1), share(0.25)]]
+    paper = ["paper", Number(None), share(0.75)]
+    table = Table("scores", ["responses", "rows", "accuracy"], [*rows, paper], ranked=True)
+    lines = written([table], MARKDOWN, lambda _: HIGHER)[0].splitlines()
+    assert [("**" in line) for line in lines if "mine" in line or "other" in line or "paper" in line] == [
+        *(True, False, False)
+    ]
+
+
 # LaTeX
 
 SAYS = {

@@ -97,6 +97,15 @@ def test_few_differing_images_cannot_tell():
         assert can_differ(one, other, 0.05) == expected
 
 
+@pytest.mark.parametrize(("images", "p"), [(1, 1.0), (3, 0.25), (6, 0.03125), (9, 2 / 101)])
+def test_few_images_tell_little(images, p):
+    """If two models are equal, all of n images favour the same one with a probability of 2 / 2^n."""
+    best, worst = np.ones(100), np.zeros(100)
+    found = difference(1, 0, best, worst, images)
+    assert found.p == pytest.approx(p)
+    assert (found.low, found.high) == (1, 1) if images > 1 else np.isnan([found.low, found.high]).all()
+
+
 def simulate(rng, images, gap=0.0):
     """Two models that err on the same hard images: counts of errors and mentions by image."""
     hard = rng.beta(2, 6, images)
