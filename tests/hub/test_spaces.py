@@ -119,7 +119,7 @@ def test_the_page_scores_as_the_package_does():
             JSON_LINES,
             "a dog",
             "[]",
-            "Descriptions, an image a line, line 1: 'a dog' cannot be read",
+            "Descriptions, one image per line, line 1: 'a dog' cannot be read",
         ),
         (
             "throne",

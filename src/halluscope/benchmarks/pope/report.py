@@ -49,7 +49,7 @@ def _table(results: Shown, pooled_only: bool) -> Table:
             rows.append([name, parser, sampling, *_row(scores, of_sampling)])
         rows.append([name, parser, POOLED, *_row(result, intervals)])
     header = ["responses", "parser", "sampling", "rows", *COLUMNS, "f1_mean"]
-    return Table("scores", header, rows, left=3, ranked=True, intervals=("f1",))
+    return Table("scores", header, rows, left=3, ranked=True, intervals=("accuracy", "f1"))
 
 
 def _correction(results: Named) -> Table:
