@@ -46,11 +46,12 @@ PARTS = (
     f"{THRONE} --responses {LLAVA} --limit 12 --judges lexical",
     "The five LVLMs by CHAIR:",
     f"{CHAIR} --responses {FIVE}",
-    "Do THRONE and CHAIR rank them alike? CHAIR_i is better when lower, so its sign is turned before the comparison:",
+    "Do THRONE and CHAIR rank them alike? CHAIR_i is better when lower, so its sign is reversed before the comparison:",
     f"{THRONE} --responses {FIVE} --judges lexical --out OUT/throne --json > OUT/throne.json",
     f"{CHAIR} --responses {FIVE} --out OUT/chair --json > OUT/chair.json",
     "halluscope correlate OUT/throne.json OUT/chair.json --by f0.5_cls chair_i",
-    "Do they read the same classes out of a response? THRONE's supplement (section 4) finds that they do in 69.7 %:",
+    "Do they read the same classes out of a response? THRONE's supplement (section 4) finds that they do in 69.7 % of "
+    "the responses:",
     "halluscope agree OUT/throne OUT/chair",
     "The same votes on POPE's cells alone (new questions about 500 of the images). A balanced sample hides most "
     "hallucinations (THRONE, supplement, Table 2):",

@@ -20,7 +20,7 @@ TRACEBACK = "HALLUSCOPE_TRACEBACK"
 
 COMMANDS = {
     "list": "list benchmarks, datasets and where they are built, extras, kept votes, and limits",
-    "info": "show a benchmark's card: options, scores and which way they are better, citation",
+    "info": "show a benchmark's card: options, scores and whether higher or lower is better, citation",
     "build": "build a dataset: halluscope build NAME --help",
     "answer": "ask a vision-language model a benchmark's questions",
     "score": "score an LVLM's responses: halluscope score NAME --help",

@@ -67,7 +67,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(
         "--dataset",
         metavar="DATASET",
-        help="show its images on the sheet: rows with image_id, and image or file_name",
+        help="a dataset whose images the sheet shows; its rows have image_id, and image or file_name",
     )
     option(
         "--images",

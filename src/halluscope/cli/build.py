@@ -16,6 +16,10 @@ def run(arguments: Sequence[str]) -> int:
     if not arguments or arguments[0].startswith("-"):
         known = ", ".join(sorted(dataset.name for dataset in registry.datasets()))
         say(f"usage: halluscope build NAME [options]; NAME is one of {known}")
+        say(
+            "`halluscope build NAME --help` shows a dataset's options and examples; `halluscope list` says what each "
+            "benchmark measures."
+        )
         return 0
     dataset = registry.dataset(arguments[0])
     try:

@@ -83,7 +83,9 @@ def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     add_responses(parser, benchmark)
     add_options(parser, benchmark)
     parser.add_argument(
-        "--published", action="store_true", help="show the scores among the paper's results, if it prints any"
+        "--published",
+        action="store_true",
+        help="show the scores among the paper's results, if the paper prints any",
     )
     add_intervals(parser)
     add_format(parser)
@@ -100,15 +102,25 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add the options that name responses, and the dataset that they are scored against."""
+def add_responses(
+    parser: argparse.ArgumentParser,
+    benchmark: Benchmark,
+    whose: str = "files of responses with ids, one LVLM per file",
+) -> None:
+    """Add the options that name responses and the dataset that they are scored against.
+
+    Args:
+        parser: what the options are added to.
+        benchmark: what the responses are to.
+        whose: how the help of --responses begins.
+    """
     option = parser.add_argument
     option(
         "--responses",
         nargs="+",
         required=True,
         metavar="FILE",
-        help="files of responses with ids, one LVLM per file: JSON lines, a JSON list or {id: text}, csv, tsv, "
+        help=f"{whose}: JSON lines, a JSON list or {{id: text}}, csv, tsv, "
         "Parquet, xlsx (.gz too), samples of lm-eval or lmms-eval, a log of Inspect; NAME=A,B,C joins one LVLM's files",
     )
     option(
@@ -124,7 +136,7 @@ def add_responses(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 def add_reading(parser: Parsing, benchmark: Benchmark) -> None:
     """Add the options of how responses are read and matched."""
     option = parser.add_argument
-    option("--limit", type=whole, metavar="N", help="score only the first N responses of each LVLM")
+    option("--limit", type=whole, metavar="N", help="use only the first N responses of each LVLM")
     if not benchmark.chooses:
         option("--partial", action="store_true", help="score even if some rows have no response")
     option(

@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
     say(f"{len(models)} models in both: {', '.join(map(one_line, models))}\n")
     say(aligned(rows, ["", "correlation", "low", "high"], left=4))
     if opposed:
-        say(f"\nthe sign of {by[1]} is turned: its better direction is opposite to that of {by[0]}")
+        say(f"\nthe sign of {by[1]} is reversed: its better direction is opposite to that of {by[0]}")
     say(
         f"\n{why or f'probability of a Pearson correlation this strong by chance: {chance:.3f}'}\nsignature: {line}"
     )

@@ -24,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     stated = protocols.read(benchmark)
     parser.description = f"{parser.description} Several files are one LVLM's responses to several prompts."
-    common.add_responses(parser, benchmark)
+    common.add_responses(parser, benchmark, "files of one LVLM's responses with ids, one file per prompt")
     common.add_options(parser, less(benchmark, stated))
     option = parser.add_argument
     option(

@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     kinds = parser.add_subparsers(required=True, metavar="KIND")
     dataset = kinds.add_parser("dataset", help="a dataset that `halluscope build` made")
-    _add_shared(dataset)
+    _add_shared(dataset, "a dataset such as throne_coco")
     dataset.add_argument(
         "--folder",
         type=Path,
@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     metric = kinds.add_parser(
         "metric", help="a metric, as a Space that evaluate loads and that visitors can try"
     )
-    _add_shared(metric)
+    _add_shared(metric, "a metric such as throne")
     metric.add_argument(
         "--package",
         metavar="REQUIREMENT",
@@ -42,13 +42,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     metric.set_defaults(run=_run_metric)
 
 
-def _add_shared(parser: argparse.ArgumentParser) -> None:
+def _add_shared(parser: argparse.ArgumentParser, example: str) -> None:
     option = parser.add_argument
     option(
         "names",
         nargs="+",
         metavar="NAME",
-        help=f"a dataset such as throne_coco, or a metric such as throne; {EVERY!r} for all",
+        help=f"{example}; {EVERY!r} for all",
     )
     option("--org", required=True, help="the organization on the Hub, or your own user name")
     option("--public", action="store_true", help="make new repositories public (default: private)")

@@ -64,7 +64,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--criterion-by",
         metavar="SCORE",
         help=f"the score in --criterion (default: {AGREE}; {DISAGREE} if lower is better for --by); if higher is "
-        "better for one of the two and lower for the other, the sign of one is turned",
+        "better for one of the two and lower for the other, the sign of one is reversed",
     )
     option("--published", action="store_true", help="show the result among the paper's (Table I)")
     common.add_intervals(parser)
@@ -309,7 +309,7 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
 
 
 def _turned(result: Mapping[str, Any]) -> str:
-    return ", its sign turned, since its better direction is opposite" if "turned" in result else ""
+    return ", its sign reversed, since its better direction is opposite" if "turned" in result else ""
 
 
 def _again(result: Mapping[str, Any]) -> Iterator[str]:

@@ -16,7 +16,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help='the harness; use as in --include_path "$(halluscope tasks lm-eval)"',
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="where to write them (default: the user's cache)"
+        "--out", type=Path, metavar="FOLDER", help="where to write the tasks (default: the user's cache)"
     )
 
 

@@ -24,7 +24,8 @@ SETTINGS = ("temperature", "max_tokens", SEED, FORMAT, LOGPROBS)
 
 LEAVE_OUT = Option(
     "leave_out",
-    "settings that an endpoint does not accept (default: the endpoint is asked): temperature, max_tokens, ...",
+    "settings not to send, because the endpoint refuses them (default: find out by trying): temperature, max_tokens, "
+    "...",
     choices=SETTINGS,
     many=True,
 )

@@ -69,7 +69,8 @@ image (visual illusion)?
         ),
         Option(
             "bias",
-            "whether a yes is read from responses or inferred from verdicts",
+            "whether a yes is read from responses (answers) or inferred from verdicts (official); default: answers if "
+            "rules read the responses, otherwise official",
             choices=("answers", "official"),
         ),
         Option(

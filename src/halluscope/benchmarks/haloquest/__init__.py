@@ -42,7 +42,7 @@ whether a response agrees with one of the answers that people wrote; if so, it i
     target="answers",
     judges=Judges("verdicts", default="", rules=(NOBODY,)),
     options=(
-        *grading.offered(f"{NOBODY} (no verdicts yet)"),
+        *grading.offered(f"you must name one; {NOBODY} (no verdicts yet)"),
         Option(
             "prompts",
             "whose wording of the prompt to use (default: ours)",

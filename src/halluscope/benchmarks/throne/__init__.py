@@ -69,7 +69,8 @@ which they agree are compared with the objects annotated in the image.
         *poll.OPTIONS,
         Option(
             "vocabulary",
-            "the vocabulary of the classes that judges are asked about (default: coco)",
+            "the vocabulary of the classes that judges are asked about (default: coco, or objects365 if the "
+            "benchmark is named throne_objects365)",
             choices=("coco", "objects365"),
         ),
         Option("beta", "the weight of recall against precision in F (default: 0.5)", float),
@@ -98,7 +99,9 @@ which they agree are compared with the objects annotated in the image.
         ),
         Option("per_class", "also print a table of the classes", flag=True),
         Option(
-            "explain", "also say which mentions the lexical judge took back, and by which rule", flag=True
+            "explain",
+            "also say which mentions the lexical judge found but did not count, and by which rule",
+            flag=True,
         ),
     ),
     given=("votes", "cells", "cells_of", "image_ids", "forms"),

@@ -46,7 +46,7 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
     return (
         Option(
             "judge",
-            f"who gives verdicts: {rules}, openai:MODEL[@BASE_URL] (extra api), or a local model (judge)",
+            f"who gives verdicts: {rules}, openai:MODEL[@BASE_URL] (extra api), or a local model (extra judge)",
         ),
         Option(
             "repeats",
@@ -66,7 +66,10 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
         LEAVE_OUT,
         Option("fresh", "ask again, and replace the kept replies", flag=True),
         Option(
-            "at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"
+            "at_once",
+            f"the greatest number of concurrent requests to an endpoint (default: {AT_ONCE})",
+            int,
+            metavar="N",
         ),
         Option(
             "max_failed",

@@ -46,7 +46,8 @@ OPTIONS = (
     Option("engine", "what runs language models (default: torch); int8 changes votes", choices=ENGINES),
     Option(
         "recheck",
-        "vote again if the lead, in logits, is smaller than this: int8 judges in float32, scoring: as openai:",
+        "ask again if a vote was decided by less than this: int8 judges (in logits) in float32, scoring: judges (in "
+        "nats) as openai: asks",
         float,
     ),
     Option(
@@ -54,7 +55,12 @@ OPTIONS = (
     ),
     Option("workers", "how many processes share the work, each on its own GPU", int, metavar="N"),
     LEAVE_OUT,
-    Option("at_once", f"the most requests under way to an endpoint (default: {AT_ONCE})", int, metavar="N"),
+    Option(
+        "at_once",
+        f"the greatest number of concurrent requests to an endpoint (default: {AT_ONCE})",
+        int,
+        metavar="N",
+    ),
     Option(
         "max_failed",
         f"the share of questions that may get no reply before it is an error (default: {MAX_FAILED})",
