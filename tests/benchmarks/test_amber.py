@@ -255,7 +255,9 @@ def test_half_a_set_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"no response to 1 of the 2 rows .* such as id 1006"):
         halluscope.score("amber", {"1005": "No"}, files)
     assert halluscope.score("amber", {"1005": "No"}, files, partial=True)["part"] == [1, 2]
-    with pytest.raises(ValueError, match=r"has the query 'Is it 9\?', but in the dataset 'Is it 1005\?'"):
+    with pytest.raises(
+        ValueError, match=r"has the query 'Is it 9\?', but its row in the dataset has 'Is it 1005\?'"
+    ):
         both = [{"id": n, "query": "Is it 9?", "response": "No"} for n in (1005, 1006)]
         halluscope.score("amber", both, files)
 

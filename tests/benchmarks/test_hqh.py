@@ -992,7 +992,7 @@ def test_bad_files_of_judgements(files, texts, capsys, lines, message):
         ),
         (
             [{"id": 1, "response": "x", "image_id": 7}],
-            "line 1: id 1 has the image_id 7, but in the dataset 100",
+            r"line 1 \(id 1\) has the image_id 7, but its row in the dataset has 100",
         ),
         ([{"id": 1, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
         (

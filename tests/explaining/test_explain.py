@@ -412,7 +412,7 @@ def test_protocols_score_as_score_does(benchmark, each_explained):
 
 @pytest.mark.parametrize("benchmark", SCORED)
 def test_differences_are_sums(benchmark, each_explained, capsys):
-    """Of all scores and each two protocols, computed and printed."""
+    """Of all scores and each pair of protocols, computed and printed."""
     found, words = each_explained[benchmark.name]
     for score in benchmark.scores:
         for one in differences.differences(found, score):

@@ -119,14 +119,15 @@ def test_the_page_scores_as_the_package_does():
             JSON_LINES,
             "a dog",
             "[]",
-            "Descriptions, an image a line, line 1: 'a dog' cannot be read",
+            "Descriptions, one image per line, line 1: 'a dog' cannot be read",
         ),
         (
             "throne",
             JSON_LINES,
             '{"id": 1}',
             "[]",
-            "line 1: expected an object with the LVLM's text as response, model_prediction, prediction, output",
+            "line 1: expected an object with the LVLM's text under one of the keys response, model_prediction, "
+            "prediction, output",
         ),
         ("throne", JSON_LINES, '{"caption": 1}', "[]", "line 1: caption is 1; expected the LVLM's text"),
         (
