@@ -105,7 +105,7 @@ def prepare(
         benchmark: the benchmark.
         responses: one item per LVLM.
         dataset: what they are scored against.
-        options: of the benchmark; an option that takes a value per file has a list of these values.
+        options: the options of the benchmark; an option that takes a value per file has a list of these values.
         door: how responses are read and matched.
 
     Raises:
@@ -150,7 +150,7 @@ def among(
         benchmark: the benchmark.
         ready: responses and their rows.
         rows: the replacement of each row; None leaves out the row and its response.
-        options: of the benchmark, as `prepare` takes them.
+        options: the options of the benchmark, as `prepare` takes them.
         of: the number of this file of responses, from 0, and the number of files.
     """
     module, matched = benchmark.module("rows"), ready.matched
@@ -231,9 +231,9 @@ def of_rows(
 
     Args:
         benchmark: the benchmark.
-        rows: of the dataset, without images.
+        rows: the rows of the dataset, without images.
         texts: one per row, in the same order.
-        options: of the benchmark.
+        options: the options of the benchmark.
         prompt: the name, in `Benchmark.prompts`, of the prompt that was asked; "" for the benchmark's own.
     """
     module = benchmark.module("rows")

@@ -301,7 +301,7 @@ def test_what_else_is_refused(tmp_path):
         compute(["-"], [row], nouns=["dog"])
     with pytest.raises(ValueError, match=r"similar\[0\] is \['dog'\]; expected two words"):
         compute(["-"], [row], nouns=[[]], similar=[["dog"]])
-    with pytest.raises(ValueError, match=r"references\[1\] has the id 1, as references\[0\] has"):
+    with pytest.raises(ValueError, match=r"references\[1\] has the id 1, which references\[0\] has too"):
         compute(["-", "-"], [row, row], nouns=[[], []])
     with pytest.raises(ValueError, match="answer is None; expected one of 'yes', 'no'"):
         compute(["No"], [asked(1005, "state", None)])

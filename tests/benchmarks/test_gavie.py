@@ -313,7 +313,7 @@ def changed(**values):
     [
         ({"predictions": ["x"]}, "1 predictions and 4 references"),
         ({"references": ["x"] * 4}, r"references\[0\] is 'x'; expected a row of the dataset gavie"),
-        (changed(id=0), r"references\[2\] has the id 0, as references\[0\] has"),
+        (changed(id=0), r"references\[2\] has the id 0, which references\[0\] has too"),
         (changed(id="2"), r"references\[2\]: id is '2'"),
         (changed(image_id="x"), r"references\[2\]: image_id is 'x'"),
         (

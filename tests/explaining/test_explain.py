@@ -478,7 +478,7 @@ def test_a_number_that_is_none(three, capsys, word):
 
 @needs("pope")
 def test_a_number_that_no_score_is(three, capsys):
-    assert "12.34 is no score of these responses" in text(capsys, "pope", *three, "--number", "12.34")
+    assert "12.34 is not a score of these responses" in text(capsys, "pope", *three, "--number", "12.34")
     places = explain(capsys, "pope", *three, "--number", "0.667")["number"]
     assert {"responses": "m", "protocol": "lmms-eval", "score": "accuracy"} in places
     assert {"responses": "m", "protocol": "official", "score": "accuracy"} not in places

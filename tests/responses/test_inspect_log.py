@@ -103,7 +103,7 @@ def test_a_sample_that_was_written_again_counts_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        ([], "holds no sample; expected a log that was written with its samples"),
+        ([], "holds no samples; expected a log that was written with its samples"),
         (
             [sample(1), sample(1, epoch=2)],
             "belongs to epoch 2: this log holds several responses per row; expected one",

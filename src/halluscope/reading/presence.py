@@ -30,7 +30,7 @@ class ImageObjects:
     Attributes:
         image_id: a unique number.
         objects: the names of the classes in the image.
-        file_name: of the image; "" if unknown.
+        file_name: the file name of the image; "" if unknown.
         prompt: what is asked about the image; "" for the benchmark's own prompt.
         form: the parallel form that the row belongs to; "" for the original.
     """

@@ -115,7 +115,7 @@ def read_rows(written: str) -> Any:
         {"bytes", "path"}.
 
     Raises:
-        ValueError: if it is not such a file or dataset, has several splits but none is named, or holds no row.
+        ValueError: if it is not such a file or dataset, has several splits but none is named, or holds no rows.
         FileNotFoundError: if a file does not exist.
     """
     source = Source.of(written)
