@@ -122,14 +122,14 @@ def test_answers_to_random_are_not_scored_against_adversarial(pope, capsys):
 def test_answers_about_another_image(pope):
     answers = llava(pope, "random", image="COCO_val2014_000000000007.jpg")
     with pytest.raises(
-        ValueError, match=r"image '\w+000000000007.jpg', but in the dataset '\w+000000000042.jpg'"
+        ValueError, match=r"image '\w+000000000007.jpg', but its row in the dataset has '\w+000000000042.jpg'"
     ):
         halluscope.score("pope", answers, questions(pope, "random"))
 
 
 def test_answers_of_another_sampling_in_their_order(pope):
     rows = [{"response": "Yes", "category": "popular"}] * 2
-    with pytest.raises(ValueError, match="sampling 'popular', but in the dataset 'random'"):
+    with pytest.raises(ValueError, match="sampling 'popular', but its row in the dataset has 'random'"):
         halluscope.score("pope", rows, questions(pope, "random"))
 
 
@@ -246,7 +246,9 @@ SAID_ROWS = [{"image_id": i, "response": text} for i, text in SAID.items()]
 
 def test_columns_of_ones_own(tmp_path, labels):
     file = write(tmp_path / "own.jsonl", [{"picture": i, "said": text} for i, text in SAID.items()])
-    with pytest.raises(ValueError, match="expected an object with the LVLM's text as response"):
+    with pytest.raises(
+        ValueError, match="expected an object with the LVLM's text under one of the keys response"
+    ):
         throne(file, labels)
     assert throne(file, labels, id_column="picture", text_column="said")["images"] == 3
 
@@ -337,7 +339,9 @@ def test_samples_of_a_harness_own_task(pope):
 
 
 def test_a_sampling_that_the_dataset_does_not_have(pope):
-    with pytest.raises(ValueError, match=r"choose no row of this dataset \(sampling is 'random' there"):
+    with pytest.raises(
+        ValueError, match=r"select no row of this dataset \(in the dataset, sampling is 'random'"
+    ):
         halluscope.score("pope", llava(pope, "random"), questions(pope, "random"), sampling="popular")
 
 

@@ -37,7 +37,7 @@ def get_benchmark(name: str) -> Benchmark:
     """Return a benchmark's record: its datasets, options, citation, scores, and whether higher or lower is better.
 
     Args:
-        name: of the benchmark, or of one of its datasets, such as "throne" or "throne_coco".
+        name: the name of the benchmark, or of one of its datasets, such as "throne" or "throne_coco".
 
     Raises:
         ValueError: if no benchmark has this name; the message suggests the nearest one.
@@ -58,14 +58,16 @@ def score(
     """Score what one LVLM said against a dataset.
 
     Args:
-        name: of the benchmark, or of one of its datasets; a dataset's name also sets the options that belong to it.
+        name: the name of the benchmark, or of one of its datasets; a dataset's name also sets the options that belong
+            to it.
         responses: a file (JSON lines, a JSON list or {id: text}, csv, tsv, Parquet, xlsx, .gz too, samples of lm-eval
             or lmms-eval, or a log of Inspect), "NAME=A,B,C" for a file in parts, or rows with an id and a text.
         dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; a list if the benchmark has
             several files.
         out: a new folder that receives the run: scores, rows, votes and replies (`halluscope verify` checks it); None
             writes nothing.
-        options: of the benchmark (`get_benchmark(name).help` lists them), and limit, partial, id_column, text_column.
+        options: the options of the benchmark (`get_benchmark(name).help` lists them), and limit, partial, id_column,
+            text_column.
 
     Returns:
         The scores: fractions in [0, 1] unless the benchmark says otherwise, NaN where undefined; and "signature".
@@ -101,7 +103,7 @@ def report(
         predictions: the responses that were passed to `compute`.
         references: the references that were passed to `compute`.
         images: an image (`PIL.Image`) per response, or None for a response without one.
-        name: of the LVLM.
+        name: the name of the LVLM.
         options: options of `compute` that the report shows: `image_ids`, `questions`, `vocabulary`.
 
     Returns:
@@ -119,8 +121,8 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
     """Find a judge, to ask it directly or to pass it to several benchmarks. Its model is not loaded yet.
 
     Args:
-        name: of a voter, which says yes or no about a text ("lexical", "replay:FILE", "scoring:MODEL@URL", or a model:
-            a Hub id, a folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts
+        name: the name of a voter, which says yes or no about a text ("lexical", "replay:FILE", "scoring:MODEL@URL", or
+            a model: a Hub id, a folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts
             ("openai:MODEL@URL"). For a voter behind an endpoint, make a
             `halluscope.judging.voters.endpoint.EndpointVoter`.
         vocabulary: the classes that the lexical voter knows.

@@ -29,7 +29,7 @@ def listed(name: str, values: Any, what: str, rows: int | None = None) -> list[A
     """Return values as a list, by position.
 
     Args:
-        name: of the option, for the message.
+        name: the name of the option, for the message.
         values: anything like a list.
         what: what is expected, such as "a list, one text per row".
         rows: the number of predictions, if the number of values must equal it.
@@ -112,7 +112,7 @@ def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
     """Check a list of ids, each a whole number or a name.
 
     Args:
-        name: of the option, for the message.
+        name: the name of the option, for the message.
         values: the ids.
         rows: how many ids there must be.
         unique: whether each id may occur only once; 7 and "7" are the same.
@@ -147,7 +147,7 @@ def scores(name: str, values: Any, what: str) -> list[float]:
     """Check a list of finite numbers, one per model.
 
     Args:
-        name: of the option, for the message.
+        name: the name of the option, for the message.
         values: the numbers.
         what: what is expected.
 
@@ -193,7 +193,7 @@ def word(name: str, value: Any, known: Sequence[str]) -> str:
 
 
 def flags(**given: Any) -> None:
-    """Check options that are True or False; a text such as "no" would count as true.
+    """Check options that are True or False; a string such as "no" would count as true.
 
     Raises:
         ValueError: if an option is neither.

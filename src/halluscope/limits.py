@@ -77,7 +77,7 @@ def check(name: str, amount: int, what: str) -> None:
     """Check an amount against a limit.
 
     Args:
-        name: of the limit.
+        name: the name of the limit.
         amount: how much there is; counting may stop beyond the limit, so there may be more.
         what: what is too large; the error message begins with it.
 
@@ -113,7 +113,7 @@ def given(written: str | None) -> Iterator[None]:
 
 @lru_cache(maxsize=32)
 def _read(written: str, where: str) -> dict[str, int]:
-    """Read limits by name from a text such as "reply=32MB,pixels=400M"; if a name is repeated, the last value counts.
+    """Read limits by name from a string such as "reply=32MB,pixels=400M"; if a name is repeated, the last value counts.
 
     >>> _read("reply=32MB, pixels=1.5K,file=2GiB", "--limits")
     {'reply': 32000000, 'pixels': 1500, 'file': 2147483648}

@@ -14,7 +14,7 @@ def whole(name: str, value: Any, least: int = 0, most: int | None = None, what: 
     """Check a whole number; True and False are refused.
 
     Args:
-        name: of the option, for the message.
+        name: the name of the option, for the message.
         value: the number.
         least: the least allowed value.
         most: the greatest allowed value; None for no bound.

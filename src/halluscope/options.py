@@ -111,7 +111,7 @@ def check(given: Iterable[str], known: Iterable[str], of: str) -> None:
     for name in given:
         if name not in known:
             raise ValueError(
-                f"{of} has no option {name!r:.80}.{nearest(name, known)} Known are {', '.join(known)}."
+                f"{of} has no option {name!r:.80}.{nearest(name, known)} The known ones are {', '.join(known)}."
             )
 
 

@@ -1,9 +1,9 @@
 """Defines a benchmark's record, and finds the records of all benchmarks.
 
-Each benchmark has a package in `halluscope.benchmarks`, its room. The room's `__init__` holds the record `BENCHMARK`;
-its modules do the work: `rows`, `build`, `metric`, `scoring`, `report`. Records are checked when they are loaded, and
-an incomplete one raises an error. Most rooms hold a metric and the datasets that it is scored on. A room may also hold
-only a metric, or only datasets for training.
+Each benchmark has a package in `halluscope.benchmarks`, called its room. The room's `__init__` holds the record
+`BENCHMARK`; its modules do the work: `rows`, `build`, `metric`, `scoring`, `report`. Records are checked when they are
+loaded, and an incomplete one raises an error. Most rooms hold a metric and the datasets that it is scored on. A room
+may also hold only a metric, or only datasets for training.
 """
 
 import importlib
@@ -43,7 +43,7 @@ class Dataset:
     """A dataset: the rows that an LVLM is asked about, and that its responses are scored against.
 
     Attributes:
-        name: of the dataset, its folder, its builder and its harness task.
+        name: the name of the dataset, its folder, its builder and its harness task.
         id: the columns that identify a row.
         also: column -> its values; such a column identifies a row together with `id`, if all responses have it.
         columns: the other columns that its rows must have.
@@ -143,19 +143,20 @@ class Benchmark:
     """The record of a benchmark.
 
     Attributes:
-        name: of the room, of the metric, and of its folder in metrics/.
+        name: the name of the room, of the metric, and of its folder in metrics/.
         title: the name that is shown to readers.
         about: what it measures, in a few words.
         description: what it measures, in a few sentences.
         citation: BibTeX.
         links: where to read more.
         licence: what the licences of its upstream files allow.
-        compared: the work of its authors that its scores were compared with, and where; "" if there was no comparison.
+        compared: the work of its authors with which its scores were compared, the result, and the tests that show it;
+            "" if there was no comparison.
         principal: the score by which models are compared; "" in a room without a metric.
         scores: the scores that it reports, in this order, each with its direction. "main_hal" also stands for
             "main_hal/count". Empty in a room without a metric.
-        others: the other numbers in its result, with their directions; an asterisk stands for any letters.
-        datasets: its own datasets; a metric without its own names others in `reads`.
+        others: the other numbers in its result, with their directions; an asterisk stands for any characters, or none.
+        datasets: its own datasets; a metric without datasets of its own names others in `reads`.
         reads: the names of datasets of other rooms that it is scored on.
         prompt: what an LVLM is asked; `QUESTION` stands for the row's own question. Rows without a question may have
             a column `prompt`, which is asked instead.
@@ -262,7 +263,8 @@ class Benchmark:
     def dataset(self, columns: Sequence[str]) -> Dataset | None:
         """Return its dataset whose rows have these columns; None if no dataset fits.
 
-        If several fit, the dataset with most of the columns is chosen, and then the one with fewest missing columns.
+        If several fit, the dataset that has the most of these columns is chosen, and among equals the one with the
+        fewest columns missing.
         """
 
         def fit(one: Dataset) -> tuple[int, int]:
@@ -316,13 +318,14 @@ class Benchmark:
         return self.prompts.get(prompt, prompt) if prompt else None
 
     def check_prompt(self, prompt: str) -> None:
-        """Check that a prompt contains `QUESTION` exactly if the benchmark's own prompt does.
+        """Check that a prompt contains `QUESTION` if and only if the benchmark's own prompt does.
 
         Raises:
             ValueError: if it does not.
         """
         if (QUESTION in prompt) != (QUESTION in self.prompt):
-            put = "with {question} for each row's own" if QUESTION in self.prompt else "without {question}"
+            with_it = "with {question} in the place of each row's question"
+            put = with_it if QUESTION in self.prompt else "without {question}"
             raise ValueError(f"The prompt for {self.name} is {prompt[:80]!r}; expected one {put}.")
 
     def check_options(self, given: Mapping[str, Any]) -> None:
@@ -358,12 +361,12 @@ def benchmark(name: str) -> Benchmark:
     Raises:
         ValueError: for an unknown name; the message suggests the nearest known one.
     """
-    kind("the benchmark's name", name, str, "a text such as 'throne'")
+    kind("the benchmark's name", name, str, "a name such as 'throne'")
     found = _all().get(name) or next((one for one, dataset in _datasets() if dataset.name == name), None)
     if found is None:
         known = names()
         raise ValueError(
-            f"There is no benchmark {name!r:.80}.{nearest(str(name), known)} Known are {', '.join(known)}."
+            f"There is no benchmark {name!r:.80}.{nearest(str(name), known)} The known ones are {', '.join(known)}."
         )
     return found
 
@@ -374,11 +377,11 @@ def dataset(name: str) -> Dataset:
     Raises:
         ValueError: for an unknown name; the message suggests the nearest known one.
     """
-    kind("the dataset's name", name, str, "a text such as 'throne_coco'")
+    kind("the dataset's name", name, str, "a name such as 'throne_coco'")
     known = {dataset.name: dataset for _, dataset in _datasets()}
     if name not in known:
         raise ValueError(
-            f"There is no dataset {name!r:.80}.{nearest(str(name), list(known))} Known are {', '.join(known)}."
+            f"There is no dataset {name!r:.80}.{nearest(str(name), list(known))} The known ones are {', '.join(known)}."
         )
     return known[name]
 
@@ -431,10 +434,12 @@ def _all() -> dict[str, Benchmark]:
 def _load(room: str) -> Benchmark:
     record = getattr(importlib.import_module(f"{ROOMS}.{room}"), "BENCHMARK", None)
     if not isinstance(record, Benchmark):
-        raise RegistryError(f"The room {ROOMS}.{room} has no record; expected a `Benchmark` named BENCHMARK.")
+        raise RegistryError(
+            f"The package {ROOMS}.{room} has no record; expected a `Benchmark` named BENCHMARK."
+        )
     if record.name != room:
         raise RegistryError(
-            f"The room {ROOMS}.{room} holds the record of {record.name!r}; expected {room!r}."
+            f"The package {ROOMS}.{room} holds the record of {record.name!r}; expected {room!r}."
         )
     return record
 

@@ -40,18 +40,19 @@ def score(
     """Score what one LVLM said against a dataset.
 
     Args:
-        name: of a benchmark or of one of its datasets.
+        name: the name of a benchmark or of one of its datasets.
         responses: a file (`halluscope.responses.files`), "NAME=A,B,C" for a file in parts, or rows with an id and a
             text.
         dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; a list if the benchmark has
             several files.
-        options: of the benchmark (`get_benchmark(name).options` and `.help` list them), and those of `Door`: limit,
-            partial, id_column, text_column.
+        options: the benchmark's options (`get_benchmark(name).options` and `.help` list them), and those of `Door`:
+            limit, partial, id_column, text_column.
 
     Returns:
         The metric's result, with these additions: "matched", how the responses were matched to their rows; "texts", a
-        digest of the responses; "part", [rows that were scored, rows of the dataset], if the two differ; and
-        "left_out", the number of responses about rows that are not scored, if there are any.
+        digest of the responses; "part", [rows that were scored, rows that the options select], if the two differ;
+        "left_out", the number of responses about rows that are not scored, if there are any; and "other_prompts", the
+        number of responses to a prompt other than the dataset's, if there are any.
 
     Raises:
         ValueError: for an unknown name or option, or responses that do not belong to the dataset.
@@ -104,7 +105,7 @@ def prepare(
         benchmark: the benchmark.
         responses: one item per LVLM.
         dataset: what they are scored against.
-        options: of the benchmark; an option that takes a value per file has a list of these values.
+        options: the options of the benchmark; an option that takes a value per file has a list of these values.
         door: how responses are read and matched.
 
     Raises:
@@ -143,13 +144,13 @@ def among(
     options: Mapping[str, Any],
     of: tuple[int, int] = (0, 1),
 ) -> Ready:
-    """Pair the same responses with other rows, such as some of the rows, or the same rows with other labels.
+    """Pair the same responses with other rows: with only some of the rows, or with the same rows under other labels.
 
     Args:
         benchmark: the benchmark.
         ready: responses and their rows.
         rows: the replacement of each row; None leaves out the row and its response.
-        options: of the benchmark, as `prepare` takes them.
+        options: the options of the benchmark, as `prepare` takes them.
         of: the number of this file of responses, from 0, and the number of files.
     """
     module, matched = benchmark.module("rows"), ready.matched
@@ -230,9 +231,9 @@ def of_rows(
 
     Args:
         benchmark: the benchmark.
-        rows: of the dataset, without images.
+        rows: the rows of the dataset, without images.
         texts: one per row, in the same order.
-        options: of the benchmark.
+        options: the options of the benchmark.
         prompt: the name, in `Benchmark.prompts`, of the prompt that was asked; "" for the benchmark's own.
     """
     module = benchmark.module("rows")
@@ -309,7 +310,7 @@ def _identity(benchmark: Benchmark, options: Mapping[str, Any], door: Door) -> I
 def _inputs(
     function: Any, options: Mapping[str, Any], place: int, name: str, count: int, benchmark: Benchmark
 ) -> dict[str, Any]:
-    """Return the options that `inputs` takes; of an option with a value per file, this file's value."""
+    """Return the options that `inputs` takes; an option with a value per file has the value of this file."""
     given = taken(function, options)
     lists = [one.name for one in benchmark.options if one.many and not one.each and one.name in given]
     given |= {name: texts(name, given[name]) for name in lists}

@@ -69,7 +69,7 @@ def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
     the same data from csv and from Parquet give the same digits.
 
     Args:
-        name: of the dataset, or of the source of its labels.
+        name: the name of the dataset, or of the source of its labels.
         rows: the values of each row.
     """
     lines = sorted("\x1f".join(map(str, row)) for row in rows)

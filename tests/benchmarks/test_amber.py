@@ -255,7 +255,9 @@ def test_half_a_set_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"no response to 1 of the 2 rows .* such as id 1006"):
         halluscope.score("amber", {"1005": "No"}, files)
     assert halluscope.score("amber", {"1005": "No"}, files, partial=True)["part"] == [1, 2]
-    with pytest.raises(ValueError, match=r"has the query 'Is it 9\?', but in the dataset 'Is it 1005\?'"):
+    with pytest.raises(
+        ValueError, match=r"has the query 'Is it 9\?', but its row in the dataset has 'Is it 1005\?'"
+    ):
         both = [{"id": n, "query": "Is it 9?", "response": "No"} for n in (1005, 1006)]
         halluscope.score("amber", both, files)
 
@@ -299,7 +301,7 @@ def test_what_else_is_refused(tmp_path):
         compute(["-"], [row], nouns=["dog"])
     with pytest.raises(ValueError, match=r"similar\[0\] is \['dog'\]; expected two words"):
         compute(["-"], [row], nouns=[[]], similar=[["dog"]])
-    with pytest.raises(ValueError, match=r"references\[1\] has the id 1, as references\[0\] has"):
+    with pytest.raises(ValueError, match=r"references\[1\] has the id 1, which references\[0\] has too"):
         compute(["-", "-"], [row, row], nouns=[[], []])
     with pytest.raises(ValueError, match="answer is None; expected one of 'yes', 'no'"):
         compute(["No"], [asked(1005, "state", None)])

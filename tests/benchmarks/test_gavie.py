@@ -313,7 +313,7 @@ def changed(**values):
     [
         ({"predictions": ["x"]}, "1 predictions and 4 references"),
         ({"references": ["x"] * 4}, r"references\[0\] is 'x'; expected a row of the dataset gavie"),
-        (changed(id=0), r"references\[2\] has the id 0, as references\[0\] has"),
+        (changed(id=0), r"references\[2\] has the id 0, which references\[0\] has too"),
         (changed(id="2"), r"references\[2\]: id is '2'"),
         (changed(image_id="x"), r"references\[2\]: image_id is 'x'"),
         (
@@ -452,7 +452,7 @@ def test_ratings_are_written_and_read(files, served, capsys):
     assert "not rated in both ways: 100.0 % of the responses" in capsys.readouterr().out
     (files / "mine.jsonl").write_text(lines[0].replace('"image_id": 10', '"image_id": 12'))
     assert score(files, mine, options=["--judge", "none"]) == 2
-    assert "id 0 has the image_id 12, but in the dataset 10" in capsys.readouterr().err
+    assert "(id 0) has the image_id 12, but its row in the dataset has 10" in capsys.readouterr().err
 
 
 def test_ratings_in_python(files):

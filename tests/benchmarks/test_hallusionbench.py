@@ -780,7 +780,7 @@ def test_answers_by_position_to_other_questions(files, capsys):
     capsys.readouterr()
     assert score(files, str(files / "mine.json")) == 2
     assert re.search(
-        "entry 1: matched by order, its place has the question 'Is thing 1 of set 0 red.', but in the dataset "
+        r"entry 1 \(matched by order\) has the question 'Is thing 1 of set 0 red.', but its row in the dataset has "
         "'Is thing 0 of set 0 red.'.*another order",
         capsys.readouterr().err,
     )
@@ -849,7 +849,8 @@ FIRST = "category VD, subcategory ocr, set_id 0, figure_id 0, question_id 0"
         (
             perfect(),
             {"question": "Is it blue?"},
-            f"line 1: {FIRST} has the question 'Is it blue.', but in the dataset 'Is thing 0 of set 0 red.'.*another",
+            rf"line 1 \({FIRST}\) has the question 'Is it blue.', but its row in the dataset has 'Is thing 0 of set 0 "
+            "red.'.*another",
         ),
         (
             [(rows()[0] | {"set_id": None}, "Yes")],
@@ -884,7 +885,9 @@ def test_files_that_do_not_fit(files, capsys):
     assert "is not JSON, or is cut off" in capsys.readouterr().err
     (files / "mine.json").write_text('[{"set_id": 1}]')
     assert score(files, str(files / "mine.json")) == 2
-    assert "entry 1: expected an object with the LVLM's text as response, " in capsys.readouterr().err
+    assert (
+        "entry 1: expected an object with the LVLM's text under one of the keys " in capsys.readouterr().err
+    )
     assert score(files, str(files / "nothing.json")) == 2
     assert "There is no file" in capsys.readouterr().err
 

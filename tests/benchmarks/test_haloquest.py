@@ -318,8 +318,8 @@ def test_the_authors_instructions_are_theirs():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"id": "first"}, "id is 'first'; expected a whole number"),
-        ({"id": 1}, r"references\[1\] has the id 1, as references\[0\] has"),
+        ({"id": "first"}, "id is 'first'; expected a 64-bit whole number"),
+        ({"id": 1}, r"references\[1\] has the id 1, which references\[0\] has too"),
         ({"image_type": "painted"}, "image_type is 'painted'; expected one of 'generated', 'real'"),
         ({"type": "count"}, "type is 'count'; expected one of 'false premises'"),
         ({"question": " "}, "question is ' '; expected a text"),
@@ -416,7 +416,7 @@ def test_only_some_images(files):
         (lambda text: "", "holds no row"),
         (lambda text: text.split("\r\n")[0] + "\r\n", "holds no row"),
         (lambda text: text.replace("real,", "painted,"), "row 4: image type is 'painted'"),
-        (lambda text: text.replace("\n5,", "\n4,"), "row 6 has the id 4, as .*row 5 has"),
+        (lambda text: text.replace("\n5,", "\n4,"), "row 6 has the id 4, which .*row 5 has too"),
         (
             lambda text: text.replace("It is closed", " ; "),
             r"row 3: groundtruth responses is \[\]; exp",

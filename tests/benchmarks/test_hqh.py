@@ -690,7 +690,7 @@ def changed(number, **values):
         (changed(2, instruction=" "), r"references\[2\]: instruction is ' '"),
         (changed(2, ground_truth=None), r"references\[2\]: ground_truth is None"),
         (changed(2, caption=3), r"references\[2\]: caption is 3"),
-        (changed(2, id=1), r"references\[2\] has the id 1, as references\[0\] has"),
+        (changed(2, id=1), r"references\[2\] has the id 1, which references\[0\] has too"),
         ({"judgements": [judged(True)] * 7}, "7 values of judgements and 8 predictions"),
         ({"judgements": {"correct": True}}, "judgements is .* expected a list"),
         ({"judgements": [judged(1)] * 8}, r"judgements\[0\]: correct is 1; expected true or false"),
@@ -812,7 +812,7 @@ def test_only_some_images(files):
         ("[{", "not JSON, or is cut off"),
         ("[]", "holds nothing"),
         (json.dumps([rows()[0] | {"type": "colour"}]), "type is 'colour'; expected one of 'existence'"),
-        (json.dumps([rows()[0], rows()[0]]), r"\[1\] has the id 1, as .*\[0\] has"),
+        (json.dumps([rows()[0], rows()[0]]), r"\[1\] has the id 1, which .*\[0\] has too"),
         (json.dumps([rows()[0] | {"ground_truth": None}]), "ground_truth is None"),
     ],
 )
@@ -992,7 +992,7 @@ def test_bad_files_of_judgements(files, texts, capsys, lines, message):
         ),
         (
             [{"id": 1, "response": "x", "image_id": 7}],
-            "line 1: id 1 has the image_id 7, but in the dataset 100",
+            r"line 1 \(id 1\) has the image_id 7, but its row in the dataset has 100",
         ),
         ([{"id": 1, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
         (

@@ -381,4 +381,4 @@ def test_bad_input_of_the_command(tmp_path, capsys, scores, options, message):
 def test_what_is_no_result(tmp_path, capsys):
     (tmp_path / "a.json").write_text('[{"accuracy": 1}]')
     assert cli.main(["reliability", str(tmp_path / "a.json"), "--retest", str(tmp_path / "a.json")]) == 2
-    assert "entry 1 is no result" in capsys.readouterr().err
+    assert "entry 1 is not a result" in capsys.readouterr().err

@@ -332,7 +332,7 @@ def changed(number, **values):
         (changed(2, image_content=[1]), r"references\[2\]: image_content is \[1\]"),
         (changed(2, gt_answer=None), r"references\[2\]: gt_answer is None"),
         (changed(2, image_src=3), r"references\[2\]: image_src is 3"),
-        (changed(2, id=0), r"references\[2\] has the id 0, as references\[0\] has"),
+        (changed(2, id=0), r"references\[2\] has the id 0, which references\[0\] has too"),
         (changed(2, id="2"), r"references\[2\]: id is '2'"),
         ({"ratings": [6] * 7}, "7 values of ratings and 8 predictions"),
         ({"ratings": [7] * 8}, r"ratings\[0\]: rating is 7; expected a whole number from 0 to 6, or null"),

@@ -403,8 +403,8 @@ def test_a_question_file_that_is_cut_off(tmp_path, text, message):
             "line 12: image is '1{30}.jpg'; expected a file name that ends in an id",
         ),
         ({"image": 7}, "line 12: image is 7; expected a file name"),
-        ({"question_id": 10**30}, "line 12: question_id is 10{30}; expected a whole number of 64 bits"),
-        ({"question_id": True}, "line 12: question_id is True; expected a whole number"),
+        ({"question_id": 10**30}, "line 12: question_id is 10{30}; expected a 64-bit whole number"),
+        ({"question_id": True}, "line 12: question_id is True; expected a 64-bit whole number"),
         ({"text": 7, "object": "dog"}, "line 12: text is 7; expected"),
         ({"question_id": 1}, "holds question_id 1 more than once"),
         ({"question_id": "x"}, "question_id is 'x'"),
@@ -683,7 +683,7 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
         ({"text": "No"}, "line 1 has no question_id, but other responses do"),
         (
             {"question_id": 1},
-            "line 1: expected an object with the LVLM's text as response, model_prediction,",
+            "line 1: expected an object with the LVLM's text under one of the keys response, model_prediction,",
         ),
         ({"question_id": 1, "text": None}, "line 1: text is None; expected the LVLM's text"),
         (
@@ -706,14 +706,14 @@ def test_ids_that_do_not_tell_questions_apart(files, capsys):
     assert score(files, responses="random.jsonl") == 2
     err = capsys.readouterr().err
     assert (
-        "random.jsonl: question_id identifies more than one of the 36 rows of the dataset, such as question_id 1, and "
+        "random.jsonl: several of the 36 rows of the dataset share their question_id, such as question_id 1, and "
         "the responses are not in the dataset's order. Choose one config or sampling, or give each response its "
         "sampling." in err
     )
     assert score(files, "--sampling", "random", responses="random.jsonl", samplings=["random"]) == 0
     assert score(files, "--sampling", "random", responses="random.jsonl") == 0
     assert score(files, "--sampling", "popular", responses="random.jsonl", samplings=["random"]) == 2
-    assert "No row of the 12 is left to be scored: the options choose no row of" in capsys.readouterr().err
+    assert "None of the 12 rows is left to score: the options select no row of" in capsys.readouterr().err
 
 
 def test_answers_cut_off_or_to_other_questions(files, capsys):
@@ -724,8 +724,8 @@ def test_answers_cut_off_or_to_other_questions(files, capsys):
     write(files / "bare.jsonl", [{"question": "Is there a cow in the image?", "answer": "No"}] * 12)
     assert score(files, responses="bare.jsonl", samplings=["random"]) == 2
     err = capsys.readouterr().err
-    assert "line 1: matched by order, its place has the question 'Is there a cow in the image?'" in err
-    assert "but in the dataset 'Is there an object 0 in the image?'" in err
+    assert "line 1 (matched by order) has the question 'Is there a cow in the image?'" in err
+    assert "but its row in the dataset has 'Is there an object 0 in the image?'" in err
 
 
 def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):
@@ -771,6 +771,6 @@ def test_answers_to_another_file_with_the_same_ids(tmp_path, capsys):
     assert cli.main(["score", "pope", "--responses", files[0], "--dataset", files[1]]) == 2
     err = capsys.readouterr().err
     assert (
-        "has the question 'Is there a cat in the image?', but in the dataset 'Is there a dog in the image?'"
+        "has the question 'Is there a cat in the image?', but its row in the dataset has 'Is there a dog in the image?'"
         in err
     )

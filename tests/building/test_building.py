@@ -374,7 +374,7 @@ BAD_ANNOTATIONS = {
     "cut off between": (json.dumps(annotations())[:68], r"cut off: .*\(char 68\)"),
     "empty": ("", r"cut off: Expecting value: line 1 column 1 \(char 0\)"),
     "not JSON": ("image,objects\n1,dog", r"not JSON, .*: Expecting value: line 1 column 1"),
-    "a list": ("[1, 2]", "not COCO: it holds a JSON list, expected an object"),
+    "a list": ("[1, 2]", "not COCO: it holds a JSON list; expected an object"),
     "no images": ({"annotations": [], "categories": []}, "not COCO: it has no 'images'"),
     "no annotations": ({"images": [], "categories": []}, "not COCO: it has no 'annotations'|names no images"),
     "no categories": (

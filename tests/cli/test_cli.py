@@ -112,7 +112,7 @@ def test_bad_input_is_one_line_and_a_status(files, capsys):
     assert cli.main(["build", "nothing"]) == 2
     err = capsys.readouterr().err
     known = ", ".join(dataset.name for dataset in registry.datasets())
-    assert err == f"halluscope: There is no dataset 'nothing'. Known are {known}.\n"
+    assert err == f"halluscope: There is no dataset 'nothing'. The known ones are {known}.\n"
 
 
 @pytest.mark.parametrize("name", [one.name for one in registry.benchmarks() if one.judges])

@@ -412,7 +412,7 @@ def test_protocols_score_as_score_does(benchmark, each_explained):
 
 @pytest.mark.parametrize("benchmark", SCORED)
 def test_differences_are_sums(benchmark, each_explained, capsys):
-    """Of all scores and each two protocols, computed and printed."""
+    """Of all scores and each pair of protocols, computed and printed."""
     found, words = each_explained[benchmark.name]
     for score in benchmark.scores:
         for one in differences.differences(found, score):
@@ -478,7 +478,7 @@ def test_a_number_that_is_none(three, capsys, word):
 
 @needs("pope")
 def test_a_number_that_no_score_is(three, capsys):
-    assert "12.34 is no score of these responses" in text(capsys, "pope", *three, "--number", "12.34")
+    assert "12.34 is not a score of these responses" in text(capsys, "pope", *three, "--number", "12.34")
     places = explain(capsys, "pope", *three, "--number", "0.667")["number"]
     assert {"responses": "m", "protocol": "lmms-eval", "score": "accuracy"} in places
     assert {"responses": "m", "protocol": "official", "score": "accuracy"} not in places

@@ -380,7 +380,7 @@ def test_settings_that_a_dataset_has_of_its_own(name: str) -> None:
         ('{"throne_coco": ["lexical"]}', r"throne_coco is \['lexical'\]; expected an object"),
         (
             '{"throne_coco": {"judge": "lexical"}}',
-            "throne_coco has no option 'judge'. Did you mean 'judges'.* Known are .*dataset, .*images",
+            "throne_coco has no option 'judge'. Did you mean 'judges'.* The known ones are .*dataset, .*images",
         ),
         ('{"throne_coco": {"votes": []}}', "throne_coco has no option 'votes'"),
     ],
@@ -709,21 +709,30 @@ PLAIN = {"question_id": 1, "response": "Yes."}
         ([], "holds no response"),
         ([sample(), PLAIN], "line 2 is not a sample: expected doc_id and filtered_resps"),
         ([sample(), "Yes."], "line 2 is not a sample"),
-        ([PLAIN, sample()], "line 2: expected an object with the LVLM's text as response"),
-        (["Yes."], "line 1: expected an object with the LVLM's text as response"),
+        ([PLAIN, sample()], "line 2: expected an object with the LVLM's text under one of the keys response"),
+        (["Yes."], "line 1: expected an object with the LVLM's text under one of the keys response"),
         (
             [sample(doc={})],
-            "line 1 is a sample of another task; expected pope or pope_c",
+            r"line 1 is a sample that names no task and holds no row \(doc\); expected a sample of pope or pope_c",
         ),
         (
             [sample(doc={"halluscope_task": "throne_coco"})],
-            "a sample of the task 'throne_coco'; expected pope or pope_c",
+            "a sample of the task 'throne_coco'; expected a sample of pope or pope_c",
         ),
-        ([{"doc_id": 0, "filtered_resps": "A", "acc": 1.0}], "line 1 is a sample of another task"),
-        ([sample(doc_id=[0])], r"line 1: doc_id is \[0\]; expected a number or a text"),
+        (
+            [{"doc_id": 0, "filtered_resps": "A", "acc": 1.0}],
+            "line 1 is a sample that names no task and holds no row",
+        ),
+        ([sample(doc_id=[0])], r"line 1: doc_id is \[0\]; expected a whole number or a string"),
         ([sample(), sample()], r"line 2: the document 0 is already in .*line 1"),
-        ([sample(filtered_resps=["Yes.", "No."])], r"filtered_resps is \['Yes.', 'No.'\]; expected one text"),
-        ([sample(filtered_resps=[None])], r"filtered_resps is \[None\]; expected one text"),
+        (
+            [sample(filtered_resps=["Yes.", "No."])],
+            r"filtered_resps is \['Yes.', 'No.'\]; expected a string, or a list of one string",
+        ),
+        (
+            [sample(filtered_resps=[None])],
+            r"filtered_resps is \[None\]; expected a string, or a list of one string",
+        ),
     ],
 )
 def test_bad_samples(tmp_path: Path, rows: list[Any], message: str) -> None:

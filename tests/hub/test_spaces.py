@@ -126,7 +126,8 @@ def test_the_page_scores_as_the_package_does():
             JSON_LINES,
             '{"id": 1}',
             "[]",
-            "line 1: expected an object with the LVLM's text as response, model_prediction, prediction, output",
+            "line 1: expected an object with the LVLM's text under one of the keys response, model_prediction, "
+            "prediction, output",
         ),
         ("throne", JSON_LINES, '{"caption": 1}', "[]", "line 1: caption is 1; expected the LVLM's text"),
         (

@@ -372,7 +372,7 @@ def test_too_many_failures_are_an_error_and_what_came_is_kept(serve, tmp_path):
 
 def test_a_server_that_is_down_ends_it_at_once(serve):
     server = serve(lambda prompt, count, body: refuse(503, "gone"))
-    with pytest.raises(JudgeUnavailable, match="cannot be reached: HTTP 503 after 2 attempts"):
+    with pytest.raises(JudgeUnavailable, match="cannot be reached: HTTP 503, after at most 2 attempts"):
         ask(voter_of(server), TEXTS)
     assert len(server.bodies) == 2
 

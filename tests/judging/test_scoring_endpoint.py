@@ -406,7 +406,7 @@ def multi_item(path, body, said):
         ("neither", lambda *came: came[2], r"does not score labels for 'm' \(/generative_scoring: HTTP 404.*'openai"),
         (SGLANG, multi_item, r"does not reply as documented: another number of tokens .*--enable-mis; or .*openai:"),
         (VLLM, lambda *_: (401, {"error": "key"}), "requires an access key|refuses the access key"),
-        (VLLM, lambda *_: (503, {"error": "busy"}), "cannot be reached: HTTP 503 after 2 attempts"),
+        (VLLM, lambda *_: (503, {"error": "busy"}), "cannot be reached: HTTP 503, after at most 2 attempts"),
         (VLLM, lambda *_: (302, {}), "points to another address"),
     ],
 )  # fmt: skip

@@ -227,7 +227,7 @@ FOREIGN = [
     (another_program, "a database of another program"),
     (another_program_that_was_killed, "a database of another program"),
     (a_link_to_another_program, "a database of another program"),
-    (a_later_form, "of form 99; this version of halluscope reads forms 1 to 3"),
+    (a_later_form, "in format 99; this version of halluscope reads formats 1 to 3"),
     (lambda path: path.write_text("My notes. " * 500), "not a database that can be read"),
     (lambda path: path.write_text("short"), "not a database that can be read"),
     (lambda path: path.mkdir(), "a folder, or not a plain file"),
@@ -282,7 +282,7 @@ def test_a_later_form_that_is_only_in_the_log_yet_is_refused(tmp_path, kind):
     AnswerStore(path).close()
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 99")
-        with pytest.raises(StoreError, match="of form 99"):
+        with pytest.raises(StoreError, match="in format 99"):
             kind(path)
         assert db.execute("PRAGMA user_version").fetchone() == (99,)
 
@@ -322,7 +322,7 @@ def test_what_names_no_file_is_an_error(name):
 def test_what_is_left_of_a_store_that_is_gone_is_not_taken_for_a_part_of_the_next(tmp_path, ending):
     path, left = tmp_path / "answers.sqlite", tmp_path / f"answers.sqlite-{ending}"
     left.write_bytes(b"left")
-    with pytest.raises(StoreError, match=f"sqlite-{ending} belonged to an answer store that is gone"):
+    with pytest.raises(StoreError, match=f"sqlite-{ending}: left over from an answer store that is gone"):
         AnswerStore(path)
     assert left.read_bytes() == b"left" and not path.exists()
     left.unlink()
@@ -506,7 +506,7 @@ def test_an_older_store_that_is_damaged_is_refused_and_left_as_it_is(tmp_path, h
         db.execute("PRAGMA writable_schema = RESET")
         db.execute(harm)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="damaged|of form 0"):
+    with pytest.raises(StoreError, match="damaged|in format 0"):
         kind(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["answers.sqlite"]

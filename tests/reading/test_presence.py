@@ -68,7 +68,7 @@ def test_several_sources(tmp_path):
         ('{"1": ["dog"', "not JSON, or is cut off"),
         ('["dog"]', "holds a list"),
         ('{"1": "dog"}', "objects, a list of class names"),
-        ('{"x": ["dog"]}', "labels.json, 'x': image_id is 'x'; expected a whole number"),
+        ('{"x": ["dog"]}', "labels.json, 'x': image_id is 'x'; expected a 64-bit whole number"),
         ('{"1": ["dog"], "01": ["cat"]}', "image_id 1 occurs twice"),
         ('{"1": ["dog"], "1": ["cat"]}', "'1' occurs twice in one object"),
         ('{"annotations": []}', "not COCO"),
@@ -160,10 +160,10 @@ def test_a_name_twice_in_annotations(coco_file):
 
 @pytest.mark.parametrize("value", [10**30, 2**63, True, 1e300, 7.5, None, "x", [], "1" * 5000, float("nan")])
 def test_an_image_id_that_no_column_holds(value, tmp_path, coco_file):
-    with pytest.raises(ValueError, match="image_id is .*; expected a whole number of 64 bits"):
+    with pytest.raises(ValueError, match="image_id is .*; expected a 64-bit whole number"):
         load([str(lines(tmp_path / "l.jsonl", {"image_id": value, "objects": []}))])
     with pytest.raises(
-        BuildError, match=r"images\[1\] is .*; expected an object with a whole number of 64 bits"
+        BuildError, match=r"images\[1\] is .*; expected an object whose id is a 64-bit whole number"
     ):
         load([coco_file(ids=(7, value))])
 

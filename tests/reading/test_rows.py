@@ -235,7 +235,7 @@ def test_an_address_is_no_dataset(asked):
     for name in (f"{address}/rows.parquet", f"{address}/a/b", "hf://datasets/a/b", "/dev/zero", "../a/b"):
         with pytest.raises(
             (ValueError, FileNotFoundError),
-            match=r"nor an id of the Hub|There is no file|There is no dataset '(http|hf)'",
+            match=r"nor a Hub id|There is no file|There is no dataset '(http|hf)'",
         ):
             read_rows(name)
     assert requests == []

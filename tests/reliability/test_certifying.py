@@ -322,7 +322,7 @@ def test_judges_may_stand_in_another_order():
 
 def test_a_judge_that_changed_its_mind_is_noticed():
     found = certified(TEXTS, PRESENT, Reader(YES), *WHOLE)
-    with pytest.raises(ValueError, match="said something else about the labelled texts than they say now"):
+    with pytest.raises(ValueError, match="have changed their verdict on some of the labelled texts"):
         compute(TEXTS, PRESENT, judges=Reader(YES | {"b": {"cup"}}), certificate=found, **ASKED)
 
 

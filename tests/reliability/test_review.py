@@ -144,7 +144,7 @@ def test_images_from_a_dataset_and_from_a_folder(tmp_path):
         (
             {"question": "q", "id": 1},
             {"responses": {"a": [{"id": 1}]}},
-            "a, response 0: expected an object with the LVLM's text as response, .* got {'id': 1}",
+            "a, response 0: expected an object with the LVLM's text under one of the keys response, .* got {'id': 1}",
         ),
         (
             {"question": "q", "id": 1},

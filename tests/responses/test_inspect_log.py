@@ -103,7 +103,7 @@ def test_a_sample_that_was_written_again_counts_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        ([], "holds no sample; expected a log that was written with its samples"),
+        ([], "holds no samples; expected a log that was written with its samples"),
         (
             [sample(1), sample(1, epoch=2)],
             "belongs to epoch 2: this log holds several responses per row; expected one",
@@ -115,13 +115,22 @@ def test_a_sample_that_was_written_again_counts_once(tmp_path: Path) -> None:
         (["Yes."], "is not a sample of Inspect: it is 'Yes.'"),
         ([sample(1, output="Yes.")], "is not a sample of Inspect"),
         ([sample(1), sample(1)], r"the document '1 random' is already in "),
-        ([sample(1, id=[1])], r"doc_id is \[1\]; expected a number or a text"),
-        ([sample(1, metadata={})], "is a sample of another task; expected pope"),
-        ([sample(1, metadata=None)], "is a sample of another task; expected pope"),
-        ([sample(1, metadata={"halluscope_task": "hqh"})], "is a sample of the task 'hqh'; expected pope"),
+        ([sample(1, id=[1])], r"doc_id is \[1\]; expected a whole number or a string"),
+        (
+            [sample(1, metadata={})],
+            r"is a sample that names no task and holds no row \(doc\); expected a sample of pope",
+        ),
+        (
+            [sample(1, metadata=None)],
+            r"is a sample that names no task and holds no row \(doc\); expected a sample of pope",
+        ),
+        (
+            [sample(1, metadata={"halluscope_task": "hqh"})],
+            "is a sample of the task 'hqh'; expected a sample of pope",
+        ),
         (
             [sample(1, output={"choices": [{}], "completion": None})],
-            r"filtered_resps is \[?None\]?; expected one text",
+            r"filtered_resps is \[?None\]?; expected a string",
         ),
     ],
 )

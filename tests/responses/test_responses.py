@@ -78,7 +78,9 @@ def test_the_text_is_the_first_of_one_list_of_columns(place):
 def test_a_column_that_is_named_is_the_only_one():
     row = {"image_id": 7, "said": "A dog.", "response": "A cat."}
     assert text_of(row, "here", column="said") == ("A dog.", "said")
-    with pytest.raises(ValueError, match="here: expected an object with the LVLM's text as words; got"):
+    with pytest.raises(
+        ValueError, match="here: expected an object with the LVLM's text under the key words; got"
+    ):
         text_of(row, "here", column="words")
     beside_a_label = {"text": "A dog.", "label": "dog"}
     assert text_of(beside_a_label, "here", column="text") == ("A dog.", "text")
@@ -89,7 +91,8 @@ def test_beside_a_label_text_is_the_question():
     assert matched([row]).texts == ["Yes."]
     del row["caption"]
     with pytest.raises(
-        ValueError, match=r"responses\[0\]: expected an object with the LVLM's text as response"
+        ValueError,
+        match=r"responses\[0\]: expected an object with the LVLM's text under one of the keys response",
     ):
         matched([row])
 
@@ -110,7 +113,10 @@ def test_a_row_of_the_dataset_is_no_response():
         (['{"image_id": 1, "capt'], "line 1 is not JSON, or is cut off"),
         (['{"image_id": 1, "capt', {"image_id": 7, "caption": ""}], "line 1 is not JSON, or is cut off"),
         ([{"image_id": 7, "caption": ""}, '{"image_id": 1, "capt'], "line 2 is not JSON, or is cut off"),
-        ([{"image_id": 7}], "line 1: expected an object with the LVLM's text as response, .*caption; got"),
+        (
+            [{"image_id": 7}],
+            "line 1: expected an object with the LVLM's text under one of the keys .*caption; got",
+        ),
         (
             [{"caption": "A dog."}],
             r"r\.jsonl holds 1 responses without an id, and the dataset has 3 rows; expected one response per row in "
@@ -134,7 +140,7 @@ def test_a_row_of_the_dataset_is_no_response():
         ),
         ([[1, 2]], "entry 1: expected an object"),
         (["7"], "line 1: expected an object"),
-        ([], "r.jsonl holds no response; expected one JSON object per line"),
+        ([], "r.jsonl holds no responses; expected one JSON object per line"),
     ],
 )
 def test_bad_responses(tmp_path, rows, message):
@@ -338,12 +344,12 @@ def test_ids_that_do_not_tell_rows_apart():
     for unordered in (rows[::-1], rows[1:]):
         with pytest.raises(
             ValueError,
-            match="question_id identifies more than one of the 4 rows of the dataset, such as question_id 1, and .* "
+            match="several of the 4 rows of the dataset share their question_id, such as question_id 1, and .* "
             "order. Choose one config or sampling, or give each response its sampling",
         ):
             matched(unordered, ALL, ASKED)
     rows[0]["question"] = "Is there a popular 1?"
-    with pytest.raises(ValueError, match=r"responses\[0\]: in its place, question_id 1 has the question"):
+    with pytest.raises(ValueError, match=r"responses\[0\] \(matched by order and question_id 1\) has the"):
         matched(rows, ALL, ASKED)
 
 
@@ -358,12 +364,10 @@ def test_rows_that_are_not_wanted_are_left_out_with_their_responses():
     assert (got.rows, got.of, got.left_out) == (ASKED[2:], 2, 2)
     bare = [{"response": f"About {question.question}"} for question in ASKED]
     assert matched(bare, popular, ASKED).texts == matched(bare[2:], popular, ASKED).texts == got.texts
-    with pytest.raises(ValueError, match="holds no response to any of the 2 rows that are wanted"):
+    with pytest.raises(ValueError, match="holds no response to any of the 2 rows that the options select"):
         matched([answer(question) for question in ASKED[:2]], replace(popular, partial=True), ASKED)
     nothing = Identity(ALL.id, ALL.also, wanted=lambda row: False)
-    with pytest.raises(
-        ValueError, match="No row of the 4 is left to be scored: the options choose no row of"
-    ):
+    with pytest.raises(ValueError, match="None of the 4 rows is left to score: the options select no row of"):
         matched(bare, nothing, ASKED)
 
 
@@ -391,9 +395,7 @@ def test_without_ids_the_order_counts():
         "index",
     ):
         matched(bare[:3], ALL, ASKED)
-    with pytest.raises(
-        ValueError, match=r"responses\[0\]: matched by order, its place has the question .*order\?"
-    ):
+    with pytest.raises(ValueError, match=r"responses\[0\] \(matched by order\) has the question .*order\?"):
         matched(bare[::-1], ALL, ASKED)
 
 
@@ -418,8 +420,8 @@ def taken(row, more):
 def test_what_was_asked_must_be_the_rows_question(column):
     own = ASKED[0].question
     message = (
-        rf"responses\[0\]: question_id 1, sampling random has the {column} 'Is there a cow\?', but in the dataset "
-        rf"'{own[:-1]}\?'\. Are these responses to another file or sampling, or in another order\?"
+        rf"responses\[0\] \(question_id 1, sampling random\) has the {column} 'Is there a cow\?', but its row in the "
+        rf"dataset has '{own[:-1]}\?'\. Are these responses to another file or sampling, or in another order\?"
     )
     refused(ASKED[0], {column: "Is there a cow?"}, message)
     for said in (
@@ -437,7 +439,7 @@ def test_the_column_of_the_text_is_no_question():
     rows = [{"question_id": n, "text": "Yes."} for n in (1, 2)]
     assert matched(rows, ALL, ASKED[:2]).texts == ["Yes.", "Yes."]
     beside = [row | {"response": "No."} for row in rows]
-    with pytest.raises(ValueError, match=r"has the text 'Yes\.', but in the dataset 'Is there a random 1\?'"):
+    with pytest.raises(ValueError, match=r"'Yes\.', but its row in the dataset has 'Is there a random 1\?'"):
         matched(beside, ALL, ASKED[:2])
 
 
@@ -456,10 +458,14 @@ def test_the_image_must_be_the_rows(column):
     for row in (ASKED[0], NAMED):
         expected = f"'{row.file_name}'" if row.file_name else "7"
         for said in (8, "8", "COCO_val2014_000000000008.jpg", "000000000008.jpg", 8.0):
-            refused(row, {column: said}, rf"has the {column} {said!r}, but in the dataset {expected}\. Are")
+            refused(
+                row,
+                {column: said},
+                rf"has the {column} {said!r}, but its row in the dataset has {expected}\. Are",
+            )
         for said in (*SAME, None, True, "a name", 7.5, {"bytes": "..."}, ["000000000008.jpg"], ""):
             taken(row, {column: said})
-    refused(NAMED, {column: "x.jpg"}, f"has the {column} 'x.jpg', but in the dataset")
+    refused(NAMED, {column: "x.jpg"}, f"has the {column} 'x.jpg', but its row in the dataset has")
     taken(ASKED[0], {column: "x.jpg"})  # the row says nothing of a file, and the name nothing of an image
 
 
@@ -471,7 +477,8 @@ def test_an_image_where_the_rows_have_none():
 
 def test_another_image_file_is_another_image():
     with pytest.raises(
-        ValueError, match="image_id 7 has the file_name 'x.jpg', but in the dataset '000007.jpg'"
+        ValueError,
+        match=r"image_id 7\) has the file_name 'x.jpg', but its row in the dataset has '000007.jpg'",
     ):
         matched([{"image_id": 7, "file_name": "x.jpg", "response": ""}])
     rows = [{"image_id": 7, "file_name": "000007.jpg", "response": ""}, {"image_id": 9, "file_name": "x.jpg"}]
@@ -482,12 +489,12 @@ def test_another_image_file_is_another_image():
 def test_the_sampling_must_be_the_rows(column):
     rows = [{"response": "", column: "popular"}, {"response": ""}]
     with pytest.raises(
-        ValueError, match=r"its place has the sampling 'popular', but in the dataset 'random'\. Are"
+        ValueError, match=r"has the sampling 'popular', but its row in the dataset has 'random'\. Are"
     ):
         matched(rows, ALL, ASKED[:2])
     for empty in ("", None, 3):
         beside = [{"response": "", "sampling": empty, "category": "popular"}, {"response": ""}]
-        with pytest.raises(ValueError, match="its place has the sampling 'popular'"):
+        with pytest.raises(ValueError, match=r"matched by order\) has the sampling 'popular'"):
             matched(beside, ALL, ASKED[:2])
     unknown = {"category": "animals"}  # a category of the user's own
     assert matched([{"response": ""} | unknown] * 2, ALL, ASKED[:2]).by == ORDER

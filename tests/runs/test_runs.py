@@ -188,10 +188,10 @@ def test_files_that_are_missing_or_no_run(tmp_path):
         folder = write(run, tmp_path / name)
         (folder / name).unlink()
         found = told(folder)
-        assert found[0] == f"{name} is missing" and "is no run, or was changed" in found[1]
+        assert found[0] == f"{name} is missing" and "is not a run, or was changed" in found[1]
     for text in ("", "[]", "{}", '{"form": 2, "version": "0"}', "\x00"):
         (folder / "run.json").write_text(text)
-        with pytest.raises(RunError, match="is no run|was made by halluscope"):
+        with pytest.raises(RunError, match="is not a run|was made by halluscope"):
             folders.read(folder)
     (folder / "SHA256SUMS").unlink()
     with pytest.raises(RunError, match="has no checksums"):

@@ -264,7 +264,7 @@ def test_a_stratum_of_which_nothing_is_known_is_refused():
     sample = replace(some(implied, np.arange(100), 0.25), strata=np.arange(400) // 300)
     found = correct(labels, present, sample)
     assert set(found.refused.values()) == {
-        "Stratum 1 has 100 texts, of which 0 are labelled; expected at least two."
+        "Of the 100 texts of stratum 1, 0 are labelled; expected at least 2."
     }
 
 

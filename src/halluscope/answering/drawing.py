@@ -47,7 +47,7 @@ class Noise:
 
     Args:
         torch: the module.
-        temperature: of the draws.
+        temperature: the temperature of the draws.
         seeds: one per prompt.
     """
 

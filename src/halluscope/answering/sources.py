@@ -123,7 +123,7 @@ def _rows(source: Written) -> Any:
     split = f"@{source.split}" if source.split else ""
     rows = read_rows(f"{source.name}{config}{split}")
     if isinstance(rows, list):
-        raise ValueError(f"{source.name} is a JSON file; expected a dataset: a folder or an id of the Hub.")
+        raise ValueError(f"{source.name} is a JSON file; expected a dataset: a folder or a Hub id.")
     return rows
 
 

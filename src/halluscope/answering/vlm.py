@@ -53,9 +53,7 @@ class Vlm:
         spread = {"device_map": SEVERAL_GPUS} if device == SEVERAL_GPUS else {}
         name, _, revision = (model, "", "") if Path(model).is_dir() else model.partition("@")
         if not Path(name).is_dir() and (name.startswith((".", "/", "~")) or name.count("/") != 1):
-            raise ValueError(
-                f"There is no model {model!r}; expected a folder, or an id of the Hub (org/name)."
-            )
+            raise ValueError(f"There is no model {model!r}; expected a folder, or a Hub id (org/name).")
         place: dict[str, Any] = {"trust_remote_code": False} | ({"revision": revision} if revision else {})
         try:
             with hub_or_cache():

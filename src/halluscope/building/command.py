@@ -83,7 +83,7 @@ class Builder:
     """A builder of a dataset.
 
     Attributes:
-        name: of the dataset.
+        name: the name of the dataset.
         about: what it builds and from what, with examples.
         source: the help of --source, which says which upstream files are meant.
         make: takes an `Order` and the builder's own options as keywords, checks everything before it writes anything,

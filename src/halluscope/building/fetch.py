@@ -33,8 +33,8 @@ class Fetched:
 
     Attributes:
         path: the file or folder to read.
-        sha256: of the file, or of the zip for a folder inside it or a member whose published sha256 is unknown; None
-            for a folder on disk.
+        sha256: the sha256 of the file; of the whole zip, if `path` is a folder in it or a member whose published sha256
+            is unknown; None for a folder on disk.
         published: whether this is the published sha256; None for a folder on disk, which has no sha256, and if the
             published one is unknown.
     """
@@ -141,7 +141,7 @@ def sha256_of(file: Readable) -> str:
         LimitExceeded: for a member of a zip that is too large.
         FileNotFoundError: if there is no such file.
     """
-    if isinstance(file, Path):  # of any size
+    if isinstance(file, Path):  # a file on disk may have any size
         check_file(file)
         with file.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -171,7 +171,7 @@ def _locate(source: Source, option: str, given: Path) -> Readable:
         _check_members(option, given)
     root = zipfile.Path(given) if zipped else given
     for place in (root / name, root / Path(name).name, root):
-        there = place is root or place.exists()  # a zip says of its root that it does not exist
+        there = place is root or place.exists()  # `zipfile.Path.exists` is False for the root of a zip
         if there and (place.is_dir() == name.endswith("/")):
             return place
     raise BuildError(

@@ -52,7 +52,7 @@ class Spec:
 
     Attributes:
         name: the dataset's name, which is the same everywhere.
-        version: of the built dataset; it is raised when the rows change.
+        version: the version of the built dataset; it is raised when the rows change.
         title: the name that is shown to readers.
         license: the Hub's identifier of the licence.
         license_note: details that the identifier does not say.

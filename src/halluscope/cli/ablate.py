@@ -76,7 +76,7 @@ def _less(benchmark: Benchmark) -> Benchmark:
 
 
 def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield how similarly each two values of --agreement rank the models, by each score that all models have."""
+    """Yield how similarly each pair of values of --agreement ranks the models, by each score that all models have."""
     for pair in combinations(agreements, 2):
         for score in scores:
             first, second = ([row[score] for row in rows if row[AGREEMENT] == k] for k in pair)

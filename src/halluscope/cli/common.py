@@ -142,7 +142,7 @@ def add_reading(parser: Parsing, benchmark: Benchmark) -> None:
     option(
         "--id-column",
         metavar="NAME",
-        help="the column of the responses with the id (default: found by its name)",
+        help="the responses' column that holds the id (default: found by its name)",
     )
     option(
         "--text-column", metavar="NAME", help="the column with the text (default: response, prediction, ...)"
@@ -156,7 +156,7 @@ def add_reading(parser: Parsing, benchmark: Benchmark) -> None:
 
 
 def door(given: argparse.Namespace) -> Door:
-    """Return how responses are read and matched, by the options of `add_responses`."""
+    """Return how responses are read and matched, by the options of `add_reading`."""
     return Door(given.limit, getattr(given, "partial", False), given.id_column, given.text_column)
 
 
@@ -169,7 +169,7 @@ def add_options(parser: Parsing, benchmark: Benchmark) -> None:
         add(
             "--device",
             default=argparse.SUPPRESS,
-            help="where language models run, such as cuda:1 (default: a GPU if any)",
+            help="where language models run, such as cuda:1 (default: a GPU if there is one)",
         )
         add(
             "--store",
@@ -228,7 +228,8 @@ def show(
     Args:
         report: the tables and notes.
         given: all options.
-        benchmark: whose scores the report holds, with which way each is better; None if no way is.
+        benchmark: the benchmark whose scores the report holds, which knows whether higher or lower is better; None if
+            no score has a better direction.
         intervals: whether each score is shown with its interval.
     """
     better = benchmark.better if benchmark else lambda _: None
@@ -238,7 +239,7 @@ def show(
 
 
 def check_output(given: argparse.Namespace, output: str) -> None:
-    """Check, before anything is computed, that an option's file can be written and is no file that is read.
+    """Check, before anything is computed, that an option's file can be written and is not a file that is read.
 
     Args:
         given: all options.

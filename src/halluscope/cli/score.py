@@ -59,7 +59,10 @@ def run(given: argparse.Namespace) -> None:
             scored.append(runs.score(benchmark, one, chosen | shared, about))
             result = scored[-1].scores
             if result["thoughts"]:
-                tell(f"{_shown(one)}: {result['thoughts']:,} responses held thoughts, which were removed.")
+                tell(
+                    f"{_shown(one)}: {result['thoughts']:,} responses contained thoughts (text in <think> or similar "
+                    "tags), which were removed."
+                )
             results.append((one.matched.name, with_choices(benchmark, result, chosen)))
     if given.out:
         folders.write(scored, given.out)
@@ -95,7 +98,7 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
         if matched.sampled and not (given.limit or getattr(given, "partial", False)):
             raise ValueError(
                 f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} {what}: the run had a "
-                f"limit, or was cut off. Pass --limit {len(matched.rows)} to score them all the same."
+                f"limit, or was cut off. Pass --limit {len(matched.rows)} to score them anyway."
             )
         said.append(f"{len(matched.rows):,} of {matched.of:,} {what} are scored")
     for column, values in registry.identity(benchmark).also.items():

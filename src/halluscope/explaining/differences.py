@@ -1,4 +1,4 @@
-"""Why protocols differ: differences split into parts, what parsers read differently, and which score a number is."""
+"""Explains why protocols differ: a difference in parts, what parsers read differently, and which score a number is."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from halluscope.explaining.protocols import means
 from halluscope.explaining.steps import COUNTING, OTHER_ORDER, PARSER, Setting, parts, path
 
 INTERVALS = ("interval", "spread", "difference")
-"""Keys of a result that hold other numbers than scores, under the names of scores."""
+"""Keys of a result that hold numbers other than scores, under the names of scores."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,18 @@ class Readings:
 
 
 def differences(found: Explained, score: str) -> Iterator[Difference]:
-    """Yield why a score differs, for each two protocols that report it."""
+    """Yield why a score differs, for each pair of protocols that report it."""
     for first, second in pairs(found):
         if all(found.whose(setting, COUNTING).reports(score) for setting in (first, second)):
             yield difference(found, first, second, score)
 
 
 def pairs(found: Explained) -> Iterator[tuple[Setting, Setting]]:
-    """Yield each two protocols; with several files, from the first to each other file, also within one protocol."""
+    """Yield each pair of protocols.
+
+    With several files, the first protocol is paired with the first file and the second with each of the other files; a
+    protocol is then also paired with itself.
+    """
     first, *others = found.files
     for place, one in enumerate(found.protocols):
         for other in found.protocols[place + (0 if others else 1) :]:
@@ -100,7 +104,10 @@ def readings(found: Explained, first: Setting, second: Setting) -> Readings | No
 
 
 def read_otherwise(found: Explained) -> Iterator[tuple[str, str, Readings]]:
-    """Yield two protocols for each two parsers, by name, and what the parsers read differently in the first file."""
+    """Yield, for each pair of parsers, the names of two protocols that use them, and what they read differently.
+
+    The responses are those in the first file.
+    """
     done: set[frozenset[str]] = set()
     for first, second in combinations([found.setting(one, found.files[0]) for one in found.protocols], 2):
         two = frozenset(means(found.whose(setting, PARSER).parser) for setting in (first, second))
@@ -137,7 +144,7 @@ def places(found: Explained, number: str) -> Iterator[tuple[Setting, str]]:
 def _differing(
     names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return in what two readings of one response differ, among these names, or all names if none is given."""
+    """Return the values in which two readings of one response differ, among these names, or all if none are given."""
     unlike = [name for name in names or before if before.get(name) != after.get(name)]
     return {name: before.get(name) for name in unlike}, {name: after.get(name) for name in unlike}
 

@@ -53,7 +53,7 @@ class Explained:
             chosen: the protocols that are wanted.
             responses: one LVLM's responses, a file per prompt.
             dataset: what the responses are scored against.
-            options: of the benchmark, as `halluscope.scoring.prepare` takes them.
+            options: the options of the benchmark, as `halluscope.scoring.prepare` takes them.
             door: how responses are read and matched.
 
         Raises:

@@ -47,7 +47,7 @@ class Protocol:
     """One way to compute a score.
 
     Attributes:
-        name: of the protocol.
+        name: the name of the protocol.
         by: who uses it, and the source for that.
         prompt: what is asked, with {question} for a row's own question; "" where it is not known.
         rows: which rows count.

@@ -26,7 +26,7 @@ def told(found: Explained, compared: Sequence[str], examples: int, sought: str |
     Args:
         found: the scores.
         compared: the scores whose differences are shown.
-        examples: how many responses are shown that two parsers read differently, for each two parsers.
+        examples: how many responses are shown that two parsers read differently, for each pair of parsers.
         sought: a printed number; the scores that print as this number are looked for.
     """
     blocks: list[Table | Notes] = [] if sought is None else [Notes(_number(found, sought))]
@@ -174,7 +174,7 @@ def _way(one: Protocol, aspects: Sequence[str]) -> list[str]:
 
 
 def _examples(found: Explained, most: int) -> list[str]:
-    """Say how many responses each two parsers read differently, with some examples."""
+    """Say how many responses each pair of parsers reads differently, with some examples."""
     lines = []
     for first, second, readings in differences.read_otherwise(found):
         shown = differences.diverse(readings, most)
@@ -212,7 +212,7 @@ def _number(found: Explained, sought: str) -> list[str]:
     ]
     if places:
         return [f"{one_line(sought, 20)} is", *places]
-    return [f"{one_line(sought, 20)} is no score of these responses under these protocols."]
+    return [f"{one_line(sought, 20)} is not a score of these responses under these protocols."]
 
 
 def _label(setting: Setting, several: bool) -> str:

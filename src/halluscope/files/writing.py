@@ -1,4 +1,7 @@
-"""Writes files and folders completely or not at all, never over other people's files, and one process at a time."""
+"""Writes files and folders completely or not at all, and one process at a time.
+
+A folder never replaces other people's files.
+"""
 
 import ctypes
 import errno
@@ -45,7 +48,7 @@ def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") ->
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Let an error about a temporary file or folder name the path that the user gave.
+    """Make an error about a temporary file or folder report the path that the user gave.
 
     Raises:
         OutputError: if the folder of the path cannot be written to.
@@ -77,7 +80,7 @@ def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
         inputs: the files that are read; if `path` is one of them, the message says so.
 
     Raises:
-        OutputError: if the file exists.
+        OutputError: if the file exists, is an input or a folder, or its parent is a file.
         OSError: if nothing can be written there.
     """
     if any(is_same(path, given) for given in inputs):

@@ -27,7 +27,7 @@ class Asked:
     """A dataset that a harness asks.
 
     Attributes:
-        name: of the dataset, and of its task.
+        name: the name of the dataset, and of its task.
         prompt: the name of another prompt that is used; "" for the benchmark's own prompt.
         setting: the task's settings.
         source: its rows, and their images.
@@ -45,7 +45,7 @@ class Asked:
         """Open a dataset.
 
         Args:
-            name: of the dataset.
+            name: the name of the dataset.
             prompt: the name of another prompt to use; "" for the benchmark's own prompt.
             setting: the task's settings.
 

@@ -1,7 +1,7 @@
 """Holds the functions that the task files of lm-eval and lmms-eval name.
 
 A document is a row of the dataset, without its image, plus the name of its task. A set is scored as a whole: each
-score receives the responses to all documents, and the set is judged once, for whichever score is asked first. For a
+score receives the responses to all documents, and the set is judged once, for whichever score is asked for first. For a
 score that is a mean, each response also carries its own value of the score, so that the harness can compute standard
 errors.
 """
@@ -112,7 +112,7 @@ def marked_prompt(doc: Mapping[str, Any]) -> str:
 
 
 def target(doc: Mapping[str, Any]) -> str:
-    """Return the right answer as a text."""
+    """Return the right answer as text."""
     right = doc[registry.benchmark(doc[TASK]).target]
     return right if isinstance(right, str) else ", ".join(map(str, right or ()))
 
@@ -148,7 +148,7 @@ def items(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Item]:
 def answers(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | Item]:
     """Return the response to a document, for each score and standard error of its task, as lm-eval's `process_results`.
 
-    For a score that lm-eval averages, it is a number; the score is absent if the document does not count for it.
+    For a score that lm-eval averages, the value is a number; the score is absent if the document does not count for it.
     """
     benchmark, each = registry.benchmark(doc[TASK]), items(doc, results)
     errors = {f"{name}{CLUSTERED}": each[name] for name in benchmark.means}
@@ -222,7 +222,7 @@ def _added(benchmark: Benchmark, answer: Answer) -> dict[str, float]:
 
 
 def _filled(given: Sequence[Item]) -> Scored:
-    """Return the result of a set, after giving each item its value of its score."""
+    """Give each item the value of the score that it is for, and return the result of the set."""
     result, each = _result([item.answer for item in given])
     for item, added in zip(given, each, strict=True):
         if item.name in added:
@@ -270,7 +270,7 @@ def judged(score: Callable[[], Scored], setting: Settings, called: str, where: s
         return None
     try:
         return score()
-    except Exception as error:  # whatever a judge raises, a lack of memory too
+    except Exception as error:  # whatever a judge raises, including that memory ran out
         log.error("%s is not scored: %s %s", called, reason(error), where)
         return None
 
@@ -301,5 +301,8 @@ def reason(error: Exception) -> str:
 def _where(task: str, setting: Settings, file: Path | None, partial: bool) -> str:
     """Say where the responses are, and which command scores them."""
     if file is None:
-        return "Its responses are kept only if the harness logs samples: halluscope score NAME --responses."
+        return (
+            "The responses are kept only if the harness logs samples; to score those: halluscope score NAME "
+            "--responses FILE --dataset DATASET"
+        )
     return f"The responses are kept in {file}; to score them: {kept.command(task, setting, file, partial)}"

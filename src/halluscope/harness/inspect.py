@@ -215,7 +215,7 @@ def _register(name: str) -> Any:
         dataset: a folder or a Hub id; by default the folder that `halluscope build` makes.
         images: the folder of image files, if the dataset holds no images.
         prompt: the name of a prompt to use instead of the benchmark's own.
-        options: of the benchmark, such as those of its judges.
+        options: the options of the benchmark, such as those of its judges.
     """
     return task(name=name)(of_dataset)
 

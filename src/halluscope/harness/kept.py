@@ -25,7 +25,7 @@ def keep(task: str, rows: Sequence[Mapping[str, Any]], texts: Sequence[str], pro
 
     Args:
         task: the name of a dataset.
-        rows: of the dataset, one per response.
+        rows: the rows of the dataset, one per response.
         texts: the responses.
         prompt: the name of the prompt that was asked, if it has one.
 

@@ -23,7 +23,7 @@ class Settings:
     Attributes:
         dataset: a folder or a Hub id.
         images: the folder of image files, if the dataset holds no images.
-        options: of the metric.
+        options: the options of the metric.
         judged: whether the harness scores the responses; it does not if the judge must be a language model, and the
             user names none.
     """

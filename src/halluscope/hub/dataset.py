@@ -42,7 +42,7 @@ def read(name: str, organization: str, folder: Path | None = None, subset: bool 
     """Check a built dataset, and say what its repository shall hold.
 
     Args:
-        name: of the dataset.
+        name: the name of the dataset.
         organization: who publishes it; the card says how to load it from this organization.
         folder: where it was built (default: where `halluscope build` builds it).
         subset: whether a subset or a changed copy of the dataset may be published too.

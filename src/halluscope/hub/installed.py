@@ -29,7 +29,7 @@ class Copy:
     """What the bare name of a metric leads to.
 
     Attributes:
-        name: of the metric.
+        name: the name of the metric.
         folder: the folder of the module that `evaluate` would load; None if there is no such module.
         version: the version of halluscope that put it there; None if something else did.
         current: whether this version put it there.

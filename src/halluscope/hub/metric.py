@@ -36,7 +36,7 @@ def read(name: str, organization: str, package: str | None = None) -> Publicatio
     The tag is "halluscope-<version>": `evaluate` looks for a tag of its own version, such as v0.4.6, before main.
 
     Args:
-        name: of the metric.
+        name: the name of the metric.
         organization: who publishes it.
         package: where the Space installs this package from, as pip takes it: a URL, or "halluscope @ URL". The
             metric's own extras are added. None asks an index for this version.

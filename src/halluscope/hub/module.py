@@ -19,7 +19,7 @@ class Module(evaluate.Metric):  # type: ignore[misc]
     Attributes:
         benchmark: its name; the benchmark's record says what is measured, whom to cite, and where to read more.
         row: the types of a prediction and a reference, to be shown.
-        read_row: where a reference is a row of a dataset, takes the row and its place, and refuses what is no row.
+        read_row: where a reference is a row of a dataset, takes the row and its place, and refuses what is not a row.
     """
 
     benchmark: ClassVar[str]

@@ -1,7 +1,7 @@
 """The Hub as one organization's member sees it: what a repository holds, and how it is changed.
 
-Only this module talks to the Hub. Every failure becomes a `HubError` that says what was being done. The token is read
-from where `huggingface_hub` keeps it (HF_TOKEN, or `hf auth login`), and appears in no message.
+Of the modules that publish, only this one talks to the Hub. Every failure becomes a `HubError` that says what was being
+done. The token is read from where `huggingface_hub` keeps it (HF_TOKEN, or `hf auth login`), and appears in no message.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -95,8 +95,8 @@ class Hub:
         with self._asking(f"looking for {wanted.repository}"):
             if self._api.repo_exists(wanted.repository, repo_type="model"):
                 raise HubError(
-                    f"{wanted.repository} is a model on the Hub; a {wanted.kind} of the same name would be mistaken "
-                    "for the model's own. Publish under another organization, or rename the model."
+                    f"{wanted.repository} is a model on the Hub; a {wanted.kind} of the same name would look "
+                    "as if it belonged to the model. Publish under another organization, or rename the model."
                 )
             try:
                 info: Any = self._api.repo_info(**where)
@@ -159,7 +159,7 @@ class Hub:
             return str(done.oid)
 
     def tag(self, wanted: Publication, head: str) -> None:
-        """Name a commit by the publication's tag."""
+        """Give a commit the publication's tag."""
         with self._asking(f"tagging {wanted.kind} {wanted.repository} as {wanted.tag}"):
             self._api.create_tag(wanted.repository, tag=wanted.tag, revision=head, repo_type=wanted.kind)
 

@@ -1,7 +1,8 @@
 """Sends requests to a server over HTTP: many at once, each with a time limit, no redirects, no leak of the access key.
 
 Each request ends in the value of the server's reply or in a `Failure`. No error of the HTTP library leaves this module,
-because it holds the request and so the access key. What the server says is shown only through `foreign.quoted`.
+because such an error holds the request, and so the access key. What the server says is shown only through
+`foreign.quoted`.
 """
 
 import asyncio
@@ -32,7 +33,10 @@ AT_ONCE = 32
 """How many requests may be under way unless the user says otherwise."""
 
 DOWN_AFTER = 8
-"""The server counts as down after this many requests in a row that it did not serve, each after all attempts."""
+"""The server counts as down once it has failed to serve this many requests in a row.
+
+Failures that may pass are retried first.
+"""
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 8.0
 """The wait before the second attempt, and the longest wait, in seconds; each wait is twice the one before."""
@@ -96,8 +100,8 @@ class Failure:
 class Pace:
     """Limits the requests under way: halves their number when the server is overloaded, then slowly raises it again.
 
-    The limit grows by one after as many replies as it allows requests. Attempts that began before the last halving do
-    not halve it again, because they report the same overload.
+    After each round of replies (as many as the limit allows requests), the limit grows by one. Attempts that began
+    before the last halving do not halve it again, because they report the same overload.
 
     Args:
         most: the highest limit, which is also the first.
@@ -124,9 +128,8 @@ class Client:
     """Asks one server.
 
     After a time-out, a dropped connection or one of the statuses 408, 409, 429 and 5xx, a request is tried again. Each
-    wait is twice the one before, or as long as Retry-After says. Redirects are not followed. No more of a reply is read
-    than the limit `reply`, whether it is compressed or not. The environment's proxies are used, except for servers on
-    this machine.
+    wait is twice the one before, or as long as Retry-After says. Redirects are not followed. A reply is read only up to
+    the limit `reply`, compressed or not. The environment's proxies are used, except for servers on this machine.
 
     Args:
         server: the server to ask.
@@ -197,7 +200,9 @@ class Client:
                 if isinstance(said, Failure) and (said.final or unserved >= DOWN_AFTER):
                     raise self.unavailable(said)
                 yield place, said
-                under_way -= 1  # only after the caller has kept the reply, so that a kill loses few
+                under_way -= (
+                    1  # only after the caller has kept the reply, so that a killed process loses few replies
+                )
 
     def unavailable(self, failure: Failure) -> JudgeUnavailable:
         """Return the error for a failure that ends the whole run."""
@@ -205,13 +210,14 @@ class Client:
         if failure.status in (401, 403) and not server.may_have_key:
             return JudgeUnavailable(
                 f"{server.origin} requires an access key (HTTP {failure.status}). It was not sent: the address begins "
-                "with http://, so others on the way could read the key. Use an address that begins with https://; or, "
-                f"if you trust the network, set the environment variable {CONSENT} to the host's name."
+                "with http://, so anyone on the network between here and there could read the key. Use an address that "
+                f"begins with https://; or, if you trust the network, set the environment variable {CONSENT} to the "
+                "host's name."
             )
         if failure.status in (401, 403):
             return JudgeUnavailable(
                 f"{server.origin} refuses the access key in the environment variable {server.key_variable} "
-                f"(HTTP {failure.status}). Set it to a key of that server that may use {model}."
+                f"(HTTP {failure.status}). Set it to a key for that server that allows the use of {model}."
             )
         if failure.elsewhere:
             return JudgeUnavailable(
@@ -226,9 +232,9 @@ class Client:
                 "address, which usually ends in /v1."
             )
         return JudgeUnavailable(
-            f"{server.origin} cannot be reached: {failure.reason} after {self.attempts} attempts{said}. Check the "
-            "address, the quota of the access key, and whether the server is running; then run again. Earlier replies "
-            "are kept if there is a store."
+            f"{server.origin} cannot be reached: {failure.reason}, after at most {self.attempts} attempts{said}. Check "
+            "the address, the quota of the access key, and whether the server is running; then run again. Earlier "
+            "replies are kept if there is a store."
         )
 
     @contextmanager
@@ -270,7 +276,9 @@ class Client:
                     await asyncio.sleep(wait)
                 return said
         except TimeoutError:
-            return self._silent
+            return Failure(
+                f"no reply within {self.attempts * self.timeout:g} s, all attempts together", late=True
+            )
 
     async def _attempt(self, client: "AsyncClient", path: str, content: bytes) -> Any:
         import httpx2
@@ -327,7 +335,9 @@ async def _body(response: "Response") -> bytes | Failure:
     if packing not in ("", "identity", *_PACKED):
         return Failure("compressed in a way that was not asked for", response.status_code)
     most = limits.most("reply")
-    unpacker = zlib.decompressobj(wbits=47) if packing in _PACKED else None  # 47: gzip or zlib, as it comes
+    unpacker = (
+        zlib.decompressobj(wbits=47) if packing in _PACKED else None
+    )  # 47: gzip or zlib, whichever it is
     body = bytearray()
     try:
         async for chunk in response.aiter_raw():
@@ -376,6 +386,6 @@ def _put(came: "SimpleQueue[tuple[int, Any]]", place: int, future: Any) -> None:
 
 
 def _fit_to_be_logged(record: logging.LogRecord) -> bool:
-    """Make a record that the HTTP libraries log safe to show."""
+    """Make a log record of the HTTP libraries safe to show."""
     record.msg, record.args = foreign.heard(record.getMessage()), ()
     return True

@@ -68,7 +68,7 @@ def explained(path: Path) -> Iterator[None]:
     """Turn errors of the file into a `StoreError` that says what to do."""
     try:
         yield
-    except UnicodeDecodeError as error:  # SQLite's own message, if it names a damaged table
+    except UnicodeDecodeError as error:  # raised for SQLite's own message if that names a damaged table
         raise damaged(path, error) from error
     except (sqlite3.Error, OSError) as error:
         code = getattr(error, "sqlite_errorcode", None)
@@ -132,7 +132,7 @@ def to_read(path: Path) -> sqlite3.Connection:
         if not path.exists() or _is_empty(path):
             return in_memory()
         _look(path)
-        how = "mode=ro" if _beside(path) else "immutable=1"  # another process writes, or was killed
+        how = "mode=ro" if _beside(path) else "immutable=1"  # beside it: a process writes, or was killed
         with _closed_on_error(_read_only(path, how)) as db:
             return db if _checked_form(path, db) == FORM else _upgraded_copy(path, db)
 
@@ -191,7 +191,9 @@ def _make(path: Path, left: list[Path]) -> None:
     """
     if left:
         names = " and ".join(map(str, left))
-        raise StoreError(f"{names} belonged to an answer store that is gone; remove it, or {_OTHER_FILE}.")
+        raise StoreError(
+            f"{names}: left over from an answer store that is gone. Remove what is left over, or {_OTHER_FILE}."
+        )
     real = Path(os.path.realpath(path))
     real.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=real.parent, prefix=".") as folder, suppress(FileExistsError):
@@ -210,7 +212,9 @@ def _is_empty(path: Path) -> bool:
 def _fill(path: Path) -> None:
     """Turn an empty file into a store."""
     with closing(_connect(path)) as db, writing(db):
-        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:  # another process was faster
+        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[
+            0
+        ]:  # unless another process was faster
             _execute(db, _SCHEMA)
 
 
@@ -261,8 +265,8 @@ def _form(path: Path, db: sqlite3.Connection) -> int:
     form = _pragma(db, "user_version")
     if form not in _TABLES:
         raise StoreError(
-            f"{path} is an answer store of form {form}; this version of halluscope reads forms 1 to {FORM}. Use the "
-            f"version of halluscope that made it, or {_OTHER_FILE}."
+            f"{path} is an answer store in format {form}; this version of halluscope reads formats 1 to {FORM}. Use "
+            f"the version of halluscope that made it, or {_OTHER_FILE}."
         )
     return form
 

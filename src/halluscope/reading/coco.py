@@ -110,7 +110,7 @@ def _check(data: Any, name: str) -> None:
         BuildError: if it is not, or contradicts itself.
     """
     if not isinstance(data, dict):
-        raise BuildError(f"{name} is not COCO: it holds a JSON {type(data).__name__}, expected an object.")
+        raise BuildError(f"{name} is not COCO: it holds a JSON {type(data).__name__}; expected an object.")
     for key in ("images", "annotations", "categories"):
         if not isinstance(data.get(key), list):
             what = f"{key!r} is a {type(data[key]).__name__}" if key in data else f"it has no {key!r}"
@@ -142,7 +142,7 @@ def _ids(entries: Iterable[Any], where: str, text: str) -> set[int]:
     for i, entry in enumerate(entries):
         if not isinstance(entry, dict) or not is_id(entry.get("id")):
             raise BuildError(
-                f"{where}[{i}] is {brief(entry)}; expected an object with a whole number of 64 bits as its id."
+                f"{where}[{i}] is {brief(entry)}; expected an object whose id is a 64-bit whole number."
             )
         if not isinstance(entry.get(text), str) or not entry[text]:
             raise BuildError(

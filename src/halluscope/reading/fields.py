@@ -35,7 +35,7 @@ class Fields:
         value: Any = self.given.get(name)
         number = id_of(value) if or_digits and isinstance(value, str) else value
         if number is None or not is_id(number):
-            raise self.wrong(name, "a whole number of 64 bits")
+            raise self.wrong(name, "a 64-bit whole number")
         return int(number)
 
     def text(self, name: str) -> str:

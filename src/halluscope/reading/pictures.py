@@ -81,7 +81,7 @@ def of_table(
         images: rows with the columns `key` and `image`; of rows with the same key, the first that has an image counts.
         key: the column that identifies an image.
         wanted: the keys that will be asked for.
-        name: of the dataset, for messages.
+        name: the name of the dataset, for messages.
         keep: how many images stay open; None for all.
         folder: the dataset's folder, if its rows may name files in it; None if they may not.
 

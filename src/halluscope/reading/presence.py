@@ -30,7 +30,7 @@ class ImageObjects:
     Attributes:
         image_id: a unique number.
         objects: the names of the classes in the image.
-        file_name: of the image; "" if unknown.
+        file_name: the file name of the image; "" if unknown.
         prompt: what is asked about the image; "" for the benchmark's own prompt.
         form: the parallel form that the row belongs to; "" for the original.
     """
@@ -123,7 +123,7 @@ def _image(row: Any, where: str) -> ImageObjects:
     given = row["image_id"]
     value = id_of(given) if isinstance(given, str) else given
     if value is None or not is_id(value):
-        raise ValueError(f"{where}: image_id is {brief(given)}; expected a whole number of 64 bits.")
+        raise ValueError(f"{where}: image_id is {brief(given)}; expected a 64-bit whole number.")
     return ImageObjects(value, row["objects"], **{name: str(row.get(name) or "") for name in TEXTS})
 
 

@@ -49,7 +49,7 @@ class Source:
     """A dataset as a user names it.
 
     Attributes:
-        name: a file, a folder, or an id of the Hub.
+        name: a file, a folder, or a Hub id.
         config: which of its configs; None for the only one.
         split: which of its splits; None for the only one.
     """
@@ -75,13 +75,16 @@ class Source:
 
     @property
     def is_json(self) -> bool:
-        """Whether it is a JSON file, whether or not it exists."""
+        """Whether the dataset is read as a JSON file: by its ending, or because it is a file that is not Parquet.
+
+        A file that does not exist is judged by its ending alone.
+        """
         path = Path(self.name)
         return path.suffix in JSON or (path.is_file() and path.suffix != ".parquet")
 
     @property
     def folder(self) -> Path | None:
-        """The dataset's folder, in which its rows may name files; None for a file, or an id of the Hub."""
+        """The dataset's folder, in which its rows may name files; None for a file, or a Hub id."""
         return Path(self.name) if Path(self.name).is_dir() else None
 
     @property
@@ -112,13 +115,13 @@ def read_rows(written: str) -> Any:
         {"bytes", "path"}.
 
     Raises:
-        ValueError: if it is not such a file or dataset, has several splits but none is named, or holds no row.
+        ValueError: if it is not such a file or dataset, has several splits but none is named, or holds no rows.
         FileNotFoundError: if a file does not exist.
     """
     source = Source.of(written)
     rows = _objects(source.path) if source.is_json else _dataset(source, written)
     if not len(rows):
-        raise ValueError(f"{written} holds no row.")
+        raise ValueError(f"{written} holds no rows.")
     if not source.is_json:
         _warn_of_a_subset(Path(source.name))
     return rows
@@ -142,7 +145,7 @@ def check_distinct(sources: Sequence[str]) -> None:
     """Check that no dataset is given twice, through links of any kind.
 
     Raises:
-        BuildError: if one is.
+        BuildError: if a dataset is given twice.
     """
     given: dict[Hashable, str] = {}
     for written in sources:
@@ -173,7 +176,7 @@ def configs(written: str) -> list[str]:
 
 
 def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], what: str) -> Any:
-    """Read the rows of a file or a dataset as `read_rows` does; of a dataset's columns, only those in `names`.
+    """Read the rows of a file or a dataset as `read_rows` does, but of a dataset only the columns in `names`.
 
     Raises:
         ValueError: if the dataset lacks a needed column; `what` names the expected kind of rows in the message.
@@ -201,7 +204,7 @@ def read_once(
     """Read questions.
 
     Args:
-        rows: of a dataset.
+        rows: the rows of a dataset.
         where: the source of the rows, for messages.
         read: makes a question from a row, its location as text, and its number among the rows, from 0.
 
@@ -213,7 +216,7 @@ def read_once(
 
 
 def once_by_id(located: Iterable[tuple[Identified, str]]) -> list[Identified]:
-    """Return the questions among pairs of a question and its location.
+    """Return the questions of pairs (question, location), after checking that no id occurs twice.
 
     Raises:
         ValueError: for an id that occurs twice.
@@ -223,8 +226,8 @@ def once_by_id(located: Iterable[tuple[Identified, str]]) -> list[Identified]:
     for question, where in located:
         if first.setdefault(question.id, where) != where:
             raise ValueError(
-                f"{where} has the id {question.id}, as {first[question.id]} has; expected each question once. Remove "
-                "one of them."
+                f"{where} has the id {question.id}, which {first[question.id]} has too; expected each question "
+                "once. Remove one of them."
             )
         questions.append(question)
     return questions
@@ -271,7 +274,8 @@ def _dataset(source: Source, written: str) -> Any:
 def _as_stored(feature: Any) -> Any:
     """Return a column's type such that images, sounds and other files are not decoded, even in lists and objects.
 
-    The library would open them with any program that can, and download those that are named by a URL.
+    The `datasets` library would decode them with any program that can do so, and download those that are named by a
+    URL.
     """
     if isinstance(feature, dict):
         return {name: _as_stored(inner) for name, inner in feature.items()}
@@ -288,13 +292,13 @@ def _load(source: Source) -> Any:
         raise ValueError(
             f"There is no dataset {brief(source.name)} in {Path(FOLDER).absolute()}.{nearest(source.name, built)} It "
             f"holds {', '.join(built) or 'no datasets'}; `halluscope build NAME` makes one. You may also name a "
-            "folder, or an id of the Hub (org/name)."
+            "folder, or a Hub id (org/name)."
         )
     _check_folder(Path(source.name))
     there = True
     try:
         if not _may_be_loaded(source.name):
-            raise ValueError("it is neither a folder nor an id of the Hub")
+            raise ValueError("it is neither a folder nor a Hub id")
         if Path(source.name).is_dir():
             kept = _kept(Path(source.name), Path(datasets.config.HF_DATASETS_CACHE))
             return datasets.load_dataset(source.name, source.config, cache_dir=str(kept))
@@ -304,12 +308,12 @@ def _load(source: Source) -> Any:
         why = f"{type(error).__name__}: {brief(str(error), 200)}" if there else "the Hub cannot be reached"
         raise ValueError(
             f"{source.name} cannot be loaded as a dataset ({why}). Expected the folder that `halluscope build NAME` "
-            "made, or an id of the Hub."
+            "made, or a Hub id."
         ) from error
 
 
 def _may_be_loaded(name: str) -> bool:
-    """Whether a name is a folder's, or can be an id of the Hub. The library takes URLs too; we do not."""
+    """Whether a name is that of a folder, or can be a Hub id. The library takes URLs too; we do not."""
     return Path(name).is_dir() or bool(_HUB_ID.fullmatch(name) and not name.startswith("."))
 
 
@@ -317,7 +321,7 @@ def _check_folder(folder: Path) -> None:
     """Check that a dataset's card names only files in its folder, and that no Parquet file is too large.
 
     Raises:
-        BuildError: if the card names a URL or a file elsewhere, which the library would fetch, or cannot be read.
+        BuildError: if the card cannot be read, or names a URL or a file elsewhere, which the library would fetch.
         LimitExceeded: for a Parquet file that is too large.
     """
     if not folder.is_dir():

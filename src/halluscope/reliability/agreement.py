@@ -189,7 +189,7 @@ def method(name: str, rows: Iterable[tuple[str, str, Mapping[str, Any]]]) -> Met
             raise ValueError(f"{one_line(name)}: the response of {_shown(key)} occurs twice.")
         said[key] = one
     if not said:
-        raise ValueError(f"{one_line(name)} holds no row; expected at least one response.")
+        raise ValueError(f"{one_line(name)} holds no rows; expected at least one response.")
     return Method(name, said)
 
 

@@ -34,7 +34,7 @@ FORMULA = "=+-@＝＋－＠"
 """A spreadsheet takes a text that begins with one of these for a formula, unless an apostrophe is before it."""
 
 Better = Callable[[str], Direction]
-"""Takes the name of a score's column, and gives which way the score is better."""
+"""Takes the name of a score's column, and returns whether a higher or a lower score is better."""
 
 
 def written(
@@ -180,7 +180,10 @@ def _best(table: Table, better: Better) -> set[tuple[int, int]]:
 
 
 def _competes(table: Table, row: Sequence[Cell]) -> bool:
-    """Whether a row is about the first row's data, as far as that is known; of what papers print, it is not."""
+    """Whether a row is about the same data as the first row, as far as that is known.
+
+    For results that a paper prints it is not known, so they do not compete.
+    """
     if any(isinstance(cell, Number) and cell.mark == OTHER for cell in row):
         return False
     rows = row[table.header.index(ROWS)] if ROWS in table.header else None
@@ -272,7 +275,7 @@ _BARE: _Pen[tuple[str, bool]] = _Pen(
 
 
 def _csv(tables: Sequence[Table]) -> str:
-    """Return all tables as one with the columns of all; a cell is empty where a table lacks the column.
+    """Return all tables as one table that has all their columns; a cell is empty where a table lacks the column.
 
     Numbers have all their digits, fractions are not in percent, and undefined numbers are empty. The ends of intervals,
     marks, and remarks on names have columns of their own.
@@ -294,7 +297,7 @@ _Column = tuple[str, int]
 
 
 def _records(table: Table) -> Iterator[dict[_Column, object]]:
-    """Yield each row of a table by its columns."""
+    """Yield each row of a table as a mapping from columns to values."""
     header = [name or f"column {place}" for place, name in enumerate(table.header, 1)]
     columns = [(name, header[:place].count(name)) for place, name in enumerate(header)]
     parts = [
@@ -363,7 +366,7 @@ def _markdown_notes(notes: Notes) -> str:
 
 
 def _markdown_line(text: str) -> str:
-    """Return a text that also has no meaning in Markdown at the beginning of a line."""
+    """Return a text escaped so that Markdown prints it as it is, also at the beginning of a line."""
     return _BEGINS.sub(lambda found: re.sub(r"(\W)$", r"\\\1", found[0]), _markdown_text(text).lstrip())
 
 

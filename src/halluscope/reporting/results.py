@@ -27,7 +27,7 @@ def read_results(path: Path) -> dict[str, Result]:
     for where, result in json_rows(path):
         if not isinstance(result, Mapping) or not isinstance(result.get("responses"), str):
             raise ValueError(
-                f"{where} is no result: {brief(result)}. Expected what `halluscope score NAME --responses A B C "
+                f"{where} is not a result: {brief(result)}. Expected what `halluscope score NAME --responses A B C "
                 "--json` prints."
             )
         if result["responses"] in results:
@@ -43,7 +43,7 @@ def score(result: Result, by: str) -> float:
     """Return a score of a result; "sampled/f0.5_cls" names a nested one. NaN if it is undefined.
 
     Raises:
-        ValueError: if the result does not have it, or it is no number.
+        ValueError: if the result does not have it, or it is not a number.
     """
     value: Any = result
     if by in result:

@@ -1,8 +1,8 @@
 """Reads an LVLM's responses from any file that holds them, row by row.
 
-A file has a format of `halluscope.reading.tables`, or is a log: of lm-eval or lmms-eval, written with --log_samples, or
-of Inspect. lm-eval logs a whole document; lmms-eval logs only what each score was given, which names the task and the
-row.
+A file has one of the formats in `halluscope.reading.tables`, or is a log of lm-eval or lmms-eval (written with
+--log_samples) or of Inspect. lm-eval logs a whole document; lmms-eval logs only the items that each score received;
+these name the task and the row.
 """
 
 import re
@@ -33,7 +33,7 @@ TASK, PROMPT = "halluscope_task", "halluscope_prompt"
 """The keys under which a response names its task, and the prompt that was asked, if the prompt has a name."""
 
 SAMPLE = {"doc_id", "filtered_resps"}
-"""The keys that mark a row as a harness' sample."""
+"""The keys that mark a row as a harness's sample."""
 
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -64,8 +64,8 @@ class Responses:
     """The responses of one LVLM.
 
     Attributes:
-        name: of the LVLM: the file's name without its ending, preceded by its folder's name if two files have the same
-            name.
+        name: the LVLM's name: the one that the user gives, or else the file's name without its ending, preceded by as
+            many folders as are needed to tell files apart; "responses" if there is no file.
         source: the file, for messages.
         each: the responses, at least one.
         sampled: whether a harness wrote them.
@@ -87,7 +87,7 @@ class Reading:
         dataset: columns that mark a row as the dataset's own, which holds the right answer, not a response.
         parts: column -> its values; the file name of a part may contain one of them, such as "random" in A of
             "NAME=A,B,C".
-        text_column: the column with the text; None looks for the first of `TEXTS`.
+        text_column: the column with the text; None for the first of `TEXTS` that a row has.
     """
 
     tasks: Collection[str] = ()
@@ -130,8 +130,9 @@ def text_of(
     name = next((name for name in known if name in _columns(row)), None)
     if name is None:
         raise ValueError(
-            f"{where}: expected an object with the LVLM's text as {', '.join(known)}; got {brief(row, 120)}. If "
-            "another column holds the text, name it: --text-column (text_column)."
+            f"{where}: expected an object with the LVLM's text under {'the key' if column else 'one of the keys'} "
+            f"{', '.join(known)}; got {brief(row, 120)}. If another column holds the text, name it: --text-column "
+            "(text_column)."
         )
     if name in dataset and {*dataset} <= row.keys():
         raise ValueError(
@@ -146,7 +147,7 @@ def text_of(
 
 
 def _whole_characters(text: str) -> str:
-    """Join surrogates, as JSON may spell them, that make up one character, and replace lone surrogates by U+FFFD."""
+    """Join each pair of surrogates, as which JSON may spell a character, and replace lone surrogates by U+FFFD."""
     if _HALF.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -160,7 +161,7 @@ def _files(given: Given) -> tuple[str | None, list[Path], Sequence[Row] | None]:
     """Return the name that the user gives, if any, the files, and, if there is no file, the rows."""
     if isinstance(given, Mapping):
         return None, [], [row for _, row in tables.by_id(given, "responses")]
-    if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a table of pandas
+    if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a pandas DataFrame
         return None, [], given.to_dict("records")
     if not isinstance(given, str | Path):
         return None, [], _rows(given)
@@ -188,7 +189,7 @@ def _rows(given: Any) -> list[Row]:
 
 
 def _names(named: Sequence[tuple[str | None, list[Path]]]) -> list[str]:
-    """Name each LVLM: by the user's name for it, or by its file, with as many folders as make the names different.
+    """Name each LVLM: by the user's name for it, or by its file, with as many folders as tell the names apart.
 
     Raises:
         ValueError: if a file or a name is given twice.
@@ -219,7 +220,7 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row] | None, how: Rea
     source = ", ".join(map(str, files)) or "responses"
     located = list(islice(_located(files, rows, how), how.limit))
     if not located:
-        raise ValueError(f"{source} holds no response; expected one JSON object per line, or a table.")
+        raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
     if sampled := _is_sample(located[0][1]):
         located = list(_of_samples(located, how.tasks))
     return Responses(name, source, [_response(where, row, how) for where, row in located], sampled)
@@ -265,7 +266,7 @@ def _of_samples(located: Sequence[tuple[str, Any]], tasks: Collection[str]) -> I
         row = _of_sample(sample, where, tasks)
         doc_id = sample.get("doc_id")
         if not isinstance(doc_id, int | str):
-            raise ValueError(f"{where}: doc_id is {brief(doc_id)}; expected a number or a text.")
+            raise ValueError(f"{where}: doc_id is {brief(doc_id)}; expected a whole number or a string.")
         if doc_id in places:
             raise ValueError(
                 f"{where}: the document {brief(doc_id)} is already in {places[doc_id]}; expected each document once. "
@@ -291,14 +292,17 @@ def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> Row:
     about = _about(sample)
     task = about.get(TASK)
     if not about or (task is not None and tasks and task not in [*tasks]):
+        found = f"of the task {brief(task)}" if task else "that names no task and holds no row (doc)"
         raise ValueError(
-            f"{where} is a sample of {f'the task {brief(task)}' if task else 'another task'}; expected "
-            f"{' or '.join(tasks)}, as halluscope's tasks log it, or one with the row that was asked as doc."
+            f"{where} is a sample {found}; expected a sample of {' or '.join(tasks) or 'a task of halluscope'}, or one "
+            "whose doc is the row that was asked about."
         )
     texts = sample["filtered_resps"]
     texts = [texts] if isinstance(texts, str) else texts
     if not isinstance(texts, list) or len(texts) != 1 or not isinstance(texts[0], str):
-        raise ValueError(f"{where}: filtered_resps is {brief(texts, 120)}; expected one text.")
+        raise ValueError(
+            f"{where}: filtered_resps is {brief(texts, 120)}; expected a string, or a list of one string."
+        )
     return {
         **{name: value for name, value in about.items() if name not in (TASK, *TEXTS)},
         "response": texts[0],

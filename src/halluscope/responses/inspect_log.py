@@ -77,7 +77,7 @@ def _samples(found: Iterator[Located], log: str) -> Iterator[Located]:
             said = output.get("completion")
             yield where, {"doc_id": sample["id"], "doc": sample["metadata"], "filtered_resps": said}
     if empty:
-        raise ValueError(f"{log} holds no sample; expected a log that was written with its samples.")
+        raise ValueError(f"{log} holds no samples; expected a log that was written with its samples.")
 
 
 def _output(sample: Any, where: str) -> Mapping[str, Any]:

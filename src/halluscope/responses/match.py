@@ -19,7 +19,7 @@ ORDER = "order"
 """The way of matching responses that have no id."""
 
 IDS = ("image_id", "question_id", "id", "qid", "index", "image", "file_name")
-"""The columns where an id is looked for, after the column that has the dataset's own name of the id.
+"""The columns where an id is looked for, after the column with the dataset's own name for the id.
 
 They are used only for a dataset whose rows are identified by one column.
 """
@@ -34,7 +34,10 @@ STATED = ("prompt", "query", "instruction")
 """The columns where a response may state the whole prompt, including words around the dataset's question."""
 
 SYNONYMS = {"sampling": ("sampling", "category")}
-"""Column that identifies a row together with its id -> the names it may have, if it holds one of the known values."""
+"""A column that identifies a row together with its id -> the names that a response may use for the column.
+
+A name is used only if the value under it is a known one.
+"""
 
 _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)
 _FILE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
@@ -51,14 +54,14 @@ class Identity:
         also: column -> its values; such a column identifies a row together with `id`, if all responses have it.
         chooses: whether the responses determine which rows are scored; otherwise each wanted row needs a response,
             within the sets of `set_of`.
-        set_of: returns a row's set, whose rows need responses as soon as one of them has one; None for a row that may
-            lack a response in any case.
+        set_of: returns a row's set: if any row of a set has a response, all its rows need one. None for a row that
+            never needs a response.
         wanted: whether a row is scored; if not, it is left out with its response.
         only: column of `also` -> the value that is wanted; responses with another value are left out.
         partial: whether rows may lack a response.
         first: whether only the first responses were read; matched by order, they belong to the first rows.
         prompt: what an LVLM is asked if rows have neither a question nor a prompt of their own.
-        column: the column with a response's id; None looks for it.
+        column: the column with a response's id; None to look for it.
     """
 
     id: tuple[str, ...]
@@ -85,16 +88,16 @@ class Matched(Generic[R]):
     """Responses and the rows that they belong to.
 
     Attributes:
-        name: of the responses.
+        name: the name of the responses.
         rows: the rows, in the order of the responses if these determine the rows, otherwise in the dataset's order.
         texts: one per row.
         by: the columns that they were matched by, or `ORDER`.
         of: the number of wanted rows, with or without a response.
         sampled: whether a harness wrote the responses.
         left_out: the number of responses about rows that are not scored.
-        other_prompts: the number of responses that state another prompt than the row's or the benchmark's.
+        other_prompts: the number of responses that state a prompt other than the row's or the benchmark's.
         prompts: the names of the prompts that the responses say were asked; "" for responses that name none.
-        asked: the prompt that each response states, with white space as one space; "" if it states none.
+        asked: the prompt that each response states, with each run of white space as one space; "" if it states none.
     """
 
     name: str
@@ -125,8 +128,8 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     """Match each response to its row.
 
     Args:
-        responses: of one LVLM.
-        rows: of the dataset, objects with a field for each column.
+        responses: the responses of one LVLM.
+        rows: the dataset's rows, objects with a field for each column.
         identity: how rows are found.
 
     Raises:
@@ -138,11 +141,12 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     if not wanted:
         there = {column: sorted({str(getattr(row, column)) for row in rows}) for column in identity.only}
         said = "; ".join(
-            f"{column} is {', '.join(map(repr, values))} there" for column, values in there.items()
+            f"in the dataset, {column} is {' or '.join(map(repr, values))}"
+            for column, values in there.items()
         )
         raise ValueError(
-            f"No row of the {len(rows):,} is left to be scored: the options choose no row of this dataset"
-            f"{f' ({said}; for an upstream file, its name decides)' if said else ''}."
+            f"None of the {len(rows):,} rows is left to score: the options select no row of this dataset"
+            f"{f' ({said}; for an upstream file, its name decides this)' if said else ''}."
         )
     each = [response for response in responses.each if _is_meant(response, identity)]
     if not each:
@@ -195,7 +199,7 @@ def _is_asked(text: str, row: Any, identity: Identity) -> bool:
 
 
 def _prompt(row: Any, identity: Identity) -> str:
-    """Return the prompt for a row without a question; "" if the row has a question."""
+    """Return the prompt for a row of a dataset without questions (`Identity.prompt`); "" if its rows have questions."""
     return (getattr(row, "prompt", "") or identity.prompt) if identity.prompt else ""
 
 
@@ -263,7 +267,7 @@ def _by_id(
 
 
 def _also(each: Sequence[Response], rows: Sequence[Any], identity: Identity) -> list[str]:
-    """The columns that find rows together with their ids: those that all responses and all rows have."""
+    """Return the columns that, together with the ids, identify rows: those that all responses and all rows have."""
     return [
         column
         for column, values in identity.also.items()
@@ -279,7 +283,7 @@ def _placed(
     names: Sequence[str],
     identity: Identity,
 ) -> dict[int, Response]:
-    """The place of a row -> its response."""
+    """Return the place of each row that has a response -> the response."""
     found: dict[int, Response] = {}
     for key, response in keyed:
         named = _named(names, key)
@@ -306,7 +310,7 @@ def _check_whole(
     names: Sequence[str],
     identity: Identity,
 ) -> None:
-    """Check that no row lacks a response, as far as the rows go together."""
+    """Check that each row has a response if another row of its set has one."""
     begun = {identity.set_of(wanted[i]) for i in found} - {None}
     missing = [key for key, i in place.items() if i not in found and identity.set_of(wanted[i]) in begun]
     if missing and not identity.partial:
@@ -317,7 +321,7 @@ def _check_whole(
         )
     if not found:
         raise ValueError(
-            f"{responses.source} holds no response to any of the {len(wanted):,} rows that are wanted."
+            f"{responses.source} holds no response to any of the {len(wanted):,} rows that the options select."
         )
 
 
@@ -334,13 +338,13 @@ def _by_id_and_order(
     ids = [tuple(_id(response, name, {}) for name in columns) for response in each]
     if ids != [_key(row, identity, []) for row in wanted]:
         raise ValueError(
-            f"{responses.source}: {' and '.join(columns)} identifies more than one of the {len(wanted):,} rows of "
-            f"the dataset, such as {shared}, and the responses are not in the dataset's order. Choose one config or "
-            f"sampling, or give each response its {' and '.join(identity.also) or 'config'}."
+            f"{responses.source}: several of the {len(wanted):,} rows of the dataset share their "
+            f"{' and '.join(columns)}, such as {shared}, and the responses are not in the dataset's order. Choose one "
+            f"config or sampling, or give each response its {' and '.join(identity.also) or 'config'}."
         )
     pairs = list(zip(wanted, each, strict=True))
     for row, response in pairs:
-        _agree(response, row, f"in its place, {_named(columns, _key(row, identity, []))}", identity)
+        _agree(response, row, f"matched by {ORDER} and {_named(columns, _key(row, identity, []))}", identity)
     return f"{' and '.join(columns)} and {ORDER}", pairs
 
 
@@ -362,7 +366,7 @@ def _by_order(
         )
     pairs = list(zip(fitting, each, strict=True))
     for row, response in pairs:
-        _agree(response, row, f"matched by {ORDER}, its place", identity)
+        _agree(response, row, f"matched by {ORDER}", identity)
     return [(row, response) for row, response in pairs if identity.wanted(row)]
 
 
@@ -377,7 +381,7 @@ def _agree(response: Response, row: Any, named: str, identity: Identity) -> None
     if contradiction:
         column, said, expected = contradiction
         raise ValueError(
-            f"{response.where}: {named} has the {column} {brief(said, 120)}, but in the dataset "
+            f"{response.where} ({named}) has the {column} {brief(said, 120)}, but its row in the dataset has "
             f"{brief(expected, 120)}. Are these responses to another file or sampling, or in another order?"
         )
 
@@ -433,7 +437,7 @@ def _key_of(
     files: Mapping[str, str],
     identity: Identity,
 ) -> Hashable:
-    """What a response says of its row, as `_key` has it of the row."""
+    """Return what a response says about its row, in the form in which `_key` returns the row's own values."""
     return (
         *(_id(response, name, files) for name in columns),
         *(_value(response.row, column, identity.also[column]) for column in also),

@@ -24,7 +24,7 @@ from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Tally
 
 RESAMPLES = 5000
-"""The default number of resamples; the smallest possible p value is then 0.0004."""
+"""The default number of resamples; the smallest possible p value is then 0.0004, or 0.0002 for a class."""
 
 NOT_HOW = ("data", "responses", "interval", "prompts", "part")
 """Keys of a signature that do not say how a run was scored, or that are the same once runs are compared."""
@@ -33,7 +33,7 @@ SAID_OF = ("found", "hallucinated", "missed")
 """The lists of classes in a row about an image."""
 
 OF_CLASS = {"precision": registry.HIGHER, "recall": registry.HIGHER}
-"""Scores of each class that is mentioned in a row, and which way they are better."""
+"""The scores of each class that is mentioned in a row, and whether a higher or a lower value is better."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class Comparison:
         unlike: key of the signature in which runs differ -> the value of each run.
         scores: the requested scores, for each pair of runs.
         groups: the scores of each group, for each pair of runs.
-        classes: the scores of each class in which two runs differ often enough to tell, tested by swapping images.
+        classes: the scores of each class in which two runs differ often enough for a test to tell, tested by swapping
+            images.
         resampling: how differences were resampled.
     """
 
@@ -102,7 +103,7 @@ class _Drawn:
 def compare(
     runs: Mapping[str, Run], scores: Sequence[str], resampling: Bootstrap, in_parts: bool = True
 ) -> Comparison:
-    """Compare each run with each other.
+    """Compare each pair of runs.
 
     Args:
         runs: at least two runs, by name.
@@ -215,7 +216,7 @@ def _drawn(run: Run, resampling: Bootstrap, with_classes: bool) -> _Drawn:
 
 
 def _clusters(run: Run) -> int:
-    """Return the number of clusters of rows that depend on each other: of images, or of what the room says."""
+    """Return the number of clusters of rows that depend on each other: images, or what `cluster_of` returns."""
     inputs = run.ready.inputs
     return len({*(inputs.get("image_ids") or clusters(run.benchmark, inputs["references"]))})
 
@@ -237,7 +238,10 @@ def _value(result: Mapping[str, Any], name: str) -> float:
 
 
 def _classes(run: Run) -> Tally:
-    """Return counts per image for each mentioned class's precision and recall, or asked class's principal score."""
+    """Return counts per image for each class: of precision and recall if it is mentioned in rows about images.
+
+    If questions ask about classes, the counts are of the principal score.
+    """
     objects = run.ready.inputs.get("objects")
     if all({*SAID_OF} <= row.keys() for row in run.found):
         return _mentioned(run.found)
@@ -322,8 +326,8 @@ def _check_data(drawn: Mapping[str, _Drawn]) -> None:
     if len({*data.values()}) > 1:
         raise RunError(
             "Rows with the same ids differ between these runs "
-            f"({', '.join(f'{brief(name)} {brief(of)}' for name, of in data.items())}); expected runs on one dataset, "
-            "in one version."
+            f"({', '.join(f'{brief(name)} {brief(of)}' for name, of in data.items())}); expected runs on the "
+            "same version of one dataset."
         )
 
 

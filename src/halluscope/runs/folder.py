@@ -46,7 +46,7 @@ SUMS = "SHA256SUMS"
 RESPONSE, BALLOTS, INPUTS = "response", "ballots", "inputs"
 """The keys of a row in items.jsonl besides its id and what was found."""
 
-NOT_WRITTEN = "cannot be written to a run's folder; expected texts, numbers, or lists of these."
+NOT_WRITTEN = "cannot be written to a run's folder; expected text, numbers, or lists of these."
 
 FORM = 1
 """The version of the folder's format; other versions are not read."""
@@ -101,7 +101,7 @@ def folders(given: Sequence[Path]) -> list[Path]:
     """Return the folders of runs: each given folder that is a run, or the runs in it.
 
     Raises:
-        RunError: for a folder that is no run and holds none.
+        RunError: for a folder that is not a run and holds no runs.
     """
     found: list[Path] = []
     for folder in given:
@@ -110,7 +110,7 @@ def folders(given: Sequence[Path]) -> list[Path]:
         )
         if not inner:
             raise RunError(
-                f"{folder} holds no run; expected a folder that `halluscope score NAME ... --out FOLDER` wrote."
+                f"{folder} holds no runs; expected a folder that `halluscope score NAME ... --out FOLDER` wrote."
             )
         found += inner
     return found
@@ -120,7 +120,7 @@ def read(folder: Path) -> Run:
     """Read a run.
 
     Raises:
-        RunError: if the folder is no run, is incomplete, or was written by another version.
+        RunError: if the folder is not a run, is incomplete, or was written by another version.
         LimitExceeded: for a file that is too large.
     """
     try:
@@ -134,7 +134,7 @@ def read(folder: Path) -> Run:
     except RunError:
         raise
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, FileNotFoundError) as error:
-        raise RunError(f"{folder} is no run, or was changed: {type(error).__name__}: {error}") from error
+        raise RunError(f"{folder} is not a run, or was changed: {type(error).__name__}: {error}") from error
 
 
 def changed(folder: Path) -> Iterator[str]:
@@ -158,7 +158,7 @@ def changed(folder: Path) -> Iterator[str]:
 
 
 def items(run: Run) -> Iterator[dict[str, Any]]:
-    """Yield a row per image or question: id, response, what was found, votes, and what the metric took from it."""
+    """Yield a row per image or question: id, response, what was found, votes, and the row's inputs to the metric."""
     matched, key = run.ready.matched, registry.identity(run.benchmark).key
     columns = run.columns
     votes = run.said.voted.lines() if run.said.voted else None
@@ -242,7 +242,7 @@ def _in_json(facts: Mapping[str, Any]) -> str:
     """Return facts as JSON that can be read back.
 
     Raises:
-        RunError: for a value that is no text, number, or list of these.
+        RunError: for a value that is not text, a number, or a list of these.
     """
 
     def plain(value: Any) -> Any:
@@ -254,7 +254,10 @@ def _in_json(facts: Mapping[str, Any]) -> str:
 
 
 def _with_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return options in which a file's name is that of its copy in the folder; names of datasets stay."""
+    """Copy the files that options name into the folder, and return the options with the copies' names.
+
+    Names of datasets stay.
+    """
     options = dict(given)
     for name in _that_name_files(benchmark) & options.keys():
         if isinstance(file := options[name], str | Path) and Path(file).is_file():
@@ -274,7 +277,10 @@ def _that_name_files(benchmark: Benchmark) -> set[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return what represents a value that JSON does not know: a dataset row's columns, or a judge's key."""
+    """Return what stands for a value that JSON does not know.
+
+    This is a dataset row's columns, a list for an array or a set, a path's text, or a judge's key.
+    """
     if hasattr(value, "row") and hasattr(value, "form"):
         return {**value.row, "form": value.form}
     if is_dataclass(value) and not isinstance(value, type):

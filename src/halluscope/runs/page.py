@@ -73,7 +73,7 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
         images: an image per row, or None for a row without one; None for no images at all.
 
     Raises:
-        ValueError: if the numbers of images and rows differ, or a value is no image.
+        ValueError: if the numbers of images and rows differ, or a value is not an image.
     """
     if images is not None and len(images) != len(model.items):
         raise ValueError(

@@ -126,7 +126,7 @@ def of_signature(result: Any) -> Benchmark:
     """Return the benchmark of a result.
 
     Raises:
-        ValueError: if it is no result.
+        ValueError: if it is not a result.
     """
     signed = result.get(registry.SIGNATURE) if isinstance(result, Mapping) else None
     if not isinstance(signed, str):

@@ -29,7 +29,7 @@ def differences(folder: Path) -> Iterator[str]:
     """Yield what in a run was changed, or differs when it is scored again; nothing if all is well.
 
     Raises:
-        RunError: if the folder is no run.
+        RunError: if the folder is not a run.
         OSError: if a file cannot be read.
     """
     yield from folders.changed(folder)

@@ -56,7 +56,7 @@ class Bootstrap:
 
     Attributes:
         resamples: how many, up to the limit "resamples" (`halluscope.limits`); 0 makes no interval.
-        seed: of the draws, from 0 to `LARGEST_SEED`.
+        seed: the seed of the draws, from 0 to `LARGEST_SEED`.
         level: the share of the resamples inside the interval, in (0, 1).
 
     Raises:

@@ -55,7 +55,10 @@ FEWEST_TEXTS = 100
 judge that errs in every tenth text then shows only five errors."""
 
 MOST_UNSEEN = 0.25
-"""The most classes, as a share, without a labelled cell among those that the judge says yes to, or that are present."""
+"""The largest share of classes that may lack a labelled cell.
+
+It holds for the cells that the judge says yes to, and for those that are present.
+"""
 
 FEW_CELLS = 0.01
 """A kind of cells may have no label if its cells are at most this share of the cells that the judge says yes to."""
@@ -91,16 +94,17 @@ def correct(
         labels: [texts, classes], the judge's: 1, 0, or any other number if too few votes agree.
         present: [texts, classes], the ground truth.
         sample: people's labels.
-        betas: of the F scores.
+        betas: the betas of the F scores.
         class_f: "of_means" is F of the two class averages, "mean" the mean of each class's F.
-        level: of the interval, in (0, 1).
+        level: the level of the interval, in (0, 1).
 
     Returns:
         `precision recall f1 f0.5` (one F per beta), pooled over all cells (`_all`) and averaged over the classes where
         they are defined (`_cls`). All scores are refused if fewer than `FEWEST_TEXTS` texts are labelled (unless these
-        are all texts), if fewer than two of a stratum are, or if a kind of cells has no label. Class averages are also
-        refused if more than `MOST_UNSEEN` of the classes have no labelled cell among those that the judge says yes to,
-        or among those that are present.
+        are all the texts), if fewer than two texts of a stratum are labelled (one, if it has only one), or if a kind of
+        cells that is not rare (`FEW_CELLS`) has no label. A score that is undefined is refused too. Class averages are
+        also refused if more than `MOST_UNSEEN` of the classes have no labelled cell among those that the judge says yes
+        to, or among those that are present.
 
     Raises:
         ValueError: for tables of unequal shapes, a chance outside (0, 1], a text that occurs twice, or chances by which
@@ -149,8 +153,9 @@ def _bias(kinds: Sequence[Kind], read: Reading, curves: Floats) -> Floats:
     """Return the second-order bias [scores]: curves x (covariance of true and predicted, variance of predicted).
 
     If the draw moves the totals by t and the anchor by a, the error of the estimate is H (a t - a^2 / 2), where H is
-    twice the curves. As a class's own share follows its labels by the factor trust, a is trust x t, and the part
-    (1 - (1 - trust)^2) / 2 of the variance of t remains. It is the variance of people's labels minus the own share.
+    twice the curves. A class's own share follows its labels by the factor `trust`, so a is trust x t, and of the
+    variance of t the part (1 - (1 - trust)^2) / 2 remains. The variance of t is that of people's labels minus the
+    class's own share.
     """
     off = sum(
         kind.labelled * (1 - (1 - kind.trust) ** 2) * ((read.said - kind.own) / read.cell) ** 2
@@ -211,7 +216,7 @@ def _refused(
     if why := _too_few(len(present), sample) or _unlabelled(kinds):
         return dict.fromkeys(values, why)
     found = {
-        name: "It is undefined: no cell is predicted, no cell is present, or no cell is both."
+        name: "The score is undefined: no cell is predicted, no cell is present, or no cell is both."
         for name, value in values.items()
         if np.isnan(value)
     }
@@ -237,7 +242,10 @@ def _too_few(texts: int, sample: Sample) -> str | None:
         for stratum, size in zip(*np.unique(sample.strata, return_counts=True), strict=True):
             labelled = int((sample.strata[sample.texts] == stratum).sum())
             if labelled < min(2, size):
-                return f"Stratum {stratum} has {size} texts, of which {labelled} are labelled; expected at least two."
+                return (
+                    f"Of the {size} texts of stratum {stratum}, {labelled} are labelled; expected at least "
+                    f"{min(2, size)}."
+                )
     return None
 
 

@@ -35,7 +35,7 @@ def draw(
         labels: [texts, classes], the judge's, as in `correct`.
         present: [texts, classes], the ground truth.
         texts: how many texts to draw; at most all are drawn.
-        seed: of the draw.
+        seed: the seed of the draw.
         doubt: [texts, classes], how likely the judge is to be wrong about each cell, in [0, 1] (such as the share of
             its votes that are outvoted); by default, it is derived from the label alone.
 

@@ -47,7 +47,7 @@ def difference(
         others: [resamples], the second model's scores on the same resamples; where either is undefined, the resample is
             left out.
         clusters: the number of clusters that are resampled, such as images.
-        level: of the interval, in (0, 1).
+        level: the level of the interval, in (0, 1).
     """
     moved = ones - others
     moved = moved[~np.isnan(moved)]

@@ -40,7 +40,7 @@ def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, floa
 
     Args:
         strata: at least one, each with at least one judgement.
-        level: of the interval, in (0, 1).
+        level: the level of the interval, in (0, 1).
 
     Returns:
         "value", "low" and "high", fractions in [0, 1].
@@ -117,7 +117,7 @@ def share(marks: Sequence[float], strata: Mapping[str, Stratum], level: float = 
     Args:
         marks: 1 or 0 per reviewed row.
         strata: the same rows by stratum, in which a 0 is an error; empty if the sample has no strata.
-        level: of the interval, in (0, 1).
+        level: the level of the interval, in (0, 1).
 
     Returns:
         "value", "low" and "high", fractions in [0, 1]: with strata, 1 - `error_rate`; otherwise, `content_validity`.

@@ -27,7 +27,8 @@ def grouped(
     """Count scores by cluster, over all rows and over those of each group.
 
     Args:
-        parts: score -> what each row adds to its part, and whether the row is in its whole, each [rows].
+        parts: score -> what each row adds to the score's part, and whether the row belongs to the score's whole, each
+            [rows].
         cluster: [rows], the number of each row's cluster.
         groups: name -> [rows], which rows belong to the group.
 
@@ -88,7 +89,7 @@ def counted(
 
 
 def _totals(tallies: Sequence[Tally], score: str) -> tuple[int, float | None]:
-    """Return a score's whole, and its part, as an integer if it is a whole number, and None if the whole is 0."""
+    """Return a score's whole, and its part: an integer if the part has no fraction, and None if the whole is 0."""
     part, whole = (float(sum(tally[score][place].sum() for tally in tallies)) for place in (0, 1))
     plain = int(part) if part.is_integer() else part
     return int(whole), plain if whole else None
@@ -98,7 +99,7 @@ def resampled(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[s
     """Return the scores [resamples], as means over the tallies; NaN where the whole is 0.
 
     Args:
-        tallies: of the same rows, at least one.
+        tallies: one or more tallies of the same rows.
         weights: [resamples, clusters], how often each cluster counts; by default once.
     """
     clusters = len(next(iter(tallies[0].values()))[1])

@@ -54,7 +54,7 @@ def linear(
 
     Args:
         totals: if one of the three is 0 in all classes, scores may be NaN.
-        betas: of the F scores.
+        betas: the betas of the F scores.
         class_f: "of_means" is F of the two class averages, "mean" the mean of each class's F.
         spread: whether to scale the slopes of class averages so that their squares add up to a variance (`_mean`).
     """

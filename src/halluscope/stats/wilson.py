@@ -16,7 +16,7 @@ def content_validity(valid: int, total: int, level: float = 0.95) -> dict[str, f
     Args:
         valid: how many samples are valid.
         total: how many samples were reviewed.
-        level: of the interval, in (0, 1).
+        level: the level of the interval, in (0, 1).
 
     Returns:
         "value", "low" and "high", fractions in [0, 1].

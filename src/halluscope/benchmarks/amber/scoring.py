@@ -58,9 +58,9 @@ def described(
         images: how many images there are.
 
     Returns:
-        Numerators and denominators per image: `chair` (hallucinated mentions of all mentions), `cover` (mentioned words
-        of all words for what is there), `hal` (descriptions with a hallucination of all descriptions), `cog` (mentioned
-        words of all words for what is easily imagined).
+        Numerators and denominators per image: `chair` (hallucinated mentions, out of all mentions), `cover` (mentioned
+        words, out of all words for what is there), `hal` (descriptions with a hallucination, out of all descriptions),
+        `cog` (mentioned words, out of all words for what is easily imagined).
     """
     wrong = np.array([len(one.hallucinated) for one in descriptions], dtype=np.int64)
     parts: dict[str, tuple[ArrayLike, ArrayLike]] = {

@@ -110,9 +110,9 @@ def diagnose(layout: Layout, correctness: Ints, same: Bools) -> Ints:
     """Return how each response failed: a code of `FAILURES` (Figure 3).
 
     - Without a visual, a wrong response is language hallucination.
-    - A wrong response about an edited image that agrees with a correct response to the control question is mixed in VD,
-      and language hallucination in VS, where the control question has no visual. (The paper's third principle says
-      language hallucination for both; the authors' script counts VD as mixed, and so do its scores.)
+    - A wrong response that agrees with a correct response to the control question is mixed in VD. In VS, where the
+      control question has no visual, it is language hallucination if it is about an edited image. (The paper's third
+      principle says language hallucination for both; the authors' script counts VD as mixed, and so do its scores.)
     - In VS with a visual, after a wrong response to the control question: language hallucination if the response is
       wrong and agrees with it, mixed if it is wrong in another way or uncertain.
     - Every other failure is visual illusion.

@@ -111,7 +111,7 @@ def read_upstream(file: Readable) -> list[HaloQuestion]:
     except ValueError as error:
         raise BuildError(str(error)) from error
     if not questions:
-        raise BuildError(f"{file} holds no row; expected HaloQuest's questions: haloquest-eval.csv.")
+        raise BuildError(f"{file} holds no rows; expected HaloQuest's questions: haloquest-eval.csv.")
     return questions
 
 

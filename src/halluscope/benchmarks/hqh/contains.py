@@ -6,8 +6,8 @@ What a model thinks aloud, in <think> ... </think>, is not read. The rules:
 - A right answer to "How many ...?" that is only a number is compared with the response's first number. A range ("4-5")
   is not a number. Two kinds of number count only if the response has no other: the "one" in "the first one", "one of
   them" and "one is", and the number of a list item.
-- If the right answer is none or nobody, or 0 to "How many ...?", the response must deny something ("no dogs", "none",
-  "don't see any"), and must contain no other number.
+- If the right answer is "none" or "nobody", or is 0 and the question "How many ...?", the response must deny something
+  ("no dogs", "none", "don't see any"), and must contain no other number.
 - For any other right answer, each of its words that carries meaning and is not in the question must occur in the
   response: as a whole word, without its ending, in any order. If no such word is left, each of its words must occur.
 - Some parts of a response are not read: a sentence that repeats the question; what follows "than", "compared to" and
@@ -166,7 +166,10 @@ def _words(plain: str) -> list[str]:
 
 
 def _numbers(plain: str) -> list[str]:
-    """Return the numbers in order; "1to2" is any range. Pronouns and list numbers count only if there is no other."""
+    """Return the numbers in order; any range becomes "1to2".
+
+    Pronouns and list numbers count only if there is no other number.
+    """
     ranged = _RANGE.sub("1to2", plain)
     found = _COUNTED.findall(_PRONOUN.sub(" ", ranged))
     return found or _COUNTED.findall(ranged)

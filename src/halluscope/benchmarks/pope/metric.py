@@ -28,12 +28,12 @@ from halluscope.stats.tallies import numbers
 USUAL, LMMS_EVAL = "usual", "lmms-eval"
 
 CONVENTIONS = {USUAL: Conventions(), LMMS_EVAL: Conventions(unread_missed=False, yes_of_labels=True)}
-"""How unreadable responses are counted. The parser "lmms-eval" has its own way; all others the usual way."""
+"""How unreadable responses are counted. The parser "lmms-eval" has its own way; all others use the usual way."""
 
 LABELS = ("yes", "no")
 
 OF_EACH = ("accuracy", "yes_ratio", "unparsed")
-"""The scores in which each question has a part of its own."""
+"""The scores that are means over the questions, so that each question has a value of its own."""
 
 COMPARED = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed")
 """The scores for which the result says how much the corrected right answers change them."""
@@ -62,7 +62,7 @@ def compute(
 
     An unreadable response is wrong in accuracy and does not count as yes. So it does not enter precision, and a present
     object without a readable response is missed. With the convention "lmms-eval" an unreadable response does not
-    enter recall either, and the yes ratio is that of the ground truth, as in that harness.
+    enter recall either, and the yes ratio is that of the ground truth, as in the harness lmms-eval.
 
     Args:
         predictions: the LVLM's raw responses, one per question.
@@ -79,8 +79,8 @@ def compute(
         seed: the seed of the bootstrap.
         level: the level of the interval, in (0, 1).
         per_class: also give the table `classes`; needs `objects`.
-        per_question: also give, for each question, how the response was read, and its part in `accuracy`, `yes_ratio`
-            and `unparsed`.
+        per_question: also give, for each question, how the response was read, and its own value of `accuracy`,
+            `yes_ratio` and `unparsed`.
         questions: the text of each question, for the digest of the data in the signature; it changes no score.
         forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
         corrected: corrected right answers to the same questions, such as RePOPE's (Neuhaus and Hein, 2025): "yes",
@@ -95,8 +95,9 @@ def compute(
         With `objects` also `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and
         `undefined_classes`, the number of classes without a precision or a recall.
         With `sampling` also `samplings`, name -> the same scores, and `f1_mean`, the mean of the samplings' F1.
-        With `corrected` also `corrected`, the whole result by the corrected answers, with a signature of its own, and
-        `difference`, each score by the corrected answers minus the score by `references`.
+        With `corrected` also `corrected`, the result by the corrected answers (without `per_question`), with a
+        signature of its own, and `difference`, for each score in `COMPARED` its value by the corrected answers minus
+        its value by `references`.
 
     Raises:
         ValueError: for any bad input.
@@ -197,13 +198,13 @@ def _answers(corrected: Any, rows: int) -> list[str | None]:
 
 
 def _answered(columns: Mapping[str, Sequence[Any] | None], answers: Sequence[str | None]) -> dict[str, Any]:
-    """The columns that are there, without the rows that have no answer."""
+    """Return the columns that are given, without the rows that have no answer."""
     kept = [answer is not None for answer in answers]
     return {name: list(compress(values, kept)) for name, values in columns.items() if values is not None}
 
 
 def _sizes(counts: Counts, conventions: Conventions, by_class: bool) -> dict[str, int]:
-    """How much a table's scores are made of."""
+    """Return how many rows a table's scores are computed from, and, by class, how many classes are undefined."""
     sizes = {"rows": int(counts.sum())}
     return sizes | ({"undefined_classes": scoring.undefined_classes(counts, conventions)} if by_class else {})
 
@@ -245,7 +246,7 @@ def _each(scores: dict[str, Any], change: Callable[[Floats], Any]) -> dict[str, 
 def _of_each_question(
     present: NDArray[np.bool_], answers: NDArray[np.int8], conventions: Conventions
 ) -> list[dict[str, Any]]:
-    """Return how each response was read, and its part in the scores that are means."""
+    """Return how each response was read, and its own value of each score that is a mean."""
     counts = scoring.count(scoring.places(present, answers, np.arange(len(answers))), (len(answers), 2, 3))
     scores = scoring.scores(counts, conventions)
     columns = {

@@ -282,7 +282,7 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
         raise BuildError(f"{where}: label is {brief(row['label'])}; expected 'yes' or 'no'.")
     if not is_id(row["question_id"]):
         raise BuildError(
-            f"{where}: question_id is {brief(row['question_id'])}; expected a whole number of 64 bits."
+            f"{where}: question_id is {brief(row['question_id'])}; expected a 64-bit whole number."
         )
     text = row["text"] if isinstance(row["text"], str) else ""
     asked = row if text and isinstance(row.get("object"), str) else OBJECT_ASKED.fullmatch(text)

@@ -112,8 +112,8 @@ def compute(
         `taken_back_by`, the name of the rule, or None where the mention counts; `start` and `end` are places in the
         response as judged, without thoughts.
         With a certificate also `corrected`: for each score the "value", "low" and "high" that people's labels make
-        likely, at `level`; the numbers of `labels` and `labelled_texts`; `refused`, why a score is not corrected; and
-        a signature.
+        likely, at `level`; the numbers of `labels` and `labelled_texts`; `labelled_by`, who gave the labels; `refused`,
+        why a score is not corrected; and a signature.
 
     Raises:
         ValueError: for any bad input, before a model is loaded; for a certificate of other judges, questions,
@@ -283,17 +283,17 @@ def _check_about(
     """Check that a certificate is about these texts, judged in this way.
 
     Raises:
-        ValueError: if it is about others.
+        ValueError: if the certificate is about other texts, or about another vocabulary or other questions.
     """
     certificate.check({"vocabulary": vocabulary.name, "questions": questions.name, "texts": texts_of(texts)})
     certificate.check_size(texts)
 
 
 def _given(votes: ArrayLike, poll: Voting, present: NDArray[np.bool_]) -> Poll:
-    """Votes that were cast elsewhere, as a poll has them.
+    """Return votes that were cast elsewhere, in the form of a poll.
 
     Raises:
-        ValueError: for an array of another shape or kind, or an agreement that they cannot have.
+        ValueError: for an array of another shape or kind, or an agreement that this number of votes cannot reach.
     """
     cast = voting.check(votes, *present.shape).astype(np.int8)
     return Poll(cast, voting.required(poll.agreement, cast.shape[-1]), [GIVEN], GIVEN)
@@ -302,7 +302,7 @@ def _given(votes: ArrayLike, poll: Voting, present: NDArray[np.bool_]) -> Poll:
 def _sampled(
     sample: NDArray[np.bool_], labels: NDArray[np.int8], present: NDArray[np.bool_], conventions: Conventions
 ) -> dict[str, float]:
-    """The scores on some cells alone."""
+    """Return the scores on some cells alone."""
     rows = sample.any(axis=1)
     return _scores(Hits.of(np.where(sample, labels, IGNORED)[rows], present[rows]), conventions)
 

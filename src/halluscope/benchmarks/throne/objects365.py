@@ -162,7 +162,7 @@ def read_ids(file: Readable) -> list[int]:
             )
         place[image_id] = number
     if not place:
-        raise BuildError(f"{file} holds no image id; expected one per line.")
+        raise BuildError(f"{file} holds no image ids; expected one per line.")
     return list(place)
 
 

@@ -54,8 +54,8 @@ class Criterion:
             return math.nan
         if not self._fits(value):
             raise ValueError(
-                f"{where}: {self.name} is {brief(value)}; expected {_WHAT[self.kind].format(self.most)}, or null if "
-                "it could not be judged."
+                f"{where}: {self.name} is {brief(value)}; expected {_WHAT[self.kind].format(self.most)}, or null for "
+                "a response that could not be judged."
             )
         return float(value)
 
@@ -261,7 +261,7 @@ def as_option(
 def read_given(
     file: str | Path, responses: str, ids: Sequence[Hashable], criteria: Sequence[Criterion]
 ) -> list[Mapping[str, Any]]:
-    """Read verdicts from a file, JSON lines or a JSON list with `id`, or from a run, in the order of the ids.
+    """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order.
 
     Args:
         file: the verdicts; a run's folder stands for its rows.

@@ -17,7 +17,7 @@ class ChatTokens(CausalJudge):
     """Tokenizes prompts exactly as a local judge with the same model does, but does not vote.
 
     Args:
-        name: where the tokenizer is: a folder, a GGUF file, or an id of the Hub ("org/name", "org/name@revision").
+        name: where the tokenizer is: a folder, a GGUF file, or a Hub id ("org/name", "org/name@revision").
 
     Raises:
         JudgeUnavailable: if there is no tokenizer.

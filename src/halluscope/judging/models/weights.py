@@ -106,7 +106,7 @@ def check_name(model: str) -> None:
         return
     if path.is_absolute() or model.startswith((".", "~")) or model.count("/") != 1:
         raise JudgeUnavailable(
-            f"There is no judge {brief(model)}: it is neither a folder, nor a .gguf file, nor an id of the Hub "
+            f"There is no judge {brief(model)}: it is neither a folder, nor a .gguf file, nor a Hub id "
             f"(org/name), nor one of 'flan-t5' and 'lexical'. {_EMBEDDED}"
         )
 

@@ -24,7 +24,10 @@ from halluscope.terminal import tell
 ASK = ("needed", "all")
 
 PRESENT = "present"
-"""Ask every question about the cells that are present, and about no others; for texts that each have other classes."""
+"""Ask every question about the cells that are present, and about no others.
+
+This is for texts that are each asked about different classes.
+"""
 
 
 def ask(
@@ -50,17 +53,19 @@ def ask(
             other, and stops asking about a cell (an image and a class) once its votes can no longer change precision or
             recall, which gives the same scores (see `voting.undecided`); `PRESENT` asks every question about only the
             cells in `present`.
-        store: where kept votes are found and new votes are kept; None keeps nothing. If the store has an outbox, judges
-            behind an endpoint are not asked, and the requests go to the outbox. With "needed", a cell then waits for
-            its vote before more is asked about it.
+        store: where kept votes are found and new votes are kept; with None, nothing is kept. If the store has an
+            outbox, judges behind an endpoint are not asked, and the requests go to the outbox. With "needed", a cell
+            then waits for its vote before more is asked about it.
         progress: show a progress bar for each judge, and say what its votes cost.
         max_failed: the share of a judge's questions, 0 to 1, that may get no reply; their votes are then `OTHER`.
 
     Returns:
-        Votes' codes [images, classes, N x M], `UNASKED` if the question was not asked, or the vote is still to come.
+        The codes of the votes [images, classes, N x M], `UNASKED` if the question was not asked, or the vote is still
+        to come.
 
     Raises:
-        JudgingFailed: if a judge fails, or leaves more than `max_failed` without a reply. Votes that came are kept.
+        JudgingFailed: if a judge fails, or leaves more than the share `max_failed` of its questions without a reply.
+            Votes received so far are kept.
     """
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     unique, row = list(number), np.array([number[text] for text in texts], dtype=np.int64)
@@ -111,7 +116,9 @@ class _Asked:
         waiting: NDArray[np.bool_],
         title: str,
     ) -> NDArray[np.int8]:
-        """Return the votes about each text: codes [texts, questions], `UNASKED` if not wanted, or still to come.
+        """Return the votes about each text that are known or have just been given: codes [texts, questions].
+
+        A vote that is neither is `UNASKED`.
 
         Args:
             questions: what is asked.
@@ -165,13 +172,13 @@ class _Asked:
         """Put the requests in the outbox, text by text.
 
         Raises:
-            JudgeUnavailable: if the judge is not asked by chats.
+            JudgeUnavailable: if the judge is not asked by chat requests.
         """
         judge: Any = self._judge
         if len(pairs) and not hasattr(judge, "body"):
             raise JudgeUnavailable(
-                f"The judge {one_line(judge.key, 80)} is asked over HTTP, but not by chats, so it cannot use batch "
-                "files. Let it vote first (`halluscope score` with this judge alone), or leave it out."
+                f"The judge {one_line(judge.key, 80)} is asked over HTTP, but not by chat requests, so it cannot "
+                "use batch files. Let it vote first (`halluscope score` with this judge alone), or leave it out."
             )
         for text, question in ((self._texts[i], questions[j]) for i, j in pairs.tolist()):
             outbox.put_vote(judge.key, text, question, judge.body(text, question))
@@ -179,9 +186,9 @@ class _Asked:
     def _check(self) -> None:
         if self._failed > self._max_failed * self._wanted:
             raise JudgingFailed(
-                f"{self._facts()} At most {self._max_failed:.1%} may fail. Votes that came are kept if there is a "
-                "store. Fix the cause, and run again to ask the rest; or allow more failures (--max-failed, in Python "
-                "max_failed)."
+                f"{self._facts()} At most {self._max_failed:.1%} may fail. The votes received so far are kept if "
+                "there is a store. Fix the cause, and run again to ask the rest; or allow more failures (--max-failed, "
+                "in Python max_failed)."
             )
 
     def _facts(self) -> str:

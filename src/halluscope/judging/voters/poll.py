@@ -90,7 +90,7 @@ class Voting:
             changes votes; the judges' keys in the signature name it.
         recheck: a vote whose lead is smaller than this is asked again: with "ctranslate2-int8" in float32 (the lead is
             in logits), and for "scoring:" judges as "openai:" asks (in nats; a difference of logits is one in nats).
-        tokenizer: the tokenizer for "scoring:" judges: a folder or an id of the Hub; by default the model's name.
+        tokenizer: the tokenizer for "scoring:" judges: a folder or a Hub id; by default the model's name.
         workers: how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray.
         leave_out: settings that an endpoint is known to refuse, from `halluscope.judging.chat_completions.SETTINGS`;
             by default the endpoint is asked which it refuses.
@@ -123,7 +123,7 @@ class Voting:
         """Check the options."""
         word("engine", self.engine, ENGINES)
         finite("recheck", self.recheck, 0, LARGEST_LEAD, "a number of logits")
-        kind("tokenizer", self.tokenizer, str | None, "a folder or an id of the Hub, or None")
+        kind("tokenizer", self.tokenizer, str | None, "a folder or a Hub id, or None")
         _ = self.run_by
         word("ask", self.ask, asking.ASK)
         flags(progress=self.progress)

@@ -61,7 +61,7 @@ class ScoringVoter:
         model: its name on the server, with the address: "MODEL@http://host:8000/v1".
         key_variable: the environment variable that holds the access key, as for
             `halluscope.judging.graders.endpoint.EndpointJudge`.
-        tokenizer: the model's tokenizer with its chat template: a folder, a GGUF file or an id of the Hub; by default
+        tokenizer: the model's tokenizer with its chat template: a folder, a GGUF file or a Hub id; by default
             the model's name. If the server says how it tokenizes (/tokenize), both must make the same tokens.
         labels: the words for yes and for no, such as "Yes/No" or "Yes,yes/No,no"; each word is one token, and the
             probabilities of several words add up. A word may begin with a space, if replies do. vLLM gives the share
@@ -243,7 +243,7 @@ class ScoringVoter:
             if not isinstance(said, dict) or said.get("tokens") != self._tokens.ids(chat + word):
                 raise JudgeUnavailable(
                     f"The tokenizer {brief(self._tokens.weights.name)} makes other tokens than {server.origin} does; "
-                    "expected that of the server's model. Name its folder or id of the Hub: tokenizer='ORG/NAME'."
+                    "expected that of the server's model. Name its folder or Hub id: tokenizer='ORG/NAME'."
                 )
 
 
@@ -281,6 +281,6 @@ def _tokens(model: str, tokenizer: str | None) -> ChatTokens:
     except JudgeUnavailable as error:
         raise JudgeUnavailable(
             f"The judge {brief(SCORING + model)} needs its model's tokenizer, for the chat template and the tokens of "
-            f"the labels, but {brief(tokenizer or model)} has no tokenizer. Name its folder or id of the Hub: "
+            f"the labels, but {brief(tokenizer or model)} has no tokenizer. Name its folder or Hub id: "
             f"tokenizer='ORG/NAME'. {error}"
         ) from error

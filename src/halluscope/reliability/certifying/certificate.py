@@ -134,15 +134,15 @@ class Certificate:
         told, chances, judged = map(np.array, tables)
         if (judged != (labels[rows] == 1))[told != UNLABELLED].any():
             raise ValueError(
-                f"The certificate {self.digest} names judges that said something else about the labelled texts than "
-                "they say now. Certify them again: `halluscope certify`."
+                f"The judges that the certificate {self.digest} names have changed their verdict on some of the "
+                "labelled texts since it was made. Certify them again: `halluscope certify`."
             )
         of_texts = chances.max(axis=1)
         within = np.where(told == UNLABELLED, 1.0, chances / of_texts[:, np.newaxis])
         return Sample(rows, of_texts, told, within)
 
     def write(self, path: Path) -> None:
-        """Write it to a new file.
+        """Write the certificate to a file, replacing any file there.
 
         Raises:
             OSError: if it cannot be written.

@@ -95,7 +95,7 @@ def _of_lines(path: Path, population: Population, vocabulary: Vocabulary) -> Lab
                 "expected one label. Remove one of the two."
             )
     if not lines:
-        raise ValueError(f"{path} holds no label; expected JSON lines with id or text, class and answer.")
+        raise ValueError(f"{path} holds no labels; expected JSON lines with id or text, class and answer.")
     by_text: dict[str, list[_Line]] = {}
     for line in lines.values():
         by_text.setdefault(line.text, []).append(line)

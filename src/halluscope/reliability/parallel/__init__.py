@@ -70,7 +70,7 @@ class ParallelForm:
         return dict(Counter(self.done))
 
     def without(self, reasons: Mapping[int, str], marks: str) -> "ParallelForm":
-        """Return the form without the rows at these places among its own; the form's name then ends in `marks`.
+        """Return the form without the rows at these indices of `rows`; the form's name then ends in `marks`.
 
         Args:
             reasons: the place of a row -> why it is left out.
@@ -101,8 +101,8 @@ def parallel_form(
     whose answer is yes or no is negated, and any other row is rephrased.
 
     Args:
-        rows: rows of any dataset here, or any rows with a question (`question`, `text`, `instruction` or `prompt`) and,
-            except for descriptions, an answer (`answer`, `gt_answer`, `label` or `ground_truth`).
+        rows: rows of any dataset of halluscope, or any rows with a question (`question`, `text`, `instruction` or
+            `prompt`) and, except for descriptions, an answer (`answer`, `gt_answer`, `label` or `ground_truth`).
         seed: chooses wordings and orders. The same row and seed give the same parallel row, whatever the other rows
             are.
         wordings: other wordings for `free_questions`, to use instead of rules: question -> its other wording, or why it
@@ -210,7 +210,7 @@ def _negated(row: Row, column: str, answer: str, seed: int, subject: str) -> dic
     question = row[column]
     changed = {column: negate(question, seed, subject), answer: opposite(row[answer])}
     asked = OBJECT_ASKED.fullmatch(question)
-    if asked and "object" not in row:  # the parallel question no longer shows it
+    if asked and "object" not in row:  # the parallel question no longer shows the object
         changed["object"] = asked["object"]
     if isinstance(row.get("gt_answer_details"), str):
         changed["gt_answer_details"] = _details(row["gt_answer_details"])

@@ -1,4 +1,4 @@
-"""Measures whether judges agree: how many say yes to the same question, and how often each two agree."""
+"""Measures whether judges agree: how many say yes to the same question, and how often each pair agrees."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -39,7 +39,7 @@ def yeses(votes: Votes) -> list[int]:
 
 
 def pairs(votes: Votes) -> list[Two]:
-    """Compare each two voters. A vote that is neither yes nor no counts as a third kind, on which two may agree."""
+    """Compare each pair of voters. A vote that is neither yes nor no counts as a third kind, on which two may agree."""
     answers = np.where(votes == FAILED, OTHER, votes).reshape(-1, votes.shape[2])
     return [
         _two(first, second, answers[:, first], answers[:, second])

@@ -200,7 +200,7 @@ def _beside(panel: Any, label: str, x: Point, top: float) -> None:
 def votes(
     said: Mapping[str, Sequence[Point]], voters: Sequence[str], agree: Floats, kappa: Floats
 ) -> Drawing:
-    """Draw how many voters said yes, and how each two voters agree.
+    """Draw how many voters said yes, and how each pair of voters agrees.
 
     Args:
         said: model -> a share for each number of voters, from 1 on.

@@ -1,6 +1,7 @@
 """Packs what a page's script reads: an index for finding items, and chunks with what is shown of them.
 
-Only the index is parsed at once, and a chunk when it is needed; so a page with thousands of items opens quickly.
+Only the index is parsed when the page opens; a chunk is parsed when it is needed. So a page with thousands of items
+opens quickly.
 """
 
 import math
@@ -27,11 +28,11 @@ Clean = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Packed:
-    """A page's items as its script reads them, all in values of JSON.
+    """A page's items as its script reads them, all as JSON values.
 
     Attributes:
         index: what filtering and sorting use: names, and lists with an entry per item or run.
-        rows: per item its question, and what is shown of each run's row; in chunks of `ROWS`.
+        rows: for each item, its question and what is shown of each run's row; in chunks of `ROWS`.
         pictures: data URIs, in chunks of `PICTURES`.
     """
 
@@ -105,7 +106,7 @@ def _brief(text: str) -> str:
 
 
 class Names:
-    """Numbers names in the order in which they come."""
+    """Gives each name a number, in the order in which the names come."""
 
     def __init__(self) -> None:
         self._codes: dict[Any, int] = {}
@@ -149,7 +150,10 @@ def _said(item: Item, clean: Clean) -> list[Any]:
 
 
 def _text(item: Item, clean: Clean) -> list[Any]:
-    """Return a response as pieces. A response with an access key gets no marks, since blacking it out moves places."""
+    """Return a response as pieces.
+
+    A response with an access key gets no marks, because blacking out the key shifts the places that the marks name.
+    """
     keyed = keyless(item.text)
     if keyed != item.text:
         return [spelt(keyed)]

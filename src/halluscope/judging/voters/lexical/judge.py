@@ -141,7 +141,7 @@ class LexicalJudge:
         ]
 
     def close(self) -> None:
-        """Do nothing: nothing is held."""
+        """Do nothing, because this judge holds no resources."""
 
     def _read(self, sentence: Sentence, quoted: Spans, found: list[Found]) -> None:
         """Add the mentions in one sentence, each with the rule that takes it back."""
@@ -154,7 +154,7 @@ class LexicalJudge:
         pictured, end = pictures.opens_picture(words), 0
         for place in places:
             if place < end:
-                continue  # inside the phrase before
+                continue  # inside the previous phrase
             if 0 < pictured <= place:
                 reading.scopes.open(pictured, pictures.PICTURE)
                 pictured = 0
@@ -240,7 +240,7 @@ class _Reading:
         return True
 
     def _correct(self, place: int) -> None:
-        """Take back what the sentence before got wrong, or what this sentence got wrong before a break."""
+        """Take back what the previous sentence got wrong, or what this sentence got wrong before a break."""
         if len(self.found) == self.first:
             across.take_back_corrected(self.found, self.sentence)
         elif self.sentence.words[place - 1] != ",":
