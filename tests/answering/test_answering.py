@@ -381,7 +381,7 @@ def test_bad_models_and_datasets(
         return capsys.readouterr().err
 
     throne = str(data / "throne_coco")
-    assert "There is no model './nowhere'; expected a folder, or an id" in fails("./nowhere", throne)
+    assert "There is no model './nowhere'; expected a folder, or a Hub id" in fails("./nowhere", throne)
     assert "The model 'nobody/nothing' cannot be loaded" in fails("nobody/nothing", throne)
     assert "cannot be loaded" in fails(str(tiny_t5), throne)
     assert "was built without images" in fails("./nowhere", str(data / "pope"))

@@ -198,7 +198,7 @@ def test_where_lower_is_better_people_disagree(tmp_path, capsys, signature, by):
     assert (other["pearson"], other["turned"]) == (pytest.approx(1), True)
     assert cli.main([*command[:-1], "--criterion-by", "agree"]) == 0
     assert (
-        "compared with people's agree, its sign turned, since its better direction" in capsys.readouterr().out
+        "compared with people's agree, its sign reversed, since its better direction" in capsys.readouterr().out
     )
     assert cli.main([*command, "--by", "accuracy"]) == 0
     assert json.loads(capsys.readouterr().out)["criterion"]["score"] == "agree"
@@ -247,7 +247,7 @@ def test_two_benchmarks_correlate_by_which_models_are_better(tmp_path, capsys):
     assert "|turned:chair_i|" in found["opposed"]["signature"] and "turned" not in found["alike"]["signature"]
     assert cli.main(["correlate", higher, lower, "--by", "f0.5_cls", "chair_i", *few]) == 0
     assert (
-        "the sign of chair_i is turned: its better direction is opposite to that of f0.5_cls"
+        "the sign of chair_i is reversed: its better direction is opposite to that of f0.5_cls"
         in capsys.readouterr().out
     )
     constant = results(tmp_path / "d.json", SCORES, "chair|x", chair_i=dict.fromkeys(SCORES, 0.5))
