@@ -198,7 +198,8 @@ def test_where_lower_is_better_people_disagree(tmp_path, capsys, signature, by):
     assert (other["pearson"], other["turned"]) == (pytest.approx(1), True)
     assert cli.main([*command[:-1], "--criterion-by", "agree"]) == 0
     assert (
-        "compared with people's agree, its sign reversed, since its better direction" in capsys.readouterr().out
+        "compared with people's agree, its sign reversed, since its better direction"
+        in capsys.readouterr().out
     )
     assert cli.main([*command, "--by", "accuracy"]) == 0
     assert json.loads(capsys.readouterr().out)["criterion"]["score"] == "agree"
