@@ -13,7 +13,8 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not long"
 
-# Also runs what `test` leaves out: browser sweeps, simulations, long faults, and malformed input on the command line.
+# Also runs what `test` leaves out: browser sweeps, runs of lm-eval, simulations, long faults, and malformed input on the
+# command line.
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 

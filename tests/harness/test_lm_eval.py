@@ -26,6 +26,8 @@ from halluscope.signature import data_of, keys_of
 from tests import tiny_vlm
 from tests.harness import data as harness_data
 
+pytestmark = pytest.mark.long
+
 TOKENS = 12
 TASKS = [*harness_data.TASKS, "pope_short"]
 

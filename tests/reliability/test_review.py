@@ -232,9 +232,9 @@ def test_a_sheet_is_never_overwritten(rows, tmp_path, capsys):
 
 
 def saved(folder: Path) -> Path:
-    """The file that the browser has downloaded."""
+    """The file that the browser has downloaded: Chromium makes an empty one first, and renames the whole over it."""
     for _ in range(200):
-        if found := list(folder.glob("*.csv")):
+        if found := [file for file in folder.glob("*.csv") if file.stat().st_size]:
             return found[0]
         time.sleep(0.05)
     raise AssertionError("the browser saved nothing in ten seconds")

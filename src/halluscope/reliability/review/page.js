@@ -92,8 +92,7 @@ document.getElementById("save").addEventListener("click", () => {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob(["\ufeff", csv()], { type: "text/csv" }));
   link.download = `${sheet}.csv`;
-  link.click();
-  URL.revokeObjectURL(link.href);
+  link.click(); // its address stays valid: some browsers read it only after the click
 });
 document.addEventListener("keydown", (event) => {
   if (event.target.tagName === "INPUT") {
