@@ -605,7 +605,12 @@ def files(tmp_path):
         for s in SAMPLINGS
     }
     answers = [
-        {"question_id": row["question_id"], "sampling": s, "text": "Yes, there is." if i % 3 else "No"}
+        {
+            "question_id": row["question_id"],
+            "sampling": s,
+            "image": row["image"],
+            "text": "Yes, there is." if i % 3 else "No",
+        }
         for s, rows in questions.items()
         for i, row in enumerate(rows)
     ]
@@ -651,6 +656,21 @@ def test_a_table_for_people(files, capsys):
     assert [keys["parser"] for keys in made_by] == [*RULES, "first-word"]
     (about,) = {(keys["data"], keys["responses"]) for keys in made_by}
     assert re.fullmatch(r"pope-36-[0-9a-f]{8}", about[0]) and about[1] == "id,sampling"
+
+
+@pytest.mark.parametrize("states", [{}, {"image": None, "text": "", "prompt": 1}, {"sampling": "random"}])
+def test_ids_that_other_files_share_are_said_to_be_all_that_is_known(files, capsys, states):
+    """Each file of POPE numbers its questions from 1: with ids alone, responses to COCO score on GQA too."""
+    rows = [json.loads(row) for row in (files / "coco_pope_random.json").read_text().splitlines()]
+    ids = [{"question_id": row["question_id"], "response": "Yes", **states} for row in rows]
+    write(files / "ids.jsonl", ids)
+    assert score(files, responses="ids.jsonl", samplings=["random"]) == 0
+    assert "ids: they state neither question nor image, and other files have" in capsys.readouterr().err
+    for column, said in [("image", "image"), ("prompt", "text")]:
+        told = [one | {column: row[said]} for one, row in zip(ids, rows, strict=True)]
+        write(files / "ids.jsonl", told)
+        assert score(files, responses="ids.jsonl", samplings=["random"]) == 0
+        assert "neither question nor image" not in capsys.readouterr().err
 
 
 def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):

@@ -93,6 +93,11 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
     matched, said = ready.matched, []
     if matched.by.endswith(ORDER):
         said.append(f"the responses have no id that tells them apart, so they are matched by their {ORDER}")
+    if registry.identity(benchmark).also and not matched.checked:
+        said.append(
+            "they state neither question nor image, and other files have the same ids: with the column question or "
+            "image, halluscope checks that they are about this dataset"
+        )
     if len(matched.rows) < matched.of:
         what = "labelled images" if benchmark.chooses else "questions"
         if matched.sampled and not (given.limit or getattr(given, "partial", False)):

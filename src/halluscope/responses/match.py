@@ -94,6 +94,7 @@ class Matched(Generic[R]):
         by: the columns that they were matched by, or `ORDER`.
         of: the number of wanted rows, with or without a response.
         sampled: whether a harness wrote the responses.
+        checked: whether a response states, beside its id, a question or an image, which was compared with its row's.
         left_out: the number of responses about rows that are not scored.
         other_prompts: the number of responses that state a prompt other than the row's or the benchmark's.
         prompts: the names of the prompts that the responses say were asked; "" for responses that name none.
@@ -106,6 +107,7 @@ class Matched(Generic[R]):
     by: str
     of: int
     sampled: bool = False
+    checked: bool = False
     left_out: int = 0
     other_prompts: int = 0
     prompts: Sequence[str] = ("",)
@@ -158,7 +160,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         by, found = _by_id(responses, each, rows, wanted, columns, identity)
     _check_said(responses, found, identity)
     others = [
-        response for row, response in found if _says_otherwise(response, "prompt", _prompt(row, identity))
+        response for row, response in found if _says(response, "prompt", _prompt(row, identity)) is False
     ]
     return Matched(
         responses.name,
@@ -167,6 +169,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         by,
         len(wanted),
         responses.sampled,
+        any(any(_compared(response, row, identity)) for row, response in found),
         len(responses.each) - len(found),
         len(others),
         sorted({str(response.row.get(PROMPT) or "") for _, response in found}),
@@ -388,39 +391,46 @@ def _agree(response: Response, row: Any, named: str, identity: Identity) -> None
 
 def _contradictions(response: Response, row: Any, identity: Identity) -> Iterator[tuple[str, Any, Any]]:
     """Yield each column in which a response contradicts its row: the column, the response's value, the row's value."""
-    asked = getattr(row, "question", "")
-    for column in QUESTIONS if asked else ():
-        if column != response.column and _says_otherwise(response, column, asked):
-            yield column, response.row[column], asked
-    for column in IMAGES:
-        said = response.row.get(column)
-        if column not in identity.id and column != identity.column and not _is_same_image(said, row):
-            expected = getattr(row, "file_name", "") or getattr(row, "image_id", "")
-            yield column, said, expected
+    for column, expected, same in _compared(response, row, identity):
+        if not same:
+            yield column, response.row[column], expected
     for column, values in identity.also.items():
         said, expected = _value(response.row, column, values), getattr(row, column)
         if said and expected and said != expected:
             yield column, said, expected
 
 
-def _is_same_image(said: Any, row: Any) -> bool:
-    """Whether the image that a response names can be the row's image; a value that names no image passes."""
+def _compared(response: Response, row: Any, identity: Identity) -> Iterator[tuple[str, Any, bool]]:
+    """Yield each question or image that a response states: its column, the row's value, whether they are the same."""
+    asked = getattr(row, "question", "")
+    for column in QUESTIONS if asked else ():
+        same = _says(response, column, asked)
+        if same is not None and column != response.column:
+            yield column, asked, same
+    for column in IMAGES:
+        same = _is_image(response.row.get(column), row)
+        if same is not None and column not in identity.id and column != identity.column:
+            yield column, getattr(row, "file_name", "") or getattr(row, "image_id", ""), same
+
+
+def _is_image(said: Any, row: Any) -> bool | None:
+    """Whether a value names the row's image; None if it names no image, or none that can be compared."""
     number, file = getattr(row, "image_id", None), getattr(row, "file_name", "") or ""
     if isinstance(said, str) and _FILE.fullmatch(said.strip()):
         if file:
             return _base(said) == _base(file) or _plain(said) == _plain(file)
         coco = _COCO.fullmatch(_base(said))
-        return not coco or number is None or int(coco[1]) == number
+        return int(coco[1]) == number if coco and number is not None else None
     if isinstance(said, bool) or not isinstance(said, int | float | str) or number is None:
-        return True
+        return None
     plain = _plain(said)
-    return not plain.isdigit() or plain == _plain(number)
+    return plain == _plain(number) if plain.isdigit() else None
 
 
-def _says_otherwise(response: Response, column: str, asked: str) -> bool:
-    """Whether a response's column states a question or prompt that does not contain the row's."""
+def _says(response: Response, column: str, asked: str) -> bool | None:
+    """Whether a response's column holds a question or prompt; None if the column states none."""
     said = response.row.get(column)
-    return isinstance(said, str) and said != "" and _spaced(asked) not in _spaced(said)
+    return _spaced(asked) in _spaced(said) if isinstance(said, str) and said != "" else None
 
 
 def _key(row: Any, identity: Identity, also: Sequence[str]) -> tuple[str, ...]:
