@@ -100,6 +100,7 @@ def plain(hint: Any, value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("benchmark", "parameter"), EACH)
 def test_odd_values(benchmark, parameter, tmp_path):
     call = malformed.call(benchmark, tmp_path)

@@ -27,6 +27,8 @@ from halluscope.judging.votes import FAILED, NO, UNASKED, YES
 from halluscope.vocabularies import load
 from tests.scoring_server import SGLANG, VLLM, Mind, ScoringServer
 
+pytestmark = pytest.mark.long
+
 QUESTIONS = PAPER.about(load("coco"))[0]
 TEXTS = ["A dog runs after two cats.", "A man on a skateboard beside a red car; a bus stands behind them."]
 PAIRS = np.array([(text, question) for question in range(0, 80, 10) for text in (1, 0)])
@@ -538,7 +540,6 @@ def test_a_request_that_fails_is_asked_for_again(serve, tokenizer, guesser, tmp_
     assert len(server.scored) == before + 1
 
 
-@pytest.mark.long
 def test_on_the_command_line(serve, tokenizer, tmp_path, monkeypatch, capsys):
     """Plan, score, plan again: a plan counts a request per text, and asks no server."""
     monkeypatch.setenv("HALLUSCOPE_STORE", str(tmp_path / "answers.sqlite"))
