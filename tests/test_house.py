@@ -51,9 +51,10 @@ def room(module: str) -> str:
     return next(floor for floor in reversed(FLOORS) if inside == floor or inside.startswith(f"{floor}."))
 
 
+MODULES = modules()
 ARROWS = {
-    module: sorted(set(imports(module, file, {*modules()})))
-    for module, file in modules().items()
+    module: sorted(set(imports(module, file, set(MODULES))))
+    for module, file in MODULES.items()
     if module not in FACE
 }
 
