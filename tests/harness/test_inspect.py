@@ -32,6 +32,7 @@ from tests.scripted_server import ScriptedServer, reply
 from tests.small_datasets import needs
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.filterwarnings("ignore:.* questions are scored"),
     pytest.mark.filterwarnings("ignore:.* was built from annotations without"),
     pytest.mark.filterwarnings("ignore:The 'initial' parameter:DeprecationWarning"),  # Inspect's

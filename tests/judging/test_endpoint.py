@@ -412,7 +412,7 @@ def every_word(key: str) -> list[Said]:
 
 @pytest.mark.parametrize("key", [SECRET, f" {SECRET}\n", "hunter2", "k/+7=="])
 @pytest.mark.parametrize("place", range(15))
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.long)])
 @pytest.mark.filterwarnings("ignore")
 def test_a_key_that_a_server_repeats_is_shown_nowhere(
     serve, monkeypatch, caplog, capfd, tmp_path, key, place, first

@@ -313,6 +313,7 @@ TEXTS = texts_of(10)
 BAD = ABOUT[1][2].prompt(TEXTS[7])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_fault_loses_nothing_and_makes_no_vote(serve, fault, tmp_path, caplog, capfd):
     """One question of a hundred fails for good: it is unreadable and not stored, and the next run asks only it."""
