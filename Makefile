@@ -13,8 +13,7 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not long"
 
-# Also runs what `test` leaves out: browser sweeps, lm-eval, Inspect, servers that score, malformed input,
-# simulations and long faults.
+# Also runs the tests that are marked `long` (pyproject.toml says which).
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 

@@ -324,8 +324,11 @@ class Benchmark:
             ValueError: if it does not.
         """
         if (QUESTION in prompt) != (QUESTION in self.prompt):
-            with_it = "with {question} in the place of each row's question"
-            put = with_it if QUESTION in self.prompt else "without {question}"
+            put = (
+                "with {question} in the place of each row's question"
+                if QUESTION in self.prompt
+                else "without {question}"
+            )
             raise ValueError(f"The prompt for {self.name} is {prompt[:80]!r}; expected one {put}.")
 
     def check_options(self, given: Mapping[str, Any]) -> None:

@@ -90,13 +90,13 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
     Raises:
         ValueError: for a harness's samples of only some rows, unless `--limit` or `--partial` allows that.
     """
-    matched, said = ready.matched, []
+    matched, also, said = ready.matched, registry.identity(benchmark).also, []
     if matched.by.endswith(ORDER):
         said.append(f"the responses have no id that tells them apart, so they are matched by their {ORDER}")
-    if registry.identity(benchmark).also and not matched.checked:
+    if also and not matched.checked:
         said.append(
-            "they state neither question nor image, and other files have the same ids: with the column question or "
-            "image, halluscope checks that they are about this dataset"
+            "they state neither question nor image, and other files have the same ids: give them a column question "
+            "or image, and it is checked that they are about this dataset"
         )
     if len(matched.rows) < matched.of:
         what = "labelled images" if benchmark.chooses else "questions"
@@ -106,7 +106,7 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
                 f"limit, or was cut off. Pass --limit {len(matched.rows)} to score them anyway."
             )
         said.append(f"{len(matched.rows):,} of {matched.of:,} {what} are scored")
-    for column, values in registry.identity(benchmark).also.items():
+    for column, values in also.items():
         named = [value for value in values if value in matched.name]
         held = {getattr(row, column) for row in matched.rows}
         if len(named) == 1 and len(held) == 1 and "" not in held and named[0] not in held:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from halluscope import foreign
 from halluscope.inputs import listed, word
-from halluscope.judging.client import Client, Failure
+from halluscope.judging.client import AT_ONCE, Client, Failure
 from halluscope.options import Option
 
 PATH = "chat/completions"
@@ -30,6 +30,14 @@ LEAVE_OUT = Option(
     many=True,
 )
 """The command-line option for `SETTINGS`, the same for voters and graders."""
+
+AT_ONCE_OPTION = Option(
+    "at_once",
+    f"the greatest number of concurrent requests to an endpoint (default: {AT_ONCE})",
+    int,
+    metavar="N",
+)
+"""The command-line option for how many requests may be under way, the same for voters and graders."""
 
 _PROBE = "Reply with one word: ready"
 _RENAMED = {"max_tokens": "max_completion_tokens"}

@@ -42,6 +42,7 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 8.0
 """The wait before the second attempt, and the longest wait, in seconds; each wait is twice the one before."""
 
 _PACKED = ("gzip", "x-gzip", "deflate")
+_GZIP_OR_ZLIB = 47  # zlib's window bits for either
 _LOGS = (
     "httpx2",
     *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
@@ -200,9 +201,8 @@ class Client:
                 if isinstance(said, Failure) and (said.final or unserved >= DOWN_AFTER):
                     raise self.unavailable(said)
                 yield place, said
-                under_way -= (
-                    1  # only after the caller has kept the reply, so that a killed process loses few replies
-                )
+                # Only now has the caller kept the reply, so a killed process loses few replies.
+                under_way -= 1
 
     def unavailable(self, failure: Failure) -> JudgeUnavailable:
         """Return the error for a failure that ends the whole run."""
@@ -276,9 +276,7 @@ class Client:
                     await asyncio.sleep(wait)
                 return said
         except TimeoutError:
-            return Failure(
-                f"no reply within {self.attempts * self.timeout:g} s, all attempts together", late=True
-            )
+            return _silent(self.attempts * self.timeout, ", all attempts together")
 
     async def _attempt(self, client: "AsyncClient", path: str, content: bytes) -> Any:
         import httpx2
@@ -293,13 +291,9 @@ class Client:
             async with client.stream("POST", url, content=content, headers=headers) as response:
                 return await _read(response)
         except httpx2.TimeoutException:
-            return self._silent
+            return _silent(self.timeout)
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL):
             return Failure("no connection")
-
-    @property
-    def _silent(self) -> Failure:
-        return Failure(f"no reply within {self.timeout:g} s", late=True)
 
 
 def check_at_once(value: int) -> int:
@@ -335,9 +329,7 @@ async def _body(response: "Response") -> bytes | Failure:
     if packing not in ("", "identity", *_PACKED):
         return Failure("compressed in a way that was not asked for", response.status_code)
     most = limits.most("reply")
-    unpacker = (
-        zlib.decompressobj(wbits=47) if packing in _PACKED else None
-    )  # 47: gzip or zlib, whichever it is
+    unpacker = zlib.decompressobj(wbits=_GZIP_OR_ZLIB) if packing in _PACKED else None
     body = bytearray()
     try:
         async for chunk in response.aiter_raw():
@@ -374,6 +366,10 @@ def _seconds_until(date: str) -> float:
         return float(parsedate_to_datetime(date).timestamp() - time.time())
     except (ValueError, OverflowError):
         return 0.0
+
+
+def _silent(seconds: float, of: str = "") -> Failure:
+    return Failure(f"no reply within {seconds:g} s{of}", late=True)
 
 
 def _backed_off(attempt: int) -> float:

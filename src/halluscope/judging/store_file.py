@@ -212,9 +212,8 @@ def _is_empty(path: Path) -> bool:
 def _fill(path: Path) -> None:
     """Turn an empty file into a store."""
     with closing(_connect(path)) as db, writing(db):
-        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[
-            0
-        ]:  # unless another process was faster
+        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if not tables:  # otherwise another process was faster
             _execute(db, _SCHEMA)
 
 

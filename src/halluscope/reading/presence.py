@@ -9,7 +9,7 @@ from typing import Any
 from halluscope.errors import BuildError
 from halluscope.files.opening import json_rows, read_json
 from halluscope.foreign import brief
-from halluscope.numbers import id_of, is_id
+from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Source, read_columns
 from halluscope.vocabularies import Vocabulary
 
@@ -120,11 +120,8 @@ def _image(row: Any, where: str) -> ImageObjects:
         raise ValueError(
             f"{where}: expected image_id and objects, a list of class names; got {brief(row, 120)}."
         )
-    given = row["image_id"]
-    value = id_of(given) if isinstance(given, str) else given
-    if value is None or not is_id(value):
-        raise ValueError(f"{where}: image_id is {brief(given)}; expected a 64-bit whole number.")
-    return ImageObjects(value, row["objects"], **{name: str(row.get(name) or "") for name in TEXTS})
+    image_id = Fields(row, where).whole("image_id", or_digits=True)
+    return ImageObjects(image_id, row["objects"], **{name: str(row.get(name) or "") for name in TEXTS})
 
 
 def _warn_of_classes(images: Sequence[ImageObjects], sources: Sequence[str], vocabulary: Vocabulary) -> None:

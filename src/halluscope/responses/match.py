@@ -404,13 +404,13 @@ def _compared(response: Response, row: Any, identity: Identity) -> Iterator[tupl
     """Yield each question or image that a response states: its column, the row's value, whether they are the same."""
     asked = getattr(row, "question", "")
     for column in QUESTIONS if asked else ():
-        same = _says(response, column, asked)
-        if same is not None and column != response.column:
+        if column != response.column and (same := _says(response, column, asked)) is not None:
             yield column, asked, same
+    expected = getattr(row, "file_name", "") or getattr(row, "image_id", "")
     for column in IMAGES:
-        same = _is_image(response.row.get(column), row)
-        if same is not None and column not in identity.id and column != identity.column:
-            yield column, getattr(row, "file_name", "") or getattr(row, "image_id", ""), same
+        is_id = column in identity.id or column == identity.column
+        if not is_id and (same := _is_image(response.row.get(column), row)) is not None:
+            yield column, expected, same
 
 
 def _is_image(said: Any, row: Any) -> bool | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from halluscope.inputs import flags, kind
-from halluscope.judging.chat_completions import LEAVE_OUT, check_leave_out
+from halluscope.judging.chat_completions import AT_ONCE_OPTION, LEAVE_OUT, check_leave_out
 from halluscope.judging.client import AT_ONCE, check_at_once
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
@@ -65,12 +65,7 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
         ),
         LEAVE_OUT,
         Option("fresh", "ask again, and replace the kept replies", flag=True),
-        Option(
-            "at_once",
-            f"the greatest number of concurrent requests to an endpoint (default: {AT_ONCE})",
-            int,
-            metavar="N",
-        ),
+        AT_ONCE_OPTION,
         Option(
             "max_failed",
             f"the share of verdicts that may be unreadable before it is an error (default: {MAX_FAILED})",

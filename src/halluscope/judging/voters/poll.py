@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from halluscope.foreign import brief
 from halluscope.inputs import flags, kind, word
-from halluscope.judging.chat_completions import LEAVE_OUT
+from halluscope.judging.chat_completions import AT_ONCE_OPTION, LEAVE_OUT
 from halluscope.judging.client import AT_ONCE
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.models.engine import ENGINES, LARGEST_LEAD, RECHECKED, Engine
@@ -55,12 +55,7 @@ OPTIONS = (
     ),
     Option("workers", "how many processes share the work, each on its own GPU", int, metavar="N"),
     LEAVE_OUT,
-    Option(
-        "at_once",
-        f"the greatest number of concurrent requests to an endpoint (default: {AT_ONCE})",
-        int,
-        metavar="N",
-    ),
+    AT_ONCE_OPTION,
     Option(
         "max_failed",
         f"the share of questions that may get no reply before it is an error (default: {MAX_FAILED})",
